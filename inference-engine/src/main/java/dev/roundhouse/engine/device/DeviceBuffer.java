@@ -1,0 +1,27 @@
+package dev.roundhouse.engine.device;
+
+import dev.roundhouse.bundle.tensor.TensorType;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A tensor on a device, dense and row-major. Owned by whoever got it; closed once, never while an
+ * execution borrows it. Reads of one buffer may run on several threads.
+ */
+public interface DeviceBuffer extends AutoCloseable {
+
+  TensorType type();
+
+  /**
+   * Copies bytes to the host and waits for them.
+   *
+   * @param offset first byte of the tensor to copy
+   * @param target filled entirely; borrowed for the call
+   * @throws DeviceException when the range is outside the tensor, the buffer is closed, or the
+   *     execution that should have made it failed
+   */
+  void read(long offset, MemorySegment target);
+
+  /** Closing twice is harmless. */
+  @Override
+  void close();
+}

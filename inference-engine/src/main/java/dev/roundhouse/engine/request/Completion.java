@@ -1,0 +1,12 @@
+package dev.roundhouse.engine.request;
+
+/** Receives the one outcome of a request. */
+@FunctionalInterface
+public interface Completion {
+
+  /**
+   * Called exactly once: on the submitting thread for {@link Outcome.Refused}, else on the dispatch
+   * thread. Must be brief, must not block and must not throw; a throw is logged and dropped.
+   */
+  void onOutcome(InferenceRequest request, Outcome outcome);
+}

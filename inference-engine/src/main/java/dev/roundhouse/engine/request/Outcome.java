@@ -1,0 +1,43 @@
+package dev.roundhouse.engine.request;
+
+import java.util.List;
+
+/** How a request ended. Each ends exactly once. */
+public sealed interface Outcome {
+
+  /**
+   * It ran.
+   *
+   * @param modelVersion the version that answered
+   * @param outputs those requested, in the order requested; all, in the model's order, when none
+   *     were named
+   */
+  record Completed(String modelVersion, List<OutputTensor> outputs, Timings timings)
+      implements Outcome {}
+
+  /** It was never accepted: nothing of it was queued or counted as accepted. */
+  record Refused(Status status, String message) implements Outcome {}
+
+  /** It was accepted and something went wrong. */
+  record Failed(Status status, String message) implements Outcome {}
+
+  /** It was accepted and dropped before it ran, because it could no longer be answered in time. */
+  record Shed(Status status, String message) implements Outcome {}
+
+  /** The caller took it back. */
+  record Cancelled(String message) implements Outcome {}
+
+  /**
+   * Where the time went, in nanoseconds.
+   *
+   * @param queueNanos from acceptance until its batch was assembled
+   * @param computeNanos of the execution it shared
+   * @param batchRows rows of that execution that were somebody's
+   */
+  record Timings(
+      long queueNanos,
+      long computeInputNanos,
+      long computeNanos,
+      long computeOutputNanos,
+      int batchRows) {}
+}

@@ -1,0 +1,80 @@
+package dev.roundhouse.bundle.model;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A model as its manifest describes it.
+ *
+ * @param name the bundle folder's name; the manifest's own {@code name} routes nothing
+ * @param formatVersion {@code 2.0} or {@code 3}
+ * @param inputs what {@code @main} takes before the weights, in order; for a meta may be empty
+ * @param outputs what {@code @main} returns, in order
+ * @param client what callers send and get, when hooks stand between them and {@code @main}
+ * @param batchSizes compiled batch sizes, ascending; empty when programs have no batch axis of
+ *     their own choosing
+ * @param variants shape variants in file order; exactly {@link Variant#SINGLE} when the model has
+ *     one shape
+ * @param calls models a meta may call; empty for kind model
+ * @param provenance free form, shown to operators
+ */
+public record ModelSpec(
+    String name,
+    String formatVersion,
+    Kind kind,
+    String description,
+    List<TensorSpec> inputs,
+    List<TensorSpec> outputs,
+    Optional<ClientContract> client,
+    List<Integer> batchSizes,
+    List<Variant> variants,
+    List<String> calls,
+    ServingDefaults serving,
+    Map<String, String> provenance) {
+
+  /** What runs: a compiled program, or glue that calls other models. */
+  public enum Kind {
+    MODEL,
+    META
+  }
+
+  /** What callers send and get when hooks translate. */
+  public record ClientContract(List<TensorSpec> inputs, List<TensorSpec> outputs) {
+    public ClientContract {
+      inputs = List.copyOf(inputs);
+      outputs = List.copyOf(outputs);
+    }
+  }
+
+  public ModelSpec {
+    inputs = List.copyOf(inputs);
+    outputs = List.copyOf(outputs);
+    batchSizes = batchSizes.stream().sorted().distinct().toList();
+    variants = List.copyOf(variants);
+    calls = List.copyOf(calls);
+    provenance = Map.copyOf(provenance);
+  }
+
+  /** Inputs as callers see them. */
+  public List<TensorSpec> clientInputs() {
+    return client.map(ClientContract::inputs).orElse(inputs);
+  }
+
+  /** Outputs as callers see them. */
+  public List<TensorSpec> clientOutputs() {
+    return client.map(ClientContract::outputs).orElse(outputs);
+  }
+
+  /** True when requests carry rows along a batch axis. */
+  public boolean isBatched() {
+    return inputs.stream().anyMatch(TensorSpec::isBatched);
+  }
+
+  /** True when requests may share an execution: every input and every output has a batch axis. */
+  public boolean isCoalescable() {
+    return isBatched()
+        && inputs.stream().allMatch(TensorSpec::isBatched)
+        && outputs.stream().allMatch(TensorSpec::isBatched);
+  }
+}

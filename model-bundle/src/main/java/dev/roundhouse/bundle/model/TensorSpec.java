@@ -1,0 +1,62 @@
+package dev.roundhouse.bundle.model;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.bundle.tensor.TensorType;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A named tensor of a model's contract, axes in row-major (wire) order.
+ *
+ * @param labels file in the bundle with one class label per line, for outputs that are class scores
+ */
+public record TensorSpec(String name, DType dtype, List<Axis> axes, Optional<String> labels) {
+
+  public TensorSpec {
+    axes = List.copyOf(axes);
+    if (axes.stream().filter(Axis.Batch.class::isInstance).count() > 1) {
+      throw new IllegalArgumentException("tensor '" + name + "' has more than one batch axis");
+    }
+  }
+
+  public TensorSpec(String name, DType dtype, List<Axis> axes) {
+    this(name, dtype, axes, Optional.empty());
+  }
+
+  public int rank() {
+    return axes.size();
+  }
+
+  /** Position of the batch axis, or -1. */
+  public int batchAxis() {
+    return axes.indexOf(Axis.BATCH);
+  }
+
+  public boolean isBatched() {
+    return batchAxis() >= 0;
+  }
+
+  /** The shape a client is shown: -1 for batch and variable axes. */
+  public Shape wireShape() {
+    long[] dims = new long[axes.size()];
+    for (int axis = 0; axis < dims.length; axis++) {
+      dims[axis] = axes.get(axis) instanceof Axis.Fixed fixed ? fixed.extent() : Shape.ANY;
+    }
+    return Shape.of(dims);
+  }
+
+  /** The exact type of this tensor in a program compiled for {@code batch} rows and a variant. */
+  public TensorType resolve(long batch, Variant variant) {
+    long[] dims = new long[axes.size()];
+    for (int axis = 0; axis < dims.length; axis++) {
+      dims[axis] =
+          switch (axes.get(axis)) {
+            case Axis.Fixed fixed -> fixed.extent();
+            case Axis.Batch b -> batch;
+            case Axis.Variable variable -> variant.size(variable.letter());
+          };
+    }
+    return new TensorType(dtype, Shape.of(dims));
+  }
+}
