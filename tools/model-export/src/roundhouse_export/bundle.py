@@ -39,7 +39,7 @@ class Bundle:
             raise ValueError(f"programs are {sorted(given)}; the contract asks {sorted(wanted)}")
         taken = {MANIFEST, weights.FILE_NAME, *wanted}
         for name in self.assets:
-            if name in taken or Path(name).name != name:
+            if name in {*taken, "", ".."} or Path(name).name != name:
                 raise ValueError(f"asset '{name}' must be a plain file name not in {sorted(taken)}")
         for tensor in self.contract.inputs + self.contract.outputs:
             if tensor.labels is not None and tensor.labels not in self.assets:
