@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class PjrtPlugin {
   private static final Logger log = LoggerFactory.getLogger(PjrtPlugin.class);
+  private static final String LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL";
   private static final Map<Path, PjrtPlugin> LOADED = new HashMap<>();
 
   private final Path path;
@@ -53,6 +54,7 @@ public final class PjrtPlugin {
     synchronized (LOADED) {
       PjrtPlugin plugin = LOADED.get(path);
       if (plugin == null) {
+        quietUnlessAsked();
         options.environment().forEach(PjrtPlugin::setEnvironment);
         plugin = new PjrtPlugin(path, options.environment());
         LOADED.put(path, plugin);
@@ -65,6 +67,13 @@ public final class PjrtPlugin {
                 .formatted(path, plugin.environment, options.environment()));
       }
       return plugin;
+    }
+  }
+
+  /** Plugins write a line to stderr per client; warnings and errors stay. */
+  private static void quietUnlessAsked() {
+    if (System.getenv(LOG_LEVEL) == null) {
+      setEnvironment(LOG_LEVEL, "1");
     }
   }
 
