@@ -117,7 +117,7 @@ class HandleLifetimeTest {
     try (DeviceProgram twice = device.compile(twice());
         DeviceBuffer x =
             device.upload(TYPE, MemorySegment.ofArray(new float[4]), HostMemory.COPY)) {
-      for (int run = 0; run < 20_000; run++) {
+      for (int run = 0; run < 50_000; run++) {
         runOnce(twice, x, 0);
       }
       int handles = device.openHandles();
@@ -127,7 +127,6 @@ class HandleLifetimeTest {
       }
       long grown = nativeBytes() - before;
       assertThat(device.openHandles()).isEqualTo(handles);
-      System.out.println("GROWN " + grown);
       assertThat(grown).as("bytes of native memory lost").isLessThan(2L << 20);
     }
     assertThat(device.openHandles()).isZero();
