@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /** A tensor on a PJRT device. Thread-safe. */
-public final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
+final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   private final PjrtClient client;
   private final TensorType type;
   private final long byteSize;

@@ -41,8 +41,9 @@ record ProgramSignature(List<TensorType> parameters, List<Result> results) {
   }
 
   /**
-   * Types of values, all of them row-major. The plugin compares byte sizes only, so that a row-major
-   * upload would be read transposed; and the CPU plugin ignores the host layout asked of a copy.
+   * Types of values, all of them row-major. The plugin compares byte sizes only, so that a
+   * row-major upload would be read transposed; and the CPU plugin ignores the host layout asked of
+   * a copy.
    */
   private static List<TensorType> rowMajor(String role, List<HloModule.Value> values) {
     List<TensorType> types = new ArrayList<>();

@@ -21,6 +21,7 @@ import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -111,13 +112,56 @@ class HandleLifetimeTest {
     assertThat(device.openHandles()).isZero();
   }
 
+  /** Either side may win each race; neither may see freed memory. */
+  @Test
+  void shouldReadWholeOrNotAtAllWhenCloseRacesRead() throws Exception {
+    byte[] ones = new byte[1 << 12];
+    Arrays.fill(ones, (byte) 1);
+    TensorType type = TensorType.of(DType.U8, ones.length);
+    try (ExecutorService pool = Executors.newFixedThreadPool(2)) {
+      for (int race = 0; race < 200; race++) {
+        DeviceBuffer buffer = device.upload(type, MemorySegment.ofArray(ones), HostMemory.COPY);
+        Future<byte[]> reader = pool.submit(() -> readUntilClosed(buffer));
+        Future<?> closer = pool.submit(() -> closeOrRetry(buffer));
+        closer.get();
+        byte[] last = reader.get();
+        assertThat(last[0]).isEqualTo(last[last.length - 1]);
+      }
+    }
+    assertThat(device.openHandles()).isZero();
+  }
+
+  private static byte[] readUntilClosed(DeviceBuffer buffer) {
+    byte[] target = new byte[Math.toIntExact(buffer.type().byteSize())];
+    while (true) {
+      try {
+        buffer.read(0, MemorySegment.ofArray(target));
+      } catch (DeviceException closed) {
+        assertThat(closed.code()).isEqualTo(DeviceException.Code.CLOSED);
+        return target;
+      }
+    }
+  }
+
+  private static void closeOrRetry(DeviceBuffer buffer) {
+    while (true) {
+      try {
+        buffer.close();
+        return;
+      } catch (DeviceException inUse) {
+        assertThat(inUse).hasMessageContaining("in use");
+        Thread.onSpinWait();
+      }
+    }
+  }
+
   /** The smallest block that a run could leak is 32 bytes, 3 MB in all. */
   @Test
   void shouldNotGrowOverManyRuns() throws Throwable {
     try (DeviceProgram twice = device.compile(twice());
         DeviceBuffer x =
             device.upload(TYPE, MemorySegment.ofArray(new float[4]), HostMemory.COPY)) {
-      for (int run = 0; run < 20_000; run++) {
+      for (int run = 0; run < 50_000; run++) {
         runOnce(twice, x, 0);
       }
       int handles = device.openHandles();
@@ -127,7 +171,6 @@ class HandleLifetimeTest {
       }
       long grown = nativeBytes() - before;
       assertThat(device.openHandles()).isEqualTo(handles);
-      System.out.println("GROWN " + grown);
       assertThat(grown).as("bytes of native memory lost").isLessThan(2L << 20);
     }
     assertThat(device.openHandles()).isZero();

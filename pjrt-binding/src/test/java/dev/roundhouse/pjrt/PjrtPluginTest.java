@@ -21,7 +21,8 @@ class PjrtPluginTest {
     assertThat(plugin.attributes())
         .containsKey("xla_version")
         .hasEntrySatisfying(
-            "stablehlo_current_version", version -> assertThat(version).matches("\\d+\\.\\d+\\.\\d+"))
+            "stablehlo_current_version",
+            version -> assertThat(version).matches("\\d+\\.\\d+\\.\\d+"))
         .hasEntrySatisfying(
             "stablehlo_minimum_version",
             version -> assertThat(version).matches("\\d+\\.\\d+\\.\\d+"));

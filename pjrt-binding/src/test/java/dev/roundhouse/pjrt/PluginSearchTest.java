@@ -54,8 +54,7 @@ class PluginSearchTest {
     assertThat(search.find(Optional.empty())).isEqualTo(inHome);
 
     environment.put("XDG_CACHE_HOME", folder.resolve("xdg").toString());
-    Path inXdg =
-        create(folder.resolve("xdg/roundhouse/pjrt/xla-cpu-pjrt-0.0.1/xla_cpu_pjrt.so"));
+    Path inXdg = create(folder.resolve("xdg/roundhouse/pjrt/xla-cpu-pjrt-0.0.1/xla_cpu_pjrt.so"));
     assertThat(search.find(Optional.empty())).isEqualTo(inXdg);
   }
 
