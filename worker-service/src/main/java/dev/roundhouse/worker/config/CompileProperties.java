@@ -1,15 +1,14 @@
 package dev.roundhouse.worker.config;
 
-import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
 /**
- * How programs are compiled.
+ * What compiled programs may need.
  *
- * @param stackSize Stack of the thread that compiles; deep programs need much of it.
- * @param maxProgramMemory Most memory one execution of a program may need for outputs and scratch; a
- *     model with a larger program fails to load.
+ * @param maxProgramMemory Most memory one execution of a program may need for outputs and scratch;
+ *     a model with a larger program fails to load. Unset: three quarters of the machine's memory on
+ *     `cpu`, what the device has elsewhere.
  */
 public record CompileProperties(
-    @DataSizeRange(min = "1MB", max = "4GB") @DefaultValue("256MB") DataSize stackSize,
-    @DataSizeRange(min = "1MB", max = "1024GB") @DefaultValue("8GB") DataSize maxProgramMemory) {}
+    @DataSizeRange(min = "1MB", max = "16TB") @Nullable DataSize maxProgramMemory) {}

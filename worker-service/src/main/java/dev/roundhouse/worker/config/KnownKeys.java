@@ -31,7 +31,9 @@ final class KnownKeys {
     return patterns.stream().anyMatch(pattern -> matches(pattern, key));
   }
 
-  /** Like {@link #contains} for a variable of the environment, where only letters and digits remain. */
+  /**
+   * Like {@link #contains} for a variable of the environment, where only letters and digits remain.
+   */
   boolean containsVariable(String variable) {
     String flat = flat(variable);
     return all().stream().anyMatch(key -> flat.matches(flat(key)));

@@ -23,6 +23,11 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 public final class UnknownKeyCheck {
   private static final Logger log = LoggerFactory.getLogger(UnknownKeyCheck.class);
   private static final ConfigurationPropertyName ROOT = ConfigurationPropertyName.of("roundhouse");
+
+  /** System properties that the device binding reads by itself. */
+  private static final ConfigurationPropertyName BINDING =
+      ConfigurationPropertyName.of("roundhouse.pjrt");
+
   private static final String VARIABLE_PREFIX = "ROUNDHOUSE_WORKER_";
 
   private final KnownKeys known = new KnownKeys(WorkerProperties.PREFIX, WorkerProperties.class);
@@ -41,7 +46,7 @@ public final class UnknownKeyCheck {
   }
 
   private boolean isUnknown(ConfigurationPropertyName key) {
-    return ROOT.isAncestorOf(key) && !known.contains(key);
+    return ROOT.isAncestorOf(key) && !BINDING.isAncestorOf(key) && !known.contains(key);
   }
 
   private void refuse(ConfigurationPropertyName key, ConfigurationPropertySource source) {

@@ -75,6 +75,7 @@ public final class EngineLifecycle
     } else if (!readiness.isStopping()) {
       log.error("model {} failed to load: {}", model.name(), model.reason());
     }
+    context.publishEvent(new ModelLoaded(model));
     readiness.refresh();
   }
 
@@ -140,4 +141,7 @@ public final class EngineLifecycle
     Duration left = properties.shutdown().drain().minusNanos(spent);
     return left.isNegative() ? Duration.ZERO : left;
   }
+
+  /** A model is ready or has failed. Published on a thread of the engine. */
+  public record ModelLoaded(ModelStatus model) {}
 }

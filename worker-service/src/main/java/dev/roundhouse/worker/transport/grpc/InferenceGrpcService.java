@@ -121,9 +121,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
 
   private static long callNanos() {
     Deadline deadline = Context.current().getDeadline();
-    return deadline == null
-        ? WireRequest.NO_TIMEOUT
-        : deadline.timeRemaining(TimeUnit.NANOSECONDS);
+    return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
   }
 
   private static void deliver(
@@ -153,8 +151,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   private static void fail(StreamObserver<?> call, RuntimeException failure) {
     Status status;
     if (failure instanceof WireException refusal) {
-      status =
-          Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
+      status = Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
     } else {
       log.error("a call failed unexpectedly", failure);
       status = Status.INTERNAL.withDescription("Internal server error; see the server's log");

@@ -54,12 +54,10 @@ public final class HealthController {
 
   @ExceptionHandler
   ResponseEntity<Map<String, Object>> refused(WireException refusal) {
-    return ResponseEntity.status(refusal.status().httpCode())
-        .body(Map.of("error", refusal.text()));
+    return ResponseEntity.status(refusal.status().httpCode()).body(Map.of("error", refusal.text()));
   }
 
-  private static ResponseEntity<Map<String, Object>> answer(
-      boolean yes, Map<String, Object> body) {
+  private static ResponseEntity<Map<String, Object>> answer(boolean yes, Map<String, Object> body) {
     return ResponseEntity.status(yes ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE).body(body);
   }
 }

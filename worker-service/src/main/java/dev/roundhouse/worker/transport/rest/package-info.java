@@ -1,6 +1,4 @@
-/**
- * The protocol's health routes over HTTP. Asks the engine; changes nothing.
- */
+/** The protocol's health routes over HTTP. Asks the engine; changes nothing. */
 @NullMarked
 package dev.roundhouse.worker.transport.rest;
 
