@@ -1,19 +1,17 @@
 package dev.roundhouse.worker.lifecycle;
 
+import dev.roundhouse.bundle.Repository;
 import dev.roundhouse.worker.config.StartRefusedException;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds the models of a repository: every folder in it that is not hidden, by name. */
+/** Finds the models of all directories; their folders' names are the models'. */
 final class ModelFolders {
   private static final Logger log = LoggerFactory.getLogger(ModelFolders.class);
 
@@ -45,14 +43,6 @@ final class ModelFolders {
           "Create it, or point roundhouse.worker.repository.directories to the folder that holds"
               + " your models.");
     }
-    try (Stream<Path> entries = Files.list(directory)) {
-      return entries
-          .filter(Files::isDirectory)
-          .filter(entry -> !entry.getFileName().toString().startsWith("."))
-          .sorted()
-          .toList();
-    } catch (IOException e) {
-      throw new UncheckedIOException("model repository " + directory + " cannot be read", e);
-    }
+    return Repository.list(directory);
   }
 }
