@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
@@ -69,12 +68,6 @@ public final class EngineLifecycle
   }
 
   private void onLoaded(ModelStatus model) {
-    long millis = TimeUnit.NANOSECONDS.toMillis(model.loadNanos());
-    if (model.isReady()) {
-      log.info("model {} version {} loaded in {} ms", model.name(), model.version(), millis);
-    } else if (!readiness.isStopping()) {
-      log.error("model {} failed to load: {}", model.name(), model.reason());
-    }
     context.publishEvent(new ModelLoaded(model));
     readiness.refresh();
   }
