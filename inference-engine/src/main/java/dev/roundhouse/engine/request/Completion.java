@@ -5,8 +5,9 @@ package dev.roundhouse.engine.request;
 public interface Completion {
 
   /**
-   * Called exactly once: on the submitting thread for {@link Outcome.Refused}, else on the dispatch
-   * thread. Must be brief, must not block and must not throw; a throw is logged and dropped.
+   * Called exactly once: on the submitting thread for {@link Outcome.Refused}, on the cancelling
+   * thread for {@link Outcome.Cancelled}, else on the dispatch thread. Must be brief, must not block
+   * and must not throw.
    */
   void onOutcome(InferenceRequest request, Outcome outcome);
 }

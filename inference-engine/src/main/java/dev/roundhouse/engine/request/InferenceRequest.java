@@ -49,8 +49,7 @@ public final class InferenceRequest {
   @SuppressWarnings("FieldMayBeFinal") // written through STATE
   private volatile State state = State.NEW;
 
-  private int rows;
-  private int variant;
+  private Admitted admitted = Admitted.NOT_YET;
   private long arrivalNanos;
 
   /**
@@ -105,14 +104,9 @@ public final class InferenceRequest {
     return state;
   }
 
-  /** Extent of the batch axis; 1 for a model without one. Known from admission on. */
-  public int rows() {
-    return rows;
-  }
-
-  /** Index of the shape variant that fits the inputs. Known from admission on. */
-  public int variant() {
-    return variant;
+  /** What admission found out; meaningful from acceptance on. */
+  public Admitted admitted() {
+    return admitted;
   }
 
   /** When the request was accepted, on the engine's clock. */
@@ -120,11 +114,10 @@ public final class InferenceRequest {
     return arrivalNanos;
   }
 
-  /** Called by admission, once. */
-  public void admit(int rows, int variant, long nowNanos) {
-    this.rows = rows;
-    this.variant = variant;
-    this.arrivalNanos = nowNanos;
+  /** Accepts the request. Called by the engine, once, before the request is queued. */
+  public void admit(Admitted found, long nowNanos) {
+    admitted = found;
+    arrivalNanos = nowNanos;
     STATE.setRelease(this, State.QUEUED);
   }
 
@@ -134,15 +127,17 @@ public final class InferenceRequest {
   }
 
   /**
-   * Ends the request if it is in {@code expected}.
+   * Moves the request to its end if it is in {@code expected}. Whoever gets true owes the caller
+   * {@link #deliver}.
    *
-   * @return false when somebody else moved it first; then nothing is delivered
+   * @return false when somebody else moved it first
    */
-  public boolean finish(State expected, Outcome outcome) {
-    if (!STATE.compareAndSet(this, expected, State.DONE)) {
-      return false;
-    }
+  public boolean end(State expected) {
+    return STATE.compareAndSet(this, expected, State.DONE);
+  }
+
+  /** Hands the outcome to the caller; only after {@link #end} returned true, once. */
+  public void deliver(Outcome outcome) {
     completion.onOutcome(this, outcome);
-    return true;
   }
 }

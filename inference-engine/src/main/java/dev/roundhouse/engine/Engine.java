@@ -1,0 +1,158 @@
+package dev.roundhouse.engine;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.model.ModelLoader;
+import dev.roundhouse.engine.model.ModelRegistry;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.RegisteredModel;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.residency.Residency;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Serves models from one device: load them, submit requests, watch, drain, close. Thread-safe.
+ *
+ * <p>Owns the threads {@code dispatch} and {@code compile-n}; borrows the device, which must outlive
+ * it.
+ */
+public final class Engine implements AutoCloseable {
+  private final EngineOptions options;
+  private final ModelRegistry registry = new ModelRegistry();
+  private final RequestPath requests;
+  private final ModelLoader loader;
+  private final Residency residency;
+  private final ExecutorService compilers;
+  private volatile boolean draining;
+
+  private Engine(EngineOptions options, Device device) {
+    this.options = options;
+    requests = new RequestPath(options, device, registry);
+    residency = new Residency(device, options.weights());
+    ThreadFactory compileThreads = Thread.ofPlatform().name("compile-", 1).factory();
+    compilers = Executors.newFixedThreadPool(options.compileThreads(), compileThreads);
+    loader =
+        new ModelLoader(
+            registry, device, residency, options.clock(), compilers, requests::activate);
+  }
+
+  /** Starts an engine on a device. The device is borrowed until {@link #close}. */
+  public static Engine open(EngineOptions options, Device device) {
+    return new Engine(options, device);
+  }
+
+  /**
+   * Starts to load the newest version in a model's folder; the name is known, as loading, when this
+   * returns.
+   *
+   * @return completes with ready or failed; never exceptionally
+   * @throws IllegalStateException when the name is taken
+   */
+  public CompletableFuture<ModelStatus> load(Path modelFolder) {
+    return loader.load(modelFolder);
+  }
+
+  /** Submits a request; its outcome goes to its completion, exactly once. Never blocks. */
+  public void submit(InferenceRequest request) {
+    requests.submit(request);
+  }
+
+  /** Takes back a request that has not begun to run; false when it has, or is over. */
+  public boolean cancel(InferenceRequest request) {
+    return requests.cancel(request);
+  }
+
+  public Optional<ModelStatus> model(String name) {
+    return registry.find(name).map(RegisteredModel::status);
+  }
+
+  /** Every model, by name. */
+  public List<ModelStatus> models() {
+    return registry.statuses();
+  }
+
+  /** What has been counted for a model. */
+  public Optional<ModelCounters> counters(String name) {
+    return registry.find(name).map(RegisteredModel::counters);
+  }
+
+  /** Bytes of weights on the device. */
+  public long residentWeightBytes() {
+    return residency.residentBytes();
+  }
+
+  /**
+   * True when requests are accepted and no model is still loading. Models that failed do not count:
+   * the others serve.
+   */
+  public boolean isReady() {
+    return !draining
+        && registry.statuses().stream().noneMatch(each -> each.state() == ModelState.LOADING);
+  }
+
+  /** The clock that deadlines of requests are on. */
+  public long nanoTime() {
+    return options.clock().nanoTime();
+  }
+
+  /** Requests that were accepted and have not ended. */
+  public long openRequests() {
+    return registry.models().stream().mapToLong(model -> model.counters().open()).sum();
+  }
+
+  /**
+   * Refuses new requests and waits for those accepted.
+   *
+   * @return true when all have ended within the budget
+   */
+  public boolean drain(Duration budget) throws InterruptedException {
+    draining = true;
+    requests.closeAdmission();
+    long end = System.nanoTime() + budget.toNanos();
+    while (openRequests() > 0) {
+      if (System.nanoTime() >= end) {
+        return false;
+      }
+      TimeUnit.MILLISECONDS.sleep(1);
+    }
+    return true;
+  }
+
+  /** Ends what still waits, stops the threads and frees every model. */
+  @Override
+  public void close() {
+    draining = true;
+    requests.closeAdmission();
+    loader.stop();
+    compilers.shutdown();
+    awaitCompilers();
+    requests.close();
+    registry.models().forEach(loader::unload);
+  }
+
+  /** A compile cannot be interrupted, and it must not outlive the device. */
+  private void awaitCompilers() {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        if (compilers.awaitTermination(1, TimeUnit.HOURS)) {
+          break;
+        }
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package dev.roundhouse.engine.admission;
+
+import dev.roundhouse.engine.model.ModelRegistry;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.RegisteredModel;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Accounting;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.time.NanoClock;
+import java.util.function.Predicate;
+
+/**
+ * Lets a request in or turns it away, on the caller's thread. A request that is let in is counted,
+ * holds a place in its model's queue and has been handed over. Thread-safe.
+ */
+public final class Admission {
+  private final ModelRegistry registry;
+  private final NanoClock clock;
+  private final int maxQueueDepth;
+  private final Predicate<InferenceRequest> handOver;
+  private volatile boolean closed;
+
+  /**
+   * @param maxQueueDepth requests that may wait per model
+   * @param handOver gives a request to the dispatch thread; false when that cannot take more
+   */
+  public Admission(
+      ModelRegistry registry,
+      NanoClock clock,
+      int maxQueueDepth,
+      Predicate<InferenceRequest> handOver) {
+    this.registry = registry;
+    this.clock = clock;
+    this.maxQueueDepth = maxQueueDepth;
+    this.handOver = handOver;
+  }
+
+  /** Admits the request, or delivers {@link Outcome.Refused} on this thread. */
+  public void submit(InferenceRequest request) {
+    try {
+      admit(request);
+    } catch (RefusedException e) {
+      registry.find(request.modelName()).ifPresent(RegisteredModel::countRefused);
+      if (request.end(InferenceRequest.State.NEW)) {
+        request.deliver(new Outcome.Refused(e.status(), prefixed(request, e)));
+      }
+    }
+  }
+
+  /** Turns away every further request; what was accepted is not affected. */
+  public void close() {
+    closed = true;
+  }
+
+  private void admit(InferenceRequest request) throws RefusedException {
+    if (closed) {
+      throw exiting();
+    }
+    ServedModel model = serving(request.modelName(), request.modelVersion());
+    Admitted admitted = ContractCheck.check(model.slot(), model.contract(), request);
+    long now = clock.nanoTime();
+    if (now >= request.deadlineNanos()) {
+      throw new RefusedException(
+          Status.DEADLINE_EXCEEDED,
+          "deadline passed before the request for model '" + model.name() + "' was accepted");
+    }
+    if (!model.counters().enter(maxQueueDepth)) {
+      throw new RefusedException(
+          Status.RESOURCE_EXHAUSTED,
+          "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
+              .formatted(model.counters().waiting(), model.name(), maxQueueDepth));
+    }
+    // Counted before it is handed over: the dispatch thread may end it at any moment after.
+    model.counters().increment(Metric.ACCEPTED);
+    request.admit(admitted, now);
+    if (!handOver.test(request)) {
+      Accounting.end(
+          request,
+          InferenceRequest.State.QUEUED,
+          model.counters(),
+          new Outcome.Shed(
+              Status.RESOURCE_EXHAUSTED,
+              prefix(request) + "the server has no room for another waiting request; retry later"));
+    }
+  }
+
+  private ServedModel serving(String name, String version) throws RefusedException {
+    RegisteredModel model = registry.find(name).orElse(null);
+    if (model == null) {
+      throw new RefusedException(
+          Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
+    }
+    ModelStatus status = model.status();
+    if (!version.isEmpty() && !version.equals(status.version())) {
+      throw otherVersion(name, version, status.version());
+    }
+    ServedModel serving = model.serving();
+    if (serving == null) {
+      throw switch (status.state()) {
+        case LOADING, READY ->
+            new RefusedException(
+                Status.UNAVAILABLE,
+                "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
+                    .formatted(name, status.version()));
+        case FAILED ->
+            new RefusedException(
+                Status.NOT_FOUND,
+                "Request for model: '%s' has no available versions: it failed to load: %s"
+                    .formatted(name, status.reason()));
+        case UNLOADED ->
+            new RefusedException(
+                Status.NOT_FOUND,
+                "Request for model: '" + name + "' has no available versions: it was unloaded");
+      };
+    }
+    return serving;
+  }
+
+  private static RefusedException otherVersion(String name, String version, String served) {
+    boolean decimal = version.length() <= 18 && version.chars().allMatch(Character::isDigit);
+    return decimal
+        ? new RefusedException(
+            Status.NOT_FOUND,
+            "Request for unknown model: '%s' version %s is not found; version %s is served"
+                .formatted(name, version, served))
+        : RefusedException.invalid(
+            "failed to get model version from specified version string '%s' of model '%s': it must be a decimal number"
+                .formatted(version, name));
+  }
+
+  private static RefusedException exiting() {
+    return new RefusedException(Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
+  }
+
+  private static String prefixed(InferenceRequest request, RefusedException refusal) {
+    return switch (refusal.status()) {
+      case NOT_FOUND, UNAVAILABLE -> refusal.getMessage();
+      default -> prefix(request) + refusal.getMessage();
+    };
+  }
+
+  private static String prefix(InferenceRequest request) {
+    return "[request id: " + (request.id().isEmpty() ? "<id_unknown>" : request.id()) + "] ";
+  }
+}

@@ -1,0 +1,249 @@
+package dev.roundhouse.engine.admission;
+
+import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.engine.model.ModelContract;
+import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Checks what a request carries against its model's contract: names, dtypes, shapes, batch extents,
+ * byte sizes, requested outputs. Error texts are those that Triton's clients look for. Pure and
+ * thread-safe.
+ */
+final class ContractCheck {
+  private static final long NOT_BATCHED = -1;
+
+  private ContractCheck() {}
+
+  static Admitted check(int slot, ModelContract contract, InferenceRequest request)
+      throws RefusedException {
+    List<InputTensor> inputs = inOrder(contract, request.inputs());
+    long rows = NOT_BATCHED;
+    for (int i = 0; i < inputs.size(); i++) {
+      rows = checkInput(contract, contract.inputs().get(i), inputs.get(i), rows);
+    }
+    int variant = variant(contract, inputs);
+    int[] outputs = outputs(contract, request.requestedOutputs());
+    return new Admitted(slot, checkRows(contract, rows), variant, inputs, outputs);
+  }
+
+  /** The inputs in the order the program takes them; the same list when they came that way. */
+  private static List<InputTensor> inOrder(ModelContract contract, List<InputTensor> given)
+      throws RefusedException {
+    List<TensorSpec> wanted = contract.inputs();
+    boolean same = given.size() == wanted.size();
+    for (int i = 0; same && i < given.size(); i++) {
+      same = given.get(i).name().equals(wanted.get(i).name());
+    }
+    return same ? given : reorder(contract, given);
+  }
+
+  private static List<InputTensor> reorder(ModelContract contract, List<InputTensor> given)
+      throws RefusedException {
+    @Nullable InputTensor[] ordered = new @Nullable InputTensor[contract.inputs().size()];
+    for (InputTensor input : given) {
+      Integer position = contract.input(input.name());
+      if (position == null) {
+        throw RefusedException.invalid(
+            "unexpected inference input '%s' for model '%s'; it takes %s"
+                .formatted(input.name(), contract.modelName(), names(contract.inputs())));
+      }
+      if (ordered[position] != null) {
+        throw RefusedException.invalid(
+            "input '%s' already exists in request; send each input once".formatted(input.name()));
+      }
+      ordered[position] = input;
+    }
+    List<String> missing = new ArrayList<>();
+    for (int i = 0; i < ordered.length; i++) {
+      if (ordered[i] == null) {
+        missing.add("'" + contract.inputs().get(i).name() + "'");
+      }
+    }
+    if (!missing.isEmpty()) {
+      throw RefusedException.invalid(
+          "expected %d inputs but got %d inputs for model '%s'. Got input(s) %s, but missing required input(s) %s"
+              .formatted(
+                  ordered.length,
+                  given.size(),
+                  contract.modelName(),
+                  given.stream().map(input -> "'" + input.name() + "'").toList(),
+                  missing));
+    }
+    List<InputTensor> result = new ArrayList<>(ordered.length);
+    for (InputTensor input : ordered) {
+      if (input != null) {
+        result.add(input);
+      }
+    }
+    return result;
+  }
+
+  /** Checks one input; returns the batch extent seen so far. */
+  private static long checkInput(
+      ModelContract contract, TensorSpec spec, InputTensor input, long rows)
+      throws RefusedException {
+    if (input.dtype() != spec.dtype()) {
+      throw RefusedException.invalid(
+          "inference input '%s' data-type is '%s', but model '%s' expects '%s'"
+              .formatted(
+                  spec.name(), wireName(input.dtype()), contract.modelName(), wireName(spec.dtype())));
+    }
+    Shape shape = input.shape();
+    int batchAxis = spec.batchAxis();
+    if (!fits(spec, shape)) {
+      throw RefusedException.invalid(
+          "unexpected shape for input '%s' for model '%s'. Expected %s, got %s.%s"
+              .formatted(
+                  spec.name(),
+                  contract.modelName(),
+                  spec.wireShape(),
+                  shape,
+                  batchAxis < 0
+                      ? ""
+                      : " NOTE: axis " + batchAxis + " of the expected shape is the batch dimension."));
+    }
+    checkByteSize(contract, spec, input);
+    if (batchAxis < 0) {
+      return rows;
+    }
+    long extent = shape.dim(batchAxis);
+    if (rows != NOT_BATCHED && rows != extent) {
+      throw RefusedException.invalid(
+          "input '%s' batch size does not match other inputs for '%s': it has %d rows, the others have %d"
+              .formatted(spec.name(), contract.modelName(), extent, rows));
+    }
+    return extent;
+  }
+
+  private static boolean fits(TensorSpec spec, Shape shape) {
+    List<Axis> axes = spec.axes();
+    if (shape.rank() != axes.size()) {
+      return false;
+    }
+    for (int axis = 0; axis < axes.size(); axis++) {
+      long extent = shape.dim(axis);
+      if (extent < 0 || (axes.get(axis) instanceof Axis.Fixed fixed && fixed.extent() != extent)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static void checkByteSize(ModelContract contract, TensorSpec spec, InputTensor input)
+      throws RefusedException {
+    long expected;
+    try {
+      expected = Math.multiplyExact(input.shape().elementCount(), (long) spec.dtype().byteSize());
+    } catch (ArithmeticException e) {
+      throw RefusedException.invalid(
+          "shape %s of input '%s' for model '%s' has more elements than can be counted"
+              .formatted(input.shape(), spec.name(), contract.modelName()));
+    }
+    if (input.data().byteSize() != expected) {
+      throw RefusedException.invalid(
+          "input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d"
+              .formatted(
+                  spec.name(), contract.modelName(), expected, input.data().byteSize()));
+    }
+  }
+
+  private static int checkRows(ModelContract contract, long rows) throws RefusedException {
+    if (!contract.batched()) {
+      return 1;
+    }
+    if (rows < 1) {
+      throw RefusedException.invalid(
+          "inference request batch-size must be >= 1 for '%s', got %d"
+              .formatted(contract.modelName(), rows));
+    }
+    if (rows > contract.maxRows()) {
+      throw RefusedException.invalid(
+          "inference request batch-size must be <= %d for '%s', got %d; send fewer rows per request"
+              .formatted(contract.maxRows(), contract.modelName(), rows));
+    }
+    if (contract.exactBatches() && !contract.batchSizes().contains((int) rows)) {
+      throw RefusedException.invalid(
+          "inference request batch-size must be one of %s for '%s', got %d: an output has no batch axis, so rows cannot be padded"
+              .formatted(contract.batchSizes(), contract.modelName(), rows));
+    }
+    return (int) rows;
+  }
+
+  /** Which shape variant the inputs have. */
+  private static int variant(ModelContract contract, List<InputTensor> inputs)
+      throws RefusedException {
+    List<Variant> variants = contract.variants();
+    if (variants.size() == 1 && variants.getFirst().sizes().isEmpty()) {
+      return 0;
+    }
+    Map<Character, Long> sizes = new TreeMap<>();
+    for (int i = 0; i < inputs.size(); i++) {
+      TensorSpec spec = contract.inputs().get(i);
+      for (int axis = 0; axis < spec.rank(); axis++) {
+        if (spec.axes().get(axis) instanceof Axis.Variable variable) {
+          long extent = inputs.get(i).shape().dim(axis);
+          Long other = sizes.putIfAbsent(variable.letter(), extent);
+          if (other != null && other != extent) {
+            throw RefusedException.invalid(
+                "axis '%c' of input '%s' for model '%s' is %d, but it is %d elsewhere in the request"
+                    .formatted(variable.letter(), spec.name(), contract.modelName(), extent, other));
+          }
+        }
+      }
+    }
+    for (int i = 0; i < variants.size(); i++) {
+      if (variants.get(i).sizes().equals(sizes)) {
+        return i;
+      }
+    }
+    throw RefusedException.invalid(
+        "model '%s' is not compiled for %s; compiled shape variants are %s"
+            .formatted(
+                contract.modelName(), sizes, variants.stream().map(Variant::sizes).toList()));
+  }
+
+  private static int @Nullable [] outputs(ModelContract contract, List<String> requested)
+      throws RefusedException {
+    if (requested.isEmpty()) {
+      return null;
+    }
+    int[] indices = new int[requested.size()];
+    for (int i = 0; i < indices.length; i++) {
+      String name = requested.get(i);
+      Integer index = contract.output(name);
+      if (index == null) {
+        throw RefusedException.invalid(
+            "unexpected inference output '%s' for model '%s'; it returns %s"
+                .formatted(name, contract.modelName(), names(contract.outputs())));
+      }
+      for (int earlier = 0; earlier < i; earlier++) {
+        if (indices[earlier] == index) {
+          throw RefusedException.invalid(
+              "output '%s' already exists in request; request each output once".formatted(name));
+        }
+      }
+      indices[i] = index;
+    }
+    return indices;
+  }
+
+  private static String names(List<TensorSpec> tensors) {
+    return Arrays.toString(tensors.stream().map(TensorSpec::name).toArray());
+  }
+
+  private static String wireName(DType dtype) {
+    return dtype.kserveName().orElse(dtype.token());
+  }
+}

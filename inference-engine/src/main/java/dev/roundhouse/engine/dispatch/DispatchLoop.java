@@ -1,0 +1,339 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.observe.Accounting;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.Ingress;
+import dev.roundhouse.engine.queue.ModelQueue;
+import dev.roundhouse.engine.queue.ReadyHeap;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.schedule.BatchPlan;
+import dev.roundhouse.engine.schedule.Discipline;
+import dev.roundhouse.engine.time.NanoClock;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes requests, picks a model, runs a batch of it, delivers what came out; again and again. The
+ * only caller of {@link Device#execute}. Runs no user code, no compile and no I/O.
+ *
+ * <p>Not thread-safe: one thread calls everything here, {@code dispatch} in production or a test.
+ * Others reach it through {@link DispatchProxy}.
+ */
+public final class DispatchLoop {
+  private static final Logger log = LoggerFactory.getLogger(DispatchLoop.class);
+  private static final int REQUESTS_PER_CYCLE = 256;
+
+  private final Device device;
+  private final Discipline discipline;
+  private final NanoClock clock;
+  private final Ingress<InferenceRequest> requests;
+  private final Ingress<Activation> activations;
+  private final List<@Nullable ModelLane> lanes = new ArrayList<>();
+  private final ReadyHeap ready = new ReadyHeap();
+  private final WarmUp warmUp;
+  private final StagingSlot staging = new StagingSlot();
+  private @Nullable Batch inFlight;
+  private boolean warmedLast;
+
+  DispatchLoop(
+      Device device,
+      Discipline discipline,
+      NanoClock clock,
+      Ingress<InferenceRequest> requests,
+      Ingress<Activation> activations) {
+    this.device = device;
+    this.discipline = discipline;
+    this.clock = clock;
+    this.requests = requests;
+    this.activations = activations;
+    this.warmUp = new WarmUp(device, staging);
+  }
+
+  /**
+   * Does what can be done without waiting.
+   *
+   * @return how many things it did; 0 when there was nothing, or the device is busy
+   */
+  public int doWork() {
+    int work = takeRequests();
+    Batch running = inFlight;
+    if (running != null) {
+      if (!running.execution().isDone()) {
+        return work;
+      }
+      inFlight = null;
+      onExecuted(running);
+      work++;
+    }
+    return work + takeActivations() + runNext();
+  }
+
+  /** Waits for the device when it is busy; false, at once, when it is not. */
+  public boolean awaitDevice() {
+    Batch running = inFlight;
+    if (running == null) {
+      return false;
+    }
+    try {
+      running.execution().await();
+    } catch (DeviceException e) {
+      // doWork finds the execution over and reports the failure to its requests.
+      log.debug("execution failed", e);
+    }
+    return true;
+  }
+
+  /** True when {@link #doWork} would find something to do. */
+  public boolean hasWork() {
+    return inFlight != null
+        || !ready.isEmpty()
+        || !warmUp.isEmpty()
+        || !requests.isEmpty()
+        || !activations.isEmpty();
+  }
+
+  /** Ends every waiting request and frees what the loop holds. The last call. */
+  void onStop() {
+    while (inFlight != null) {
+      awaitDevice();
+      doWork();
+    }
+    takeRequests();
+    for (ModelLane lane : lanes) {
+      if (lane != null) {
+        shedAll(lane);
+      }
+    }
+    warmUp.abandon();
+    for (Activation next = activations.poll(); next != null; next = activations.poll()) {
+      next.warmedUp().cancel(false);
+    }
+    staging.close();
+  }
+
+  private int takeActivations() {
+    int work = 0;
+    for (Activation next = activations.poll(); next != null; next = activations.poll()) {
+      onActivate(next);
+      work++;
+    }
+    return work;
+  }
+
+  private void onActivate(Activation activation) {
+    try {
+      ModelLane lane = new ModelLane(activation.model(), activation.rowCap());
+      int slot = activation.model().slot();
+      while (lanes.size() <= slot) {
+        lanes.add(null);
+      }
+      lanes.set(slot, lane);
+      for (PreparedProgram program : lane.programs()) {
+        staging.ensureCapacity(program.stagingBytes());
+      }
+      warmUp.add(lane, activation.warmedUp());
+    } catch (RuntimeException e) {
+      activation.warmedUp().completeExceptionally(e);
+    }
+  }
+
+  private int takeRequests() {
+    int taken = 0;
+    while (taken < REQUESTS_PER_CYCLE) {
+      InferenceRequest request = requests.poll();
+      if (request == null) {
+        break;
+      }
+      int slot = request.admitted().slot();
+      ModelLane lane = lane(slot);
+      lane.queue().add(request);
+      if (lane.queue().size() == 1) {
+        rank(slot, lane.queue());
+      }
+      taken++;
+    }
+    return taken;
+  }
+
+  private int runNext() {
+    if (!warmUp.isEmpty() && (ready.isEmpty() || !warmedLast)) {
+      warmedLast = true;
+      warmUp.runOne();
+      return 1;
+    }
+    warmedLast = false;
+    if (ready.isEmpty()) {
+      return 0;
+    }
+    int slot = ready.first();
+    ModelLane lane = lane(slot);
+    long now = clock.nanoTime();
+    dropOver(lane, now);
+    if (!lane.queue().isEmpty()) {
+      runBatch(lane, now);
+    }
+    if (lane.queue().isEmpty()) {
+      ready.remove(slot);
+    } else {
+      rank(slot, lane.queue());
+    }
+    return 1;
+  }
+
+  private void runBatch(ModelLane lane, long now) {
+    BatchPlan plan = lane.plan(now);
+    int variant = lane.queue().get(0).admitted().variant();
+    PreparedProgram program = lane.program(variant, plan.batchSize());
+    List<InferenceRequest> batch = claim(lane, plan.requests(), now);
+    if (batch.isEmpty()) {
+      return;
+    }
+    int rows = 0;
+    for (InferenceRequest request : batch) {
+      rows += request.admitted().rows();
+    }
+    try {
+      BatchAssembler.assemble(program, batch, staging);
+      long started = clock.nanoTime();
+      Execution execution = program.execute(device, staging);
+      inFlight = new Batch(lane, program, batch, rows, execution, now, started);
+    } catch (RuntimeException e) {
+      fail(lane, batch, e);
+    }
+  }
+
+  /** Takes the first {@code count} requests out of the queue; returns those that are to run. */
+  private List<InferenceRequest> claim(ModelLane lane, int count, long now) {
+    ModelCounters counters = lane.model().counters();
+    List<InferenceRequest> batch = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      InferenceRequest request = lane.queue().remove();
+      if (ModelLane.isLate(request, now)) {
+        shedLate(lane, request, now);
+      } else if (request.start()) {
+        counters.leave();
+        batch.add(request);
+      }
+    }
+    return batch;
+  }
+
+  private void onExecuted(Batch batch) {
+    try {
+      batch.execution().await();
+      long executed = clock.nanoTime();
+      deliver(batch, executed);
+    } catch (RuntimeException e) {
+      fail(batch.lane(), batch.requests(), e);
+    } finally {
+      batch.execution().close();
+      batch.program().closeInputs();
+    }
+  }
+
+  private void deliver(Batch batch, long executedNanos) {
+    ModelCounters counters = batch.lane().model().counters();
+    counters.increment(Metric.EXECUTIONS);
+    counters.add(Metric.ROWS, batch.rows());
+    counters.add(Metric.PADDING_ROWS, batch.paddingRows());
+    counters.add(Metric.COMPUTE, executedNanos - batch.startedNanos());
+    String version = batch.lane().model().version();
+    int row = 0;
+    for (InferenceRequest request : batch.requests()) {
+      long waited = batch.assembledNanos() - request.arrivalNanos();
+      counters.add(Metric.QUEUE_WAIT, waited);
+      long sliceStart = clock.nanoTime();
+      var outputs = BatchSlicer.slice(batch, request, row);
+      row += request.admitted().rows();
+      var timings =
+          new Outcome.Timings(
+              waited,
+              batch.startedNanos() - batch.assembledNanos(),
+              executedNanos - batch.startedNanos(),
+              clock.nanoTime() - sliceStart,
+              batch.rows());
+      end(batch.lane(), request, new Outcome.Completed(version, outputs, timings));
+    }
+  }
+
+  /** Removes requests at the front that are cancelled or can no longer be answered in time. */
+  private void dropOver(ModelLane lane, long now) {
+    ModelQueue queue = lane.queue();
+    queue.dropEnded();
+    while (!queue.isEmpty() && ModelLane.isLate(queue.get(0), now)) {
+      shedLate(lane, queue.remove(), now);
+      queue.dropEnded();
+    }
+  }
+
+  private void shedLate(ModelLane lane, InferenceRequest request, long now) {
+    end(
+        lane,
+        request,
+        InferenceRequest.State.QUEUED,
+        new Outcome.Shed(
+            Status.DEADLINE_EXCEEDED,
+            "deadline passed after %d us in the queue of model '%s'"
+                .formatted((now - request.arrivalNanos()) / 1000, lane.model().name())));
+  }
+
+  private void shedAll(ModelLane lane) {
+    while (!lane.queue().isEmpty()) {
+      shedExiting(lane.queue().remove());
+    }
+  }
+
+  /** Ends a request that came too late for this loop. */
+  void shedExiting(InferenceRequest request) {
+    end(
+        lane(request.admitted().slot()),
+        request,
+        InferenceRequest.State.QUEUED,
+        new Outcome.Shed(Status.UNAVAILABLE, "Server exiting; send the request elsewhere"));
+  }
+
+  private void fail(ModelLane lane, List<InferenceRequest> batch, RuntimeException cause) {
+    Outcome.Failed outcome = Failures.outcome(lane.model().name(), cause);
+    for (InferenceRequest request : batch) {
+      end(lane, request, outcome);
+    }
+  }
+
+  private void end(ModelLane lane, InferenceRequest request, Outcome outcome) {
+    end(lane, request, InferenceRequest.State.RUNNING, outcome);
+  }
+
+  private void end(
+      ModelLane lane,
+      InferenceRequest request,
+      InferenceRequest.State expected,
+      Outcome outcome) {
+    try {
+      Accounting.end(request, expected, lane.model().counters(), outcome);
+    } catch (RuntimeException e) {
+      // A caller's fault must not reach the other requests of the batch, nor end the loop.
+      log.warn("a request's completion threw; model '{}'", lane.model().name(), e);
+    }
+  }
+
+  private void rank(int slot, ModelQueue queue) {
+    ready.put(slot, discipline.key(new Discipline.Front(queue.get(0).arrivalNanos(), queue.size())));
+  }
+
+  private ModelLane lane(int slot) {
+    ModelLane lane = lanes.get(slot);
+    if (lane == null) {
+      throw new IllegalStateException("no model in slot " + slot);
+    }
+    return lane;
+  }
+}

@@ -1,0 +1,85 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.queue.Ingress;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.schedule.Discipline;
+import dev.roundhouse.engine.time.NanoClock;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The thread-safe way to reach the dispatch loop. Hand-overs are bounded and never wait.
+ *
+ * <p>Whoever owns the loop, a {@link DispatchThread} or a test, is woken through {@code wake}.
+ */
+public final class DispatchProxy {
+  private static final int ACTIVATIONS = 1024;
+
+  private final Ingress<InferenceRequest> requests;
+  private final Ingress<Activation> activations = new Ingress<>(ACTIVATIONS);
+  private final DispatchLoop loop;
+  private volatile Runnable wake = () -> {};
+  private volatile boolean stopped;
+
+  /**
+   * @param maxHandOver requests that may be on their way to the loop
+   */
+  public DispatchProxy(Device device, Discipline discipline, NanoClock clock, int maxHandOver) {
+    requests = new Ingress<>(maxHandOver);
+    loop = new DispatchLoop(device, discipline, clock, requests, activations);
+  }
+
+  /** For the one thread that runs it. */
+  public DispatchLoop loop() {
+    return loop;
+  }
+
+  /** Hands an admitted request over; false when too many are on their way. */
+  public boolean submit(InferenceRequest request) {
+    if (!requests.offer(request)) {
+      return false;
+    }
+    VarHandle.fullFence(); // the hand-over is visible before the loop is asked whether it sleeps
+    wake.run();
+    if (stopped) {
+      sweep();
+    }
+    return true;
+  }
+
+  /**
+   * Has the loop take a model in and run each of its programs once.
+   *
+   * @return completes when the model may be sent requests; exceptionally when a program does not run
+   */
+  public CompletableFuture<Void> activate(ServedModel model, int rowCap) {
+    CompletableFuture<Void> warmedUp = new CompletableFuture<>();
+    if (activations.offer(new Activation(model, rowCap, warmedUp))) {
+      VarHandle.fullFence();
+      wake.run();
+    } else {
+      warmedUp.completeExceptionally(
+          new IllegalStateException(ACTIVATIONS + " models are waiting to be warmed up already"));
+    }
+    return warmedUp;
+  }
+
+  void wakeBy(Runnable wake) {
+    this.wake = wake;
+  }
+
+  /** Called when the loop has made its last turn: from here on, hand-overs end at once. */
+  void onStopped() {
+    stopped = true;
+    sweep();
+  }
+
+  /** Ends what was handed over too late for the loop to see. */
+  private synchronized void sweep() {
+    for (InferenceRequest late = requests.poll(); late != null; late = requests.poll()) {
+      loop.shedExiting(late);
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package dev.roundhouse.engine.dispatch;
+
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs the dispatch loop on the thread {@code dispatch}: spins for a moment when there is nothing to
+ * do, because a wake-up costs more than most requests, then parks.
+ */
+public final class DispatchThread implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(DispatchThread.class);
+
+  private final DispatchProxy proxy;
+  private final DispatchLoop loop;
+  private final long spinNanos;
+  private final Thread thread;
+  private volatile boolean parked;
+  private volatile boolean stopped;
+
+  private DispatchThread(DispatchProxy proxy, long spinNanos) {
+    this.proxy = proxy;
+    this.loop = proxy.loop();
+    this.spinNanos = spinNanos;
+    this.thread = Thread.ofPlatform().name("dispatch").unstarted(this::run);
+  }
+
+  /**
+   * Starts the thread.
+   *
+   * @param spinNanos how long to look for work before parking
+   */
+  public static DispatchThread start(DispatchProxy proxy, long spinNanos) {
+    DispatchThread dispatch = new DispatchThread(proxy, spinNanos);
+    proxy.wakeBy(dispatch::wake);
+    dispatch.thread.start();
+    return dispatch;
+  }
+
+  /** Lets the running batch end, sheds what waits, and returns when the thread is gone. */
+  @Override
+  public void close() {
+    stopped = true;
+    LockSupport.unpark(thread);
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void wake() {
+    // parked is read after the hand-over was published, and set before the loop looks one last
+    // time: one of the two sides always sees the other.
+    if (parked) {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  private void run() {
+    long idleSince = 0;
+    while (!stopped) {
+      int work = work();
+      if (work > 0 || loop.awaitDevice()) {
+        idleSince = 0;
+        continue;
+      }
+      long now = System.nanoTime();
+      if (idleSince == 0) {
+        idleSince = now;
+      }
+      if (now - idleSince < spinNanos) {
+        Thread.onSpinWait();
+      } else {
+        park();
+        idleSince = 0;
+      }
+    }
+    loop.onStop();
+    proxy.onStopped();
+  }
+
+  private int work() {
+    try {
+      return loop.doWork();
+    } catch (RuntimeException e) {
+      // The loop fails batches, not itself; what comes here is a defect that must not stop the rest.
+      log.error("the dispatch loop met a defect", e);
+      return 1;
+    }
+  }
+
+  private void park() {
+    parked = true;
+    if (!loop.hasWork() && !stopped) {
+      LockSupport.park(this);
+    }
+    parked = false;
+  }
+}

@@ -1,0 +1,45 @@
+package dev.roundhouse.engine.dispatch;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Host memory in which a batch's inputs are laid out before they go to the device: 64-byte aligned
+ * and touched before use, since first touch costs many times the copy. Grows when a model is added,
+ * never while a batch is in it. Owned by the dispatch thread.
+ */
+final class StagingSlot implements AutoCloseable {
+  static final long ALIGNMENT = 64;
+
+  private Arena arena = Arena.ofShared();
+  private MemorySegment memory = arena.allocate(4096, ALIGNMENT);
+
+  /** Makes room for a batch of {@code bytes}. */
+  void ensureCapacity(long bytes) {
+    if (bytes <= memory.byteSize()) {
+      return;
+    }
+    Arena larger = Arena.ofShared();
+    MemorySegment segment = larger.allocate(align(bytes), ALIGNMENT); // allocation touches: it zeroes
+    arena.close();
+    arena = larger;
+    memory = segment;
+  }
+
+  MemorySegment slice(long offset, long bytes) {
+    return memory.asSlice(offset, bytes);
+  }
+
+  MemorySegment memory() {
+    return memory;
+  }
+
+  @Override
+  public void close() {
+    arena.close();
+  }
+
+  static long align(long bytes) {
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  }
+}

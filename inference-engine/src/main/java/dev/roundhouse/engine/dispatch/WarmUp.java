@@ -1,0 +1,65 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.Execution;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Runs every program of a new model once with zeros, so that the first request does not pay for what
+ * the device does on first use, and a program that cannot run never becomes ready. One program at a
+ * time, between other models' batches. Owned by the dispatch thread.
+ */
+final class WarmUp {
+  private final Device device;
+  private final StagingSlot staging;
+  private final Queue<Pending> pending = new ArrayDeque<>();
+
+  WarmUp(Device device, StagingSlot staging) {
+    this.device = device;
+    this.staging = staging;
+  }
+
+  void add(ModelLane lane, CompletableFuture<Void> done) {
+    pending.add(new Pending(new ArrayDeque<>(lane.programs()), done));
+  }
+
+  boolean isEmpty() {
+    return pending.isEmpty();
+  }
+
+  /** Runs one program of the model that has waited longest. */
+  void runOne() {
+    Pending next = pending.element();
+    try {
+      run(next.programs().remove());
+      if (next.programs().isEmpty()) {
+        pending.remove();
+        next.done().complete(null);
+      }
+    } catch (RuntimeException e) {
+      pending.remove();
+      next.done().completeExceptionally(e);
+    }
+  }
+
+  /** Gives up on everything that waits. */
+  void abandon() {
+    for (Pending each : pending) {
+      each.done().cancel(false);
+    }
+    pending.clear();
+  }
+
+  private void run(PreparedProgram program) {
+    BatchAssembler.zero(program, staging);
+    try (Execution execution = program.execute(device, staging)) {
+      execution.await();
+    } finally {
+      program.closeInputs();
+    }
+  }
+
+  private record Pending(Queue<PreparedProgram> programs, CompletableFuture<Void> done) {}
+}

@@ -1,0 +1,67 @@
+package dev.roundhouse.engine.model;
+
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.Variant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What admission needs to know of a model, looked up once. Immutable and thread-safe.
+ *
+ * @param batched requests carry rows along a batch axis
+ * @param exactBatches rows must equal a compiled size, because an output without a batch axis would
+ *     show the padding
+ * @param batchSizes compiled sizes, ascending, the same for every variant
+ */
+public record ModelContract(
+    String modelName,
+    List<TensorSpec> inputs,
+    List<TensorSpec> outputs,
+    List<Variant> variants,
+    boolean batched,
+    boolean exactBatches,
+    List<Integer> batchSizes,
+    Map<String, Integer> inputIndex,
+    Map<String, Integer> outputIndex) {
+
+  /**
+   * @param batchSizes what was really compiled, ascending
+   */
+  public static ModelContract of(ModelSpec spec, List<Integer> batchSizes) {
+    return new ModelContract(
+        spec.name(),
+        spec.clientInputs(),
+        spec.clientOutputs(),
+        spec.variants(),
+        spec.isBatched(),
+        spec.isBatched() && !spec.isCoalescable(),
+        batchSizes,
+        indexByName(spec.clientInputs()),
+        indexByName(spec.clientOutputs()));
+  }
+
+  /** Most rows one request may have; 1 for a model without a batch axis. */
+  public int maxRows() {
+    return batched ? batchSizes.getLast() : 1;
+  }
+
+  /** Position of an input, or null when the model has none of that name. */
+  public @Nullable Integer input(String name) {
+    return inputIndex.get(name);
+  }
+
+  /** Position of an output, or null when the model has none of that name. */
+  public @Nullable Integer output(String name) {
+    return outputIndex.get(name);
+  }
+
+  private static Map<String, Integer> indexByName(List<TensorSpec> tensors) {
+    Map<String, Integer> index = new HashMap<>();
+    IntStream.range(0, tensors.size()).forEach(i -> index.put(tensors.get(i).name(), i));
+    return Map.copyOf(index);
+  }
+}

@@ -1,0 +1,213 @@
+package dev.roundhouse.engine.model;
+
+import dev.roundhouse.bundle.Bundle;
+import dev.roundhouse.bundle.BundleReader;
+import dev.roundhouse.bundle.Glue;
+import dev.roundhouse.bundle.ModelFolder;
+import dev.roundhouse.bundle.ProgramFile;
+import dev.roundhouse.bundle.artifact.Artifact;
+import dev.roundhouse.bundle.artifact.ArtifactReader;
+import dev.roundhouse.bundle.artifact.ArtifactSignature;
+import dev.roundhouse.bundle.artifact.SignatureCheck;
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.ProgramSource;
+import dev.roundhouse.engine.residency.ModelWeights;
+import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.engine.time.NanoClock;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes a model from its folder to ready: read, check, compile, upload, warm up, publish. What goes
+ * wrong costs that model only, and its reason is kept. Thread-safe; the work is done on the threads
+ * {@code compile-n}.
+ */
+public final class ModelLoader {
+  private static final Logger log = LoggerFactory.getLogger(ModelLoader.class);
+
+  private final ModelRegistry registry;
+  private final Device device;
+  private final Residency residency;
+  private final NanoClock clock;
+  private final Executor compilers;
+  private final Function<ServedModel, CompletableFuture<Void>> activate;
+  private volatile boolean stopping;
+
+  /**
+   * @param compilers borrowed
+   * @param activate has the dispatch thread take a model in and warm it up
+   */
+  public ModelLoader(
+      ModelRegistry registry,
+      Device device,
+      Residency residency,
+      NanoClock clock,
+      Executor compilers,
+      Function<ServedModel, CompletableFuture<Void>> activate) {
+    this.registry = registry;
+    this.device = device;
+    this.residency = residency;
+    this.clock = clock;
+    this.compilers = compilers;
+    this.activate = activate;
+  }
+
+  /**
+   * Starts to load the newest version in a model's folder. The name is registered, as loading,
+   * before this returns.
+   *
+   * @return completes with ready or failed; never exceptionally
+   * @throws IllegalStateException when the name is taken
+   */
+  public CompletableFuture<ModelStatus> load(Path folder) {
+    long started = clock.nanoTime();
+    ModelFolder.Version version = ModelFolder.newest(folder);
+    RegisteredModel model =
+        registry.register(version.modelName(), Long.toString(version.number()));
+    return CompletableFuture.supplyAsync(() -> loadNow(model, version, started), compilers);
+  }
+
+  /** Has loads that have not begun fail at once; for shutdown. */
+  public void stop() {
+    stopping = true;
+  }
+
+  private ModelStatus loadNow(RegisteredModel model, ModelFolder.Version version, long started) {
+    try {
+      if (stopping) {
+        throw new IllegalStateException("the server is stopping");
+      }
+      return onReady(model, warmUp(prepare(model, version)), started);
+    } catch (RuntimeException | Error e) {
+      return onFailed(model, e, started);
+    }
+  }
+
+  private ServedModel prepare(RegisteredModel model, ModelFolder.Version version) {
+    try (Bundle bundle = BundleReader.read(version.directory(), version.modelName())) {
+      ModelSpec spec = bundle.spec();
+      refuseGlue(bundle);
+      List<CompiledProgram> programs = new ArrayList<>();
+      try {
+        compile(bundle, programs);
+        ModelWeights weights = residency.load(bundle.weights());
+        return new ServedModel(
+            registry.newSlot(),
+            spec.name(),
+            model.status().version(),
+            spec,
+            ModelContract.of(spec, batchSizes(programs)),
+            programs,
+            weights,
+            model.counters());
+      } catch (RuntimeException e) {
+        programs.forEach(each -> each.program().close());
+        throw e;
+      }
+    }
+  }
+
+  private void compile(Bundle bundle, List<CompiledProgram> programs) {
+    for (ProgramFile file : bundle.programs()) {
+      byte[] code = file.read();
+      String name = bundle.name() + "/" + file.file().getFileName();
+      Artifact artifact = ArtifactReader.read(code, name);
+      artifact.signature().ifPresent(signature -> check(bundle, file, signature));
+      long started = clock.nanoTime();
+      DeviceProgram program = device.compile(new ProgramSource(name, code));
+      // Bytecode does not show its signature: what was compiled does, before it is ever run.
+      int rows;
+      try {
+        rows = check(bundle, file, new ArtifactSignature(program.parameters(), program.results()));
+      } catch (RuntimeException e) {
+        program.close();
+        throw e;
+      }
+      programs.add(new CompiledProgram(file.variant(), rows, program));
+      log.info(
+          "compiled {} in {} ms",
+          name,
+          TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
+    }
+  }
+
+  private static int check(Bundle bundle, ProgramFile file, ArtifactSignature signature) {
+    return SignatureCheck.check(bundle.spec(), bundle.weights().arguments(), file, signature);
+  }
+
+  private ServedModel warmUp(ServedModel served) {
+    try {
+      activate.apply(served).join();
+      return served;
+    } catch (CompletionException | CancellationException e) {
+      release(served);
+      throw e;
+    }
+  }
+
+  private ModelStatus onReady(RegisteredModel model, ServedModel served, long started) {
+    int maxBatchSize = served.contract().batched() ? served.contract().maxRows() : 0;
+    long took = clock.nanoTime() - started;
+    ModelStatus ready = model.status().ready(served.spec(), maxBatchSize, took);
+    model.serve(served, ready);
+    log.info("model '{}' is ready after {} ms", served.name(), TimeUnit.NANOSECONDS.toMillis(took));
+    return ready;
+  }
+
+  private ModelStatus onFailed(RegisteredModel model, Throwable failure, long started) {
+    Throwable cause =
+        failure instanceof CompletionException && failure.getCause() != null
+            ? failure.getCause()
+            : failure;
+    boolean expected = cause instanceof BundleException || cause instanceof DeviceException;
+    String reason = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+    ModelStatus failed = model.status().failed(reason, clock.nanoTime() - started);
+    model.fail(failed);
+    if (expected) {
+      log.error("model '{}' failed to load: {}", failed.name(), reason);
+    } else {
+      log.error("model '{}' failed to load", failed.name(), cause);
+    }
+    return failed;
+  }
+
+  /** Stops a model from answering and frees it; only when no request of it can run any more. */
+  public void unload(RegisteredModel model) {
+    ServedModel retired = model.retire();
+    if (retired != null) {
+      release(retired);
+    }
+  }
+
+  private void release(ServedModel served) {
+    served.programs().forEach(program -> program.program().close());
+    residency.unload(served.weights());
+  }
+
+  private static List<Integer> batchSizes(List<CompiledProgram> programs) {
+    return programs.stream().map(CompiledProgram::batchSize).distinct().sorted().toList();
+  }
+
+  private static void refuseGlue(Bundle bundle) {
+    if (bundle.glue() != Glue.NONE || bundle.spec().kind() != ModelSpec.Kind.MODEL) {
+      throw new BundleException(
+          bundle.directory().getFileName().toString(),
+          "the bundle has hooks ("
+              + bundle.glue()
+              + ") and this server runs none; serve its programs as a bundle without hooks");
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package dev.roundhouse.engine.model;
+
+import dev.roundhouse.bundle.model.ModelSpec;
+import java.util.Optional;
+
+/**
+ * What can be said of a model at one moment.
+ *
+ * @param version decimal; what responses carry
+ * @param reason why it failed; empty otherwise
+ * @param spec absent until the manifest has been read
+ * @param maxBatchSize most rows one request may have; 0 for a model without a batch axis
+ * @param loadNanos how long it took from the start of loading to ready or failed; 0 while loading
+ */
+public record ModelStatus(
+    String name,
+    String version,
+    ModelState state,
+    String reason,
+    Optional<ModelSpec> spec,
+    int maxBatchSize,
+    long loadNanos) {
+
+  public boolean isReady() {
+    return state == ModelState.READY;
+  }
+
+  public static ModelStatus loading(String name, String version) {
+    return new ModelStatus(name, version, ModelState.LOADING, "", Optional.empty(), 0, 0);
+  }
+
+  public ModelStatus failed(String reason, long loadNanos) {
+    return new ModelStatus(
+        name, version, ModelState.FAILED, reason, spec, maxBatchSize, loadNanos);
+  }
+
+  public ModelStatus ready(ModelSpec spec, int maxBatchSize, long loadNanos) {
+    return new ModelStatus(
+        name, version, ModelState.READY, "", Optional.of(spec), maxBatchSize, loadNanos);
+  }
+
+  public ModelStatus unloaded() {
+    return new ModelStatus(name, version, ModelState.UNLOADED, "", spec, maxBatchSize, loadNanos);
+  }
+}

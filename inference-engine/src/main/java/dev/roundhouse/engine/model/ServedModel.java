@@ -1,0 +1,37 @@
+package dev.roundhouse.engine.model;
+
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.residency.ModelWeights;
+import java.util.List;
+
+/**
+ * A model version that can run: contract, programs, weights, counters. Immutable, but for the
+ * counters; programs and weights are used by the dispatch thread only once it is ready.
+ *
+ * @param slot its index in everything that is kept per model; never reused while requests refer to
+ *     it
+ */
+public record ServedModel(
+    int slot,
+    String name,
+    String version,
+    ModelSpec spec,
+    ModelContract contract,
+    List<CompiledProgram> programs,
+    ModelWeights weights,
+    ModelCounters counters) {
+
+  public ServedModel {
+    programs = List.copyOf(programs);
+  }
+
+  /** Compiled sizes of a variant, ascending. */
+  public int[] batchSizes(int variant) {
+    return programs.stream()
+        .filter(program -> program.variant() == variant)
+        .mapToInt(CompiledProgram::batchSize)
+        .sorted()
+        .toArray();
+  }
+}

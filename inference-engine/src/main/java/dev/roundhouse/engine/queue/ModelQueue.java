@@ -1,0 +1,68 @@
+package dev.roundhouse.engine.queue;
+
+import dev.roundhouse.engine.request.InferenceRequest;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One model's waiting requests in order of arrival: a ring that grows. Cancelled requests stay until
+ * they reach the front; {@link #dropEnded} lets them go. Owned by the dispatch thread.
+ */
+public final class ModelQueue {
+  private static final int INITIAL = 8;
+
+  private @Nullable InferenceRequest[] ring = new @Nullable InferenceRequest[INITIAL];
+  private int head;
+  private int size;
+
+  public int size() {
+    return size;
+  }
+
+  public boolean isEmpty() {
+    return size == 0;
+  }
+
+  public void add(InferenceRequest request) {
+    if (size == ring.length) {
+      grow();
+    }
+    ring[(head + size) & (ring.length - 1)] = request;
+    size++;
+  }
+
+  /**
+   * @param position 0 is the front
+   */
+  public InferenceRequest get(int position) {
+    if (position >= size) {
+      throw new IndexOutOfBoundsException("position " + position + " of " + size + " waiting");
+    }
+    InferenceRequest request = ring[(head + position) & (ring.length - 1)];
+    assert request != null;
+    return request;
+  }
+
+  public InferenceRequest remove() {
+    InferenceRequest front = get(0);
+    ring[head] = null;
+    head = (head + 1) & (ring.length - 1);
+    size--;
+    return front;
+  }
+
+  /** Removes requests at the front that somebody else has ended. */
+  public void dropEnded() {
+    while (size > 0 && get(0).state() == InferenceRequest.State.DONE) {
+      remove();
+    }
+  }
+
+  private void grow() {
+    @Nullable InferenceRequest[] bigger = new @Nullable InferenceRequest[ring.length * 2];
+    for (int i = 0; i < size; i++) {
+      bigger[i] = ring[(head + i) & (ring.length - 1)];
+    }
+    ring = bigger;
+    head = 0;
+  }
+}

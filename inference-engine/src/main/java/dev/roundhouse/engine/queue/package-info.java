@@ -1,0 +1,9 @@
+/**
+ * Requests that wait, as data: a bounded hand-over from any thread to the dispatch thread, one ring
+ * per model, and a heap of the models that have something to run. Everything but {@link
+ * dev.roundhouse.engine.queue.Ingress} belongs to the dispatch thread.
+ */
+@NullMarked
+package dev.roundhouse.engine.queue;
+
+import org.jspecify.annotations.NullMarked;

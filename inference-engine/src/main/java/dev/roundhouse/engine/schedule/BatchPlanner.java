@@ -1,0 +1,106 @@
+package dev.roundhouse.engine.schedule;
+
+import java.util.Arrays;
+
+/**
+ * Decides how many queued requests of one model run together, from what is queued; never waits.
+ * Pure and thread-safe.
+ *
+ * <p>The rule is ReactantServer's: take the largest compiled size that the queued rows fill, or the
+ * smallest when they fill none; when the front request alone needs more, the smallest size that
+ * holds it.
+ */
+public final class BatchPlanner {
+  private final int[] compiledSizes;
+  private final int rowCap;
+
+  /**
+   * @param compiledSizes at least one; any order
+   * @param rowCap most rows that may run together, {@link Integer#MAX_VALUE} for no cap
+   */
+  public BatchPlanner(int[] compiledSizes, int rowCap) {
+    if (compiledSizes.length == 0 || rowCap < 1) {
+      throw new IllegalArgumentException(
+          "needs a compiled size and a row cap of 1 or more, got "
+              + Arrays.toString(compiledSizes)
+              + " and "
+              + rowCap);
+    }
+    this.compiledSizes = compiledSizes.clone();
+    Arrays.sort(this.compiledSizes);
+    this.rowCap = rowCap;
+  }
+
+  /** Most rows one request may have. */
+  public int largest() {
+    return compiledSizes[compiledSizes.length - 1];
+  }
+
+  /**
+   * Plans the next batch.
+   *
+   * @param queued the leading run of requests that could share an execution; at least one
+   */
+  public BatchPlan plan(Rows queued) {
+    int front = queued.rows(0);
+    int size = chooseSize(front, queued);
+    int limit = Math.min(size, rowCap);
+    int requests = 1;
+    int rows = front;
+    while (requests < queued.count() && rows + queued.rows(requests) <= limit) {
+      rows += queued.rows(requests);
+      requests++;
+    }
+    return new BatchPlan(size, requests, rows);
+  }
+
+  private int chooseSize(int front, Rows queued) {
+    int reachable = Math.min(sumUpTo(Math.min(rowCap, largest()), queued), rowCap);
+    int size = compiledSizes[0];
+    for (int candidate : compiledSizes) {
+      if (candidate <= reachable) {
+        size = candidate;
+      }
+    }
+    return size >= front ? size : smallestHolding(front);
+  }
+
+  private int smallestHolding(int rows) {
+    for (int candidate : compiledSizes) {
+      if (candidate >= rows) {
+        return candidate;
+      }
+    }
+    return largest();
+  }
+
+  /** Sum of the queued rows, no further than needed. */
+  private static int sumUpTo(int enough, Rows queued) {
+    int sum = 0;
+    for (int i = 0; i < queued.count() && sum < enough; i++) {
+      sum += queued.rows(i);
+    }
+    return sum;
+  }
+
+  /** Row counts of queued requests, front first. */
+  public interface Rows {
+    int count();
+
+    int rows(int position);
+
+    static Rows of(int... rows) {
+      return new Rows() {
+        @Override
+        public int count() {
+          return rows.length;
+        }
+
+        @Override
+        public int rows(int position) {
+          return rows[position];
+        }
+      };
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package dev.roundhouse.engine;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+@AnalyzeClasses(packages = "dev.roundhouse.engine", importOptions = DoNotIncludeTests.class)
+class ArchitectureTest {
+  @ArchTest
+  static final ArchRule STATIONS_HAVE_NO_CYCLES =
+      slices().matching("dev.roundhouse.engine.(*)..").should().beFreeOfCycles();
+
+  @ArchTest
+  static final ArchRule KNOWS_NO_WIRE_NO_SPRING_NO_PLUGIN =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "org.springframework..",
+              "com.google.protobuf..",
+              "io.grpc..",
+              "dev.roundhouse.kserve..",
+              "dev.roundhouse.pjrt..",
+              "dev.roundhouse.worker..");
+
+  @ArchTest
+  static final ArchRule SCHEDULING_IS_PURE =
+      classes()
+          .that()
+          .resideInAPackage("dev.roundhouse.engine.schedule..")
+          .should()
+          .onlyDependOnClassesThat()
+          .resideInAnyPackage("dev.roundhouse.engine.schedule..", "java.lang..", "java.util..", "org.jspecify..");
+
+  @ArchTest
+  static final ArchRule SCHEDULING_KNOWS_NO_CLOCK_AND_NO_THREAD =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.roundhouse.engine.schedule..")
+          .should()
+          .callMethod(System.class, "nanoTime")
+          .orShould()
+          .callMethod(System.class, "currentTimeMillis")
+          .orShould()
+          .dependOnClassesThat()
+          .areAssignableTo(Thread.class);
+
+  @ArchTest
+  static final ArchRule ONLY_DISPATCH_EXECUTES =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages("dev.roundhouse.engine.dispatch..", "dev.roundhouse.engine.device..")
+          .should()
+          .callMethod(
+              "dev.roundhouse.engine.device.Device",
+              "execute",
+              "dev.roundhouse.engine.device.DeviceProgram",
+              "[Ldev.roundhouse.engine.device.DeviceBuffer;");
+}

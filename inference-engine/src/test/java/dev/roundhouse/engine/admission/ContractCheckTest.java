@@ -1,0 +1,163 @@
+package dev.roundhouse.engine.admission;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.engine.model.ModelContract;
+import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.TensorData;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class ContractCheckTest {
+  private static final ModelContract SIMPLE =
+      contract(
+          List.of(tensor("A", DType.I32, Axis.BATCH, fixed(16)), tensor("B", DType.I32, Axis.BATCH, fixed(16))),
+          List.of(tensor("SUM", DType.I32, Axis.BATCH, fixed(16)), tensor("DIFF", DType.I32, Axis.BATCH, fixed(16))),
+          List.of(Variant.SINGLE),
+          1, 4);
+
+  private static final ModelContract VARIANTS =
+      contract(
+          List.of(
+              tensor("x", DType.F32, Axis.BATCH, new Axis.Variable('s')),
+              tensor("mask", DType.BOOL, Axis.BATCH, new Axis.Variable('s'))),
+          List.of(tensor("y", DType.F32, Axis.BATCH)),
+          List.of(new Variant(Map.of('s', 16L)), new Variant(Map.of('s', 32L))),
+          1, 4);
+
+  @Test
+  void shouldAcceptInputsInAnyOrderAndPutThemInTheModelsOrder() throws RefusedException {
+    Admitted admitted =
+        ContractCheck.check(3, SIMPLE, request(List.of("DIFF"), i32("B", 2, 16), i32("A", 2, 16)));
+    assertThat(admitted.inputs()).extracting(InputTensor::name).containsExactly("A", "B");
+    assertThat(admitted.rows()).isEqualTo(2);
+    assertThat(admitted.slot()).isEqualTo(3);
+    assertThat(admitted.outputs()).containsExactly(1);
+  }
+
+  @Test
+  void shouldFindTheVariantThatFits() throws RefusedException {
+    assertThat(ContractCheck.check(0, VARIANTS, variantRequest(32, 32)).variant()).isEqualTo(1);
+    assertThat(ContractCheck.check(0, VARIANTS, variantRequest(16, 16)).variant()).isZero();
+  }
+
+  @Test
+  void shouldNameTheCompiledVariantsWhenNoneFits() {
+    refused(VARIANTS, variantRequest(24, 24), "model 'm' is not compiled for {s=24}", "{s=16}", "{s=32}");
+    refused(VARIANTS, variantRequest(16, 32), "axis 's' of input 'mask' for model 'm' is 32", "16 elsewhere");
+  }
+
+  @Test
+  void shouldRefuseWhatDoesNotFitWithTheTextClientsLookFor() {
+    refused(SIMPLE, request(i32("A", 1, 16)),
+        "expected 2 inputs but got 1 inputs for model 'm'. Got input(s) ['A'], but missing required input(s) ['B']");
+    refused(SIMPLE, request(i32("A", 1, 16), i32("C", 1, 16)), "unexpected inference input 'C' for model 'm'");
+    refused(SIMPLE, request(i32("A", 1, 16), i32("A", 1, 16)), "input 'A' already exists in request");
+    refused(SIMPLE, request(new InputTensor("A", DType.F32, Shape.of(1, 16), zeros(64)), i32("B", 1, 16)),
+        "inference input 'A' data-type is 'FP32', but model 'm' expects 'INT32'");
+    refused(SIMPLE, request(i32("A", 1, 15), i32("B", 1, 16)),
+        "unexpected shape for input 'A' for model 'm'. Expected [-1,16], got [1,15]", "axis 0", "batch dimension");
+    refused(SIMPLE, request(i32("A", 16), i32("B", 1, 16)), "Expected [-1,16], got [16]");
+    refused(SIMPLE, request(i32("A", 1, 16), i32("B", 2, 16)), "input 'B' batch size does not match other inputs for 'm'");
+    refused(SIMPLE, request(i32("A", 5, 16), i32("B", 5, 16)), "inference request batch-size must be <= 4 for 'm', got 5");
+    refused(SIMPLE, request(i32("A", 0, 16), i32("B", 0, 16)), "inference request batch-size must be >= 1 for 'm', got 0");
+    refused(SIMPLE, request(new InputTensor("A", DType.I32, Shape.of(1, 16), zeros(60)), i32("B", 1, 16)),
+        "input byte size mismatch for input 'A' for model 'm'. Expected 64, got 60");
+    refused(SIMPLE, request(List.of("SUM", "PRODUCT"), i32("A", 1, 16), i32("B", 1, 16)),
+        "unexpected inference output 'PRODUCT' for model 'm'", "[SUM, DIFF]");
+    refused(SIMPLE, request(List.of("SUM", "SUM"), i32("A", 1, 16), i32("B", 1, 16)),
+        "output 'SUM' already exists in request");
+  }
+
+  @Test
+  void shouldRefuseAShapeWhoseElementsCannotBeCounted() {
+    ModelContract contract =
+        contract(
+            List.of(tensor("x", DType.F32, Axis.BATCH, new Axis.Variable('s'), new Axis.Variable('t'))),
+            List.of(tensor("y", DType.F32, Axis.BATCH)),
+            List.of(new Variant(Map.of('s', 1L, 't', 1L))),
+            1);
+    InputTensor huge =
+        new InputTensor("x", DType.F32, Shape.of(1, Long.MAX_VALUE, Long.MAX_VALUE), zeros(4));
+    refused(contract, request(huge), "has more elements than can be counted");
+  }
+
+  @Test
+  void shouldAskForACompiledBatchSizeWhenAnOutputWouldShowThePadding() throws RefusedException {
+    ModelContract contract =
+        contract(
+            List.of(tensor("x", DType.F32, Axis.BATCH, fixed(2))),
+            List.of(tensor("mean", DType.F32, fixed(2))),
+            List.of(Variant.SINGLE),
+            1, 4);
+    InputTensor three = new InputTensor("x", DType.F32, Shape.of(3, 2), zeros(24));
+    refused(contract, request(three), "batch-size must be one of [1, 4] for 'm', got 3", "cannot be padded");
+    InputTensor four = new InputTensor("x", DType.F32, Shape.of(4, 2), zeros(32));
+    assertThat(ContractCheck.check(0, contract, request(four)).rows()).isEqualTo(4);
+  }
+
+  private static void refused(ModelContract contract, InferenceRequest request, String... texts) {
+    assertThatThrownBy(() -> ContractCheck.check(0, contract, request))
+        .isInstanceOfSatisfying(
+            RefusedException.class,
+            refusal -> {
+              assertThat(refusal.status()).isEqualTo(Status.INVALID_ARGUMENT);
+              assertThat(refusal.getMessage()).contains(texts);
+            });
+  }
+
+  private static InferenceRequest variantRequest(int x, int mask) {
+    return request(
+        new InputTensor("x", DType.F32, Shape.of(2, x), zeros(2L * x * 4)),
+        new InputTensor("mask", DType.BOOL, Shape.of(2, mask), zeros(2L * mask)));
+  }
+
+  private static InferenceRequest request(InputTensor... inputs) {
+    return request(List.of(), inputs);
+  }
+
+  private static InferenceRequest request(List<String> outputs, InputTensor... inputs) {
+    return new InferenceRequest(
+        "m", "", "", List.of(inputs), outputs, InferenceRequest.NO_DEADLINE, (request, outcome) -> {});
+  }
+
+  private static InputTensor i32(String name, long... shape) {
+    return new InputTensor(name, DType.I32, Shape.of(shape), zeros(Arrays.stream(shape).reduce(4, (a, b) -> a * b)));
+  }
+
+  private static TensorData zeros(long bytes) {
+    return TensorData.of(MemorySegment.ofArray(new byte[(int) bytes]));
+  }
+
+  private static Axis fixed(long extent) {
+    return new Axis.Fixed(extent);
+  }
+
+  private static TensorSpec tensor(String name, DType dtype, Axis... axes) {
+    return new TensorSpec(name, dtype, List.of(axes));
+  }
+
+  private static ModelContract contract(
+      List<TensorSpec> inputs, List<TensorSpec> outputs, List<Variant> variants, Integer... batchSizes) {
+    ModelSpec spec =
+        new ModelSpec(
+            "m", "3", ModelSpec.Kind.MODEL, "", inputs, outputs, Optional.empty(),
+            List.of(batchSizes), variants, List.of(), ServingDefaults.DEFAULT, Map.of());
+    return ModelContract.of(spec, List.of(batchSizes));
+  }
+}

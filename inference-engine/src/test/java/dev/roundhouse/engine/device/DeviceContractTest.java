@@ -1,0 +1,459 @@
+package dev.roundhouse.engine.device;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * What every {@link Device} does. A subclass opens the device under test in {@link #openDevice()};
+ * one that does not compile StableHLO overrides {@link #affine()} and {@link #sumAndDifference()}
+ * with sources its own device understands as the same two functions.
+ *
+ * <p>Each test gets a device of its own and closes it at the end; {@link Device#close} refuses open
+ * handles, so a test that leaks one fails.
+ */
+public abstract class DeviceContractTest {
+  /** Type of all three arguments and the result of {@link #affine()}. */
+  protected static final TensorType AFFINE = TensorType.of(DType.F32, 4);
+
+  /** Type of both arguments and both results of {@link #sumAndDifference()}. */
+  protected static final TensorType INTEGERS = TensorType.of(DType.I32, 16);
+
+  private Device device;
+  private Arena arena;
+
+  /** Opens the device under test; the contract closes it. */
+  protected abstract Device openDevice();
+
+  /** {@code (x, scale, shift) -> x * scale + shift}, all {@link #AFFINE}. */
+  protected ProgramSource affine() {
+    return source(
+        "affine",
+        """
+        func.func public @main(%x: tensor<4xf32>, %scale: tensor<4xf32>, %shift: tensor<4xf32>) -> tensor<4xf32> {
+          %0 = stablehlo.multiply %x, %scale : tensor<4xf32>
+          %1 = stablehlo.add %0, %shift : tensor<4xf32>
+          return %1 : tensor<4xf32>
+        }
+        """);
+  }
+
+  /** {@code (a, b) -> (a + b, a - b)}, all {@link #INTEGERS}. */
+  protected ProgramSource sumAndDifference() {
+    return source(
+        "sum-and-difference",
+        """
+        func.func public @main(%a: tensor<16xi32>, %b: tensor<16xi32>) -> (tensor<16xi32>, tensor<16xi32>) {
+          %0 = stablehlo.add %a, %b : tensor<16xi32>
+          %1 = stablehlo.subtract %a, %b : tensor<16xi32>
+          return %0, %1 : tensor<16xi32>, tensor<16xi32>
+        }
+        """);
+  }
+
+  protected static ProgramSource source(String name, String text) {
+    return new ProgramSource(name, text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** The device of the running test. */
+  protected final Device device() {
+    return device;
+  }
+
+  /** Memory that lives until the end of the running test. */
+  protected final Arena arena() {
+    return arena;
+  }
+
+  @BeforeEach
+  void openDeviceUnderTest() {
+    arena = Arena.ofShared();
+    device = openDevice();
+  }
+
+  @AfterEach
+  void closeDeviceUnderTest() {
+    device.close();
+    arena.close();
+  }
+
+  @Test
+  void shouldDescribeItselfAndItsMemory() {
+    assertThat(device.description().platform()).isNotBlank();
+    assertThat(device.description().kind()).isNotBlank();
+    assertThat(device.memory()).isNotNull();
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = DType.class, mode = EnumSource.Mode.EXCLUDE, names = "BYTES")
+  void shouldReadBackWhatWasUploadedWhenTypeIsFixedSize(DType dtype) {
+    TensorType type = TensorType.of(dtype, 3, 5);
+    byte[] bytes = randomBytes(type, 7);
+    try (DeviceBuffer buffer = device.upload(type, copied(bytes), HostMemory.COPY)) {
+      assertThat(buffer.type()).isEqualTo(type);
+      assertThat(read(buffer)).isEqualTo(bytes);
+    }
+  }
+
+  @Test
+  void shouldReadBackScalarAndEmptyTensors() {
+    TensorType scalar = TensorType.of(DType.F64);
+    byte[] bytes = randomBytes(scalar, 8);
+    try (DeviceBuffer buffer = device.upload(scalar, copied(bytes), HostMemory.COPY)) {
+      assertThat(read(buffer)).isEqualTo(bytes);
+    }
+    for (TensorType empty :
+        List.of(TensorType.of(DType.F32, 0), TensorType.of(DType.I8, 3, 0, 2))) {
+      for (HostMemory use : HostMemory.values()) {
+        try (DeviceBuffer buffer = device.upload(empty, MemorySegment.NULL, use)) {
+          assertThat(buffer.type()).isEqualTo(empty);
+          assertThat(read(buffer)).isEmpty();
+        }
+      }
+    }
+  }
+
+  @Test
+  void shouldUploadAndReadWhenMemoryIsOnTheHeap() {
+    byte[] bytes = randomBytes(INTEGERS, 9);
+    for (HostMemory use : HostMemory.values()) {
+      try (DeviceBuffer buffer = device.upload(INTEGERS, MemorySegment.ofArray(bytes), use)) {
+        byte[] target = new byte[bytes.length];
+        buffer.read(0, MemorySegment.ofArray(target));
+        assertThat(target).isEqualTo(bytes);
+      }
+    }
+  }
+
+  @Test
+  void shouldReadRangesAndRefuseThoseOutside() {
+    byte[] bytes = randomBytes(INTEGERS, 10);
+    try (DeviceBuffer buffer = device.upload(INTEGERS, copied(bytes), HostMemory.COPY)) {
+      MemorySegment middle = arena.allocate(12);
+      buffer.read(8, middle);
+      assertThat(middle.toArray(ValueLayout.JAVA_BYTE))
+          .isEqualTo(java.util.Arrays.copyOfRange(bytes, 8, 20));
+      buffer.read(64, MemorySegment.NULL);
+
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> buffer.read(60, arena.allocate(8)));
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> buffer.read(-4, arena.allocate(4)));
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> buffer.read(Long.MAX_VALUE, arena.allocate(4)));
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> buffer.read(0, arena.allocate(65)));
+    }
+  }
+
+  @Test
+  void shouldRefuseUploadsWhoseDataDoesNotFitTheType() {
+    for (HostMemory use : HostMemory.values()) {
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> device.upload(AFFINE, arena.allocate(15, 64), use));
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> device.upload(AFFINE, arena.allocate(17, 64), use));
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> device.upload(AFFINE, MemorySegment.NULL, use));
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> device.upload(TensorType.of(DType.F32, -1), arena.allocate(4, 64), use));
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> device.upload(TensorType.of(DType.BYTES, 4), arena.allocate(16, 64), use));
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () ->
+              device.upload(
+                  TensorType.of(DType.F32, 1L << 40, 1L << 40), arena.allocate(4, 64), use));
+    }
+  }
+
+  @Test
+  void shouldNotSeeLaterChangesWhenMemoryWasCopied() {
+    MemorySegment data = floats(1, 2, 3, 4);
+    try (DeviceBuffer buffer = device.upload(AFFINE, data, HostMemory.COPY)) {
+      data.fill((byte) 0);
+      assertThat(readFloats(buffer)).containsExactly(1, 2, 3, 4);
+    }
+  }
+
+  @Test
+  void shouldSeeTheCallersMemoryWhenAliasedOnAHostVisibleDevice() {
+    MemorySegment data = floats(1, 2, 3, 4);
+    try (DeviceBuffer buffer = device.upload(AFFINE, data, HostMemory.ALIAS)) {
+      assertThat(readFloats(buffer)).containsExactly(1, 2, 3, 4);
+      // Changing aliased memory is forbidden to users; here it shows whether aliasing took place.
+      data.setAtIndex(ValueLayout.JAVA_FLOAT, 0, 9);
+      float first = device.description().hostVisible() ? 9 : 1;
+      assertThat(readFloats(buffer)).containsExactly(first, 2, 3, 4);
+    }
+  }
+
+  @Test
+  void shouldCopyWhenAliasedMemoryIsNotAligned() {
+    MemorySegment data = arena.allocate(64 + 16, 64).asSlice(4, 16);
+    data.copyFrom(floats(1, 2, 3, 4));
+    try (DeviceBuffer buffer = device.upload(AFFINE, data, HostMemory.ALIAS)) {
+      assertThat(readFloats(buffer)).containsExactly(1, 2, 3, 4);
+    }
+  }
+
+  @Test
+  void shouldTellTheProgramsSignature() {
+    try (DeviceProgram affine = device.compile(affine());
+        DeviceProgram integers = device.compile(sumAndDifference())) {
+      assertThat(affine.name()).isEqualTo(affine().name());
+      assertThat(affine.parameters()).containsExactly(AFFINE, AFFINE, AFFINE);
+      assertThat(affine.results()).containsExactly(AFFINE);
+      assertThat(affine.memory().argumentBytes()).isEqualTo(48);
+      assertThat(integers.parameters()).containsExactly(INTEGERS, INTEGERS);
+      assertThat(integers.results()).containsExactly(INTEGERS, INTEGERS);
+      assertThat(integers.memory().outputBytes()).isGreaterThanOrEqualTo(128);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(HostMemory.class)
+  void shouldComputeTheAffineFunction(HostMemory use) {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), use);
+        DeviceBuffer scale = device.upload(AFFINE, floats(10, 100, 1000, -1), use);
+        DeviceBuffer shift = device.upload(AFFINE, floats(0.5f, 0.25f, 0, 4), use)) {
+      for (int run = 0; run < 3; run++) {
+        try (Execution execution =
+            device.execute(program, new DeviceBuffer[] {x, scale, shift})) {
+          execution.await();
+          assertThat(execution.isDone()).isTrue();
+          assertThat(execution.output(0).type()).isEqualTo(AFFINE);
+          assertThat(readFloats(execution.output(0))).containsExactly(10.5f, 200.25f, 3000, 0);
+        }
+      }
+      assertThat(readFloats(x)).containsExactly(1, 2, 3, 4);
+    }
+  }
+
+  @Test
+  void shouldReturnOutputsInOrderAndWaitForThemWhenRead() {
+    int[] a = new Random(11).ints(16).toArray();
+    int[] b = new Random(12).ints(16).toArray();
+    try (DeviceProgram program = device.compile(sumAndDifference());
+        DeviceBuffer left = device.upload(INTEGERS, MemorySegment.ofArray(a), HostMemory.COPY);
+        DeviceBuffer right = device.upload(INTEGERS, MemorySegment.ofArray(b), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {left, right})) {
+      int[] difference = new int[16];
+      int[] sum = new int[16];
+      execution.output(1).read(0, MemorySegment.ofArray(difference));
+      execution.output(0).read(0, MemorySegment.ofArray(sum));
+      for (int i = 0; i < 16; i++) {
+        assertThat(sum[i]).isEqualTo(a[i] + b[i]);
+        assertThat(difference[i]).isEqualTo(a[i] - b[i]);
+      }
+    }
+  }
+
+  @Test
+  void shouldAcceptOneBufferAsSeveralArguments() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+      assertThat(readFloats(execution.output(0))).containsExactly(2, 6, 12, 20);
+    }
+  }
+
+  @Test
+  void shouldRefuseArgumentsThatDoNotMatchTheSignature() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        DeviceBuffer sameSizeOtherType =
+            device.upload(TensorType.of(DType.I32, 4), floats(1, 2, 3, 4), HostMemory.COPY);
+        DeviceBuffer sameSizeOtherShape =
+            device.upload(TensorType.of(DType.F32, 2, 2), floats(1, 2, 3, 4), HostMemory.COPY);
+        DeviceBuffer smaller =
+            device.upload(TensorType.of(DType.F32, 2), floats(1, 2), HostMemory.COPY)) {
+      refusedExecution(program);
+      refusedExecution(program, x, x);
+      refusedExecution(program, x, x, x, x);
+      refusedExecution(program, x, sameSizeOtherType, x);
+      refusedExecution(program, x, sameSizeOtherShape, x);
+      refusedExecution(program, smaller, x, x);
+    }
+  }
+
+  @Test
+  void shouldRefuseWhatIsClosed() {
+    DeviceProgram program = device.compile(affine());
+    DeviceBuffer open = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    DeviceBuffer closed = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    closed.close();
+    refused(DeviceException.Code.CLOSED, () -> closed.read(0, arena.allocate(16)));
+    refused(
+        DeviceException.Code.CLOSED,
+        () -> device.execute(program, new DeviceBuffer[] {open, closed, open}));
+
+    // The refusal above must not have left a hold on the others.
+    program.close();
+    refused(
+        DeviceException.Code.CLOSED,
+        () -> device.execute(program, new DeviceBuffer[] {open, open, open}));
+    open.close();
+  }
+
+  @Test
+  void shouldIgnoreASecondClose() {
+    DeviceProgram program = device.compile(affine());
+    DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x});
+    execution.close();
+    execution.close();
+    x.close();
+    x.close();
+    program.close();
+    program.close();
+    device.close();
+    device.close();
+  }
+
+  @Test
+  void shouldFreeOutputsWhenTheExecutionIsClosed() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY)) {
+      Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x});
+      DeviceBuffer output = execution.output(0);
+      execution.close();
+      refused(DeviceException.Code.CLOSED, () -> output.read(0, arena.allocate(16)));
+    }
+  }
+
+  @Test
+  void shouldRefuseAnOutputThatIsNotThere() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> execution.output(1));
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> execution.output(-1));
+    }
+  }
+
+  @Test
+  void shouldFeedOneExecutionsOutputToTheNext() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Execution first = device.execute(program, new DeviceBuffer[] {x, x, x});
+        Execution second =
+            device.execute(program, new DeviceBuffer[] {first.output(0), x, x})) {
+      assertThat(readFloats(second.output(0))).containsExactly(3, 14, 39, 84);
+      second.close();
+    }
+  }
+
+  @Test
+  void shouldReadOneBufferFromSeveralThreads() throws Exception {
+    TensorType type = TensorType.of(DType.U8, 1 << 16);
+    byte[] bytes = randomBytes(type, 13);
+    try (DeviceBuffer buffer = device.upload(type, copied(bytes), HostMemory.COPY);
+        ExecutorService readers = Executors.newFixedThreadPool(4)) {
+      List<Future<byte[]>> reads = new ArrayList<>();
+      for (int i = 0; i < 32; i++) {
+        reads.add(readers.submit(() -> read(buffer)));
+      }
+      for (Future<byte[]> read : reads) {
+        assertThat(read.get()).isEqualTo(bytes);
+      }
+    }
+  }
+
+  @Test
+  void shouldRefuseToCloseWithOpenHandlesAndNameThem() {
+    try (DeviceProgram program = device.compile(affine())) {
+      assertThatThrownBy(device::close)
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining(program.name());
+    }
+    try (DeviceBuffer buffer = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY)) {
+      assertThatThrownBy(device::close)
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining(buffer.type().toString());
+    }
+  }
+
+  @Test
+  void shouldRefuseEverythingWhenTheDeviceIsClosed() {
+    device.close();
+    refused(DeviceException.Code.CLOSED, () -> device.compile(affine()));
+    refused(
+        DeviceException.Code.CLOSED,
+        () -> device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY));
+  }
+
+  /** Four-byte floats in native memory that suits aliasing; lives until the end of the test. */
+  protected final MemorySegment floats(float... values) {
+    MemorySegment segment = arena.allocate(values.length * 4L, 64);
+    segment.copyFrom(MemorySegment.ofArray(values));
+    return segment;
+  }
+
+  protected static float[] readFloats(DeviceBuffer buffer) {
+    float[] values = new float[Math.toIntExact(buffer.type().shape().elementCount())];
+    buffer.read(0, MemorySegment.ofArray(values));
+    return values;
+  }
+
+  /** Runs {@code call} and checks that it is refused with {@code code} and a text. */
+  protected static void refused(DeviceException.Code code, ThrowingCallable call) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            DeviceException.class,
+            refusal -> {
+              assertThat(refusal.code()).as(refusal.getMessage()).isEqualTo(code);
+              assertThat(refusal).hasMessageMatching("(?s).{10,}");
+            });
+  }
+
+  private void refusedExecution(DeviceProgram program, DeviceBuffer... arguments) {
+    refused(DeviceException.Code.INVALID_ARGUMENT, () -> device.execute(program, arguments));
+  }
+
+  private MemorySegment copied(byte[] bytes) {
+    MemorySegment segment = arena.allocate(bytes.length, 64);
+    segment.copyFrom(MemorySegment.ofArray(bytes));
+    return segment;
+  }
+
+  private static byte[] read(DeviceBuffer buffer) {
+    byte[] bytes = new byte[Math.toIntExact(buffer.type().byteSize())];
+    buffer.read(0, MemorySegment.ofArray(bytes));
+    return bytes;
+  }
+
+  private static byte[] randomBytes(TensorType type, long seed) {
+    byte[] bytes = new byte[Math.toIntExact(type.byteSize())];
+    new Random(seed).nextBytes(bytes);
+    if (type.dtype() == DType.BOOL) {
+      for (int i = 0; i < bytes.length; i++) {
+        bytes[i] &= 1;
+      }
+    }
+    return bytes;
+  }
+}

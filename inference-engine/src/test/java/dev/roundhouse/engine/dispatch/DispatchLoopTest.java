@@ -1,0 +1,263 @@
+package dev.roundhouse.engine.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.ReferenceFunction;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.SteppedEngine;
+import dev.roundhouse.engine.testing.TestBundle;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DispatchLoopTest {
+  @TempDir Path repository;
+
+  @Test
+  void shouldRunQueuedRequestsOfAModelTogetherAndGiveEachItsOwnRows() {
+    SteppedEngine engine = engineWithDoubling(1, 4, 8);
+    InferenceRequest two = engine.submit("double", Floats.input("x", shape(2), 1, 2, 3, 4));
+    InferenceRequest one = engine.submit("double", Floats.input("x", shape(1), 5, 6));
+    InferenceRequest other = engine.submit("double", Floats.input("x", shape(1), 7, 8));
+    long before = engine.device().executions();
+    engine.run();
+    assertThat(engine.device().executions() - before).isEqualTo(1);
+    assertThat(floats(engine, two)).containsExactly(2, 4, 6, 8);
+    assertThat(floats(engine, one)).containsExactly(10, 12);
+    assertThat(floats(engine, other)).containsExactly(14, 16);
+    assertThat(engine.counters("double").get(Metric.ROWS)).isEqualTo(4);
+    assertThat(engine.counters("double").get(Metric.PADDING_ROWS)).isZero();
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldPadWithZerosAndShowThePaddingToNobody() {
+    List<Float> seen = new ArrayList<>();
+    ReferenceFunction recording =
+        (program, arguments, results) -> {
+          seen.clear();
+          for (long i = 0; i < arguments.getFirst().byteSize() / 4; i++) {
+            seen.add(arguments.getFirst().getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
+          }
+          TestBundle.DOUBLE.apply(program, arguments, results);
+        };
+    SteppedEngine engine = SteppedEngine.of(recording);
+    engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
+    engine.submit("double", Floats.input("x", shape(4), 9, 9, 9, 9, 9, 9, 9, 9));
+    engine.run();
+    InferenceRequest small = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    engine.run();
+    assertThat(seen).containsExactly(1f, 2f, 0f, 0f, 0f, 0f, 0f, 0f);
+    assertThat(engine.completed(small).outputs().getFirst().shape().dims()).containsExactly(1, 2);
+    assertThat(floats(engine, small)).containsExactly(2, 4);
+    assertThat(engine.counters("double").get(Metric.PADDING_ROWS)).isEqualTo(3);
+  }
+
+  @Test
+  void shouldServeTheModelWhoseRequestIsOldestFirst() {
+    SteppedEngine engine = SteppedEngine.of(TestBundle.DOUBLE);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "a"));
+    engine.load(TestBundle.doubling(2, 1).write(repository, "b"));
+    InferenceRequest b = engine.submit("b", Floats.input("x", shape(1), 1, 1));
+    engine.clock().advance(10);
+    InferenceRequest a = engine.submit("a", Floats.input("x", shape(1), 1, 1));
+    engine.clock().advance(10);
+    InferenceRequest b2 = engine.submit("b", Floats.input("x", shape(1), 1, 1));
+    engine.run();
+    assertThat(engine.finished()).containsExactly(b, a, b2);
+  }
+
+  @Test
+  void shouldHaveOneExecutionInFlightAtATime() {
+    SteppedEngine engine =
+        new SteppedEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 1_000), 64);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
+    InferenceRequest first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    InferenceRequest second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
+    long before = engine.device().executions();
+    engine.step();
+    engine.step();
+    assertThat(engine.device().executions() - before).isEqualTo(1);
+    assertThat(engine.isOver(first)).isFalse();
+    engine.clock().advance(999);
+    engine.step();
+    assertThat(engine.isOver(first)).isFalse();
+    engine.clock().advance(1);
+    engine.step();
+    assertThat(engine.isOver(first)).isTrue();
+    assertThat(engine.device().executions() - before).isEqualTo(2);
+    assertThat(engine.isOver(second)).isFalse();
+    engine.run();
+    assertThat(engine.completed(second).timings().queueNanos()).isEqualTo(1_000);
+    assertThat(engine.completed(second).timings().computeNanos()).isEqualTo(1_000);
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldShedARequestWhoseDeadlinePassedInTheQueueAndRunItsBatchMates() {
+    SteppedEngine engine = engineWithDoubling(1, 4);
+    InferenceRequest kept = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    InferenceRequest late =
+        engine.submit(
+            "double", engine.clock().nanoTime() + 5, List.of(), Floats.input("x", shape(1), 3, 4));
+    InferenceRequest alsoKept = engine.submit("double", Floats.input("x", shape(1), 5, 6));
+    engine.clock().advance(5);
+    engine.run();
+    assertThat(engine.outcome(late)).isInstanceOf(Outcome.Shed.class);
+    assertThat(((Outcome.Shed) engine.outcome(late)).status()).isEqualTo(Status.DEADLINE_EXCEEDED);
+    assertThat(floats(engine, kept)).containsExactly(2, 4);
+    assertThat(floats(engine, alsoKept)).containsExactly(10, 12);
+    assertThat(engine.counters("double").get(Metric.SHED)).isEqualTo(1);
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldForgetACancelledRequestAndFreeItsPlaceAtOnce() {
+    SteppedEngine engine =
+        new SteppedEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 2);
+    engine.load(TestBundle.doubling(2, 1, 4).write(repository, "double"));
+    InferenceRequest first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    InferenceRequest second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
+    InferenceRequest tooMany = engine.submit("double", Floats.input("x", shape(1), 3, 3));
+    assertThat(engine.outcome(tooMany)).isInstanceOf(Outcome.Refused.class);
+    assertThat(((Outcome.Refused) engine.outcome(tooMany)).status())
+        .isEqualTo(Status.RESOURCE_EXHAUSTED);
+    assertThat(engine.cancel(first)).isTrue();
+    assertThat(engine.cancel(first)).isFalse();
+    InferenceRequest third = engine.submit("double", Floats.input("x", shape(1), 4, 4));
+    engine.run();
+    assertThat(engine.outcome(first)).isInstanceOf(Outcome.Cancelled.class);
+    assertThat(floats(engine, second)).containsExactly(4, 4);
+    assertThat(floats(engine, third)).containsExactly(8, 8);
+    assertThat(engine.cancel(third)).isFalse();
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldFailTheBatchOnlyWhenTheDeviceFails() {
+    boolean[] broken = {false};
+    ReferenceFunction sometimes =
+        (program, arguments, results) -> {
+          if (broken[0]) {
+            throw new DeviceException(DeviceException.Code.OUT_OF_MEMORY, "no room for 12 bytes");
+          }
+          TestBundle.DOUBLE.apply(program, arguments, results);
+        };
+    SteppedEngine engine = SteppedEngine.of(sometimes);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
+    broken[0] = true;
+    InferenceRequest unlucky = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    engine.run();
+    broken[0] = false;
+    InferenceRequest lucky = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    engine.run();
+    assertThat(engine.outcome(unlucky)).isInstanceOf(Outcome.Failed.class);
+    Outcome.Failed failed = (Outcome.Failed) engine.outcome(unlucky);
+    assertThat(failed.status()).isEqualTo(Status.RESOURCE_EXHAUSTED);
+    assertThat(failed.message()).contains("'double'").contains("no room for 12 bytes");
+    assertThat(floats(engine, lucky)).containsExactly(2, 2);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldNotServeAModelWhoseProgramDoesNotRun() {
+    SteppedEngine engine =
+        SteppedEngine.of(
+            (program, arguments, results) -> {
+              throw new DeviceException(DeviceException.Code.INTERNAL, "no such kernel");
+            });
+    ModelStatus status = engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
+    assertThat(status.state()).isEqualTo(ModelState.FAILED);
+    assertThat(status.reason()).contains("no such kernel");
+    engine.assertNothingLeaks();
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {101, 102, 103, 104})
+  void shouldGiveEveryRequestItsOwnResultExactlyOnceWhateverHappens(long seed) {
+    Random random = new Random(seed);
+    SteppedEngine engine =
+        new SteppedEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
+                .withExecutionNanos(program -> 500 + program.length() * 37L),
+            40);
+    for (int model = 0; model < 5; model++) {
+      engine.load(TestBundle.doubling(3, 1, 2, 8).write(repository, "m" + model));
+    }
+    List<InferenceRequest> all = new ArrayList<>();
+    for (int i = 0; i < 3_000; i++) {
+      int rows = 1 + random.nextInt(8);
+      float[] values = new float[rows * 3];
+      for (int v = 0; v < values.length; v++) {
+        values[v] = i * 31 + v;
+      }
+      long deadline =
+          random.nextInt(4) == 0
+              ? engine.clock().nanoTime() + random.nextInt(3_000)
+              : InferenceRequest.NO_DEADLINE;
+      all.add(
+          engine.submit(
+              "m" + random.nextInt(5),
+              deadline,
+              List.of(),
+              Floats.input("x", new long[] {rows, 3}, values)));
+      if (random.nextInt(6) == 0) {
+        engine.cancel(all.get(random.nextInt(all.size())));
+      }
+      for (int turn = random.nextInt(3); turn > 0; turn--) {
+        engine.step();
+      }
+      engine.clock().advance(random.nextInt(400));
+    }
+    engine.run();
+    for (int i = 0; i < all.size(); i++) {
+      if (engine.outcome(all.get(i)) instanceof Outcome.Completed done) {
+        float[] result = Floats.of(done.outputs().getFirst());
+        for (int v = 0; v < result.length; v++) {
+          assertThat(result[v]).as("seed %d request %d", seed, i).isEqualTo(2f * (i * 31 + v));
+        }
+      }
+    }
+    for (Metric ending : List.of(Metric.COMPLETED, Metric.SHED, Metric.CANCELLED)) {
+      long sum = 0;
+      for (int model = 0; model < 5; model++) {
+        sum += engine.counters("m" + model).get(ending);
+      }
+      assertThat(sum).as("seed %d: the workload reaches %s", seed, ending).isPositive();
+    }
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  private SteppedEngine engineWithDoubling(int... batchSizes) {
+    SteppedEngine engine = SteppedEngine.of(TestBundle.DOUBLE);
+    ModelStatus status = engine.load(TestBundle.doubling(2, batchSizes).write(repository, "double"));
+    assertThat(status.reason()).isEmpty();
+    return engine;
+  }
+
+  private static long[] shape(int rows) {
+    return new long[] {rows, 2};
+  }
+
+  private static float[] floats(SteppedEngine engine, InferenceRequest request) {
+    return Floats.of(engine.completed(request).outputs().getFirst());
+  }
+}

@@ -1,0 +1,124 @@
+package dev.roundhouse.engine.testing;
+
+import dev.roundhouse.engine.device.ReferenceFunction;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Writes small format-3 bundles whose programs are real StableHLO and whose results are easy to tell. */
+public final class TestBundle {
+  /** {@code y = 2x} for f32, whatever the shape: what {@link #doubling} computes. */
+  public static final ReferenceFunction DOUBLE =
+      (program, arguments, results) -> {
+        MemorySegment x = arguments.getFirst();
+        MemorySegment y = results.getFirst();
+        for (long i = 0; i < x.byteSize() / 4; i++) {
+          y.setAtIndex(
+              ValueLayout.JAVA_FLOAT_UNALIGNED, i, 2 * x.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
+        }
+      };
+
+  private final Map<String, byte[]> files = new TreeMap<>();
+  private final String manifest;
+
+  private TestBundle(String manifest) {
+    this.manifest = manifest;
+    files.put("weights.safetensors", safetensors("{}"));
+  }
+
+  /** A model {@code x f32[n,width] -> y = 2x} without weights, compiled for the given batch sizes. */
+  public static TestBundle doubling(int width, int... batchSizes) {
+    StringBuilder sizes = new StringBuilder();
+    for (int size : batchSizes) {
+      sizes.append(sizes.isEmpty() ? "" : ", ").append(size);
+    }
+    TestBundle bundle =
+        new TestBundle(
+            """
+            format_version: "3"
+            kind: model
+            description: doubles
+            inputs:
+              - {name: x, dtype: f32, shape: [n, %d]}
+            outputs:
+              - {name: y, dtype: f32, shape: [n, %d]}
+            batch_sizes: [%s]
+            """
+                .formatted(width, width, sizes));
+    for (int size : batchSizes) {
+      bundle.program("model.b" + size + ".mlir", doublingProgram(size, width));
+    }
+    return bundle;
+  }
+
+  /** StableHLO text of one doubling program. */
+  public static String doublingProgram(int rows, int width) {
+    String type = "tensor<" + rows + "x" + width + "xf32>";
+    return """
+    module {
+      func.func public @main(%%x: %1$s) -> %1$s {
+        %%0 = stablehlo.add %%x, %%x : %1$s
+        return %%0 : %1$s
+      }
+    }
+    """
+        .formatted(type);
+  }
+
+  public TestBundle program(String file, String text) {
+    files.put(file, text.getBytes(StandardCharsets.UTF_8));
+    return this;
+  }
+
+  public TestBundle file(String file, byte[] bytes) {
+    files.put(file, bytes);
+    return this;
+  }
+
+  /** Writes the bundle; returns its folder. */
+  public Path write(Path repository, String name) {
+    try {
+      Path folder = Files.createDirectories(repository.resolve(name));
+      Map<String, String> digests = new LinkedHashMap<>();
+      for (Map.Entry<String, byte[]> file : files.entrySet()) {
+        Files.write(folder.resolve(file.getKey()), file.getValue());
+        digests.put(file.getKey(), sha256(file.getValue()));
+      }
+      StringBuilder text = new StringBuilder(manifest).append("files:\n");
+      digests.forEach((file, digest) -> text.append("  ").append(file).append(": ").append(digest).append('\n'));
+      Files.writeString(folder.resolve("manifest.yaml"), text);
+      return folder;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static byte[] safetensors(String header) {
+    byte[] json = (header + " ".repeat(8 - header.length() % 8)).getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(8 + json.length)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putLong(json.length)
+        .put(json)
+        .array();
+  }
+
+  private static String sha256(byte[] bytes) {
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

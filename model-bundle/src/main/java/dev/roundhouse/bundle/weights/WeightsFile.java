@@ -1,0 +1,184 @@
+package dev.roundhouse.bundle.weights;
+
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.bundle.tensor.TensorType;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A checked, memory-mapped safetensors file. Any thread may read until {@link #close}; a read after
+ * it throws {@link IllegalStateException}.
+ */
+public final class WeightsFile implements AutoCloseable {
+  /** What the safetensors library itself accepts. */
+  private static final long MAX_HEADER_BYTES = 100_000_000;
+
+  private static final ValueLayout.OfLong LENGTH =
+      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  private final String file;
+  private final AxisOrder order;
+  private final Arena arena;
+  private final FileChannel channel;
+  private final MemorySegment bytes;
+  private final long dataStart;
+  private final List<FileTensor> tensors;
+  private final List<Weight> arguments;
+
+  private WeightsFile(Path path, AxisOrder order, Arena arena, FileChannel channel)
+      throws IOException {
+    this.file = path.toString();
+    this.order = order;
+    this.arena = arena;
+    this.channel = channel;
+    long size = channel.size();
+    if (size < Long.BYTES) {
+      throw new BundleException(
+          file, "is " + size + " bytes long; a safetensors file starts with 8 bytes of length");
+    }
+    this.bytes = channel.map(FileChannel.MapMode.READ_ONLY, 0, size, arena);
+    long headerBytes = bytes.get(LENGTH, 0);
+    if (headerBytes < 0 || headerBytes > MAX_HEADER_BYTES || headerBytes > size - Long.BYTES) {
+      throw new BundleException(
+          file,
+          "claims a header of %s bytes; the file has %d after the length, and the limit is %d"
+              .formatted(Long.toUnsignedString(headerBytes), size - Long.BYTES, MAX_HEADER_BYTES));
+    }
+    this.dataStart = Long.BYTES + headerBytes;
+    SafetensorsHeader header =
+        SafetensorsHeader.read(
+            new SegmentInputStream(bytes.asSlice(Long.BYTES, headerBytes)), file);
+    DataBlock.check(header.tensors(), size - dataStart, file);
+    this.tensors = ArgumentOrder.apply(header, file);
+    this.arguments = tensors.stream().map(this::argument).toList();
+  }
+
+  /**
+   * Maps a file and checks its header in full.
+   *
+   * @throws BundleException when the file cannot be read or breaks a rule of safetensors or of
+   *     {@code argument_order}
+   */
+  public static WeightsFile open(Path path, AxisOrder order) {
+    if (!Files.isRegularFile(path)) {
+      throw new BundleException(
+          path.toString(), "is not a file; a model needs it even if it has no weights");
+    }
+    Arena arena = Arena.ofShared();
+    FileChannel channel = null;
+    boolean opened = false;
+    try {
+      channel = FileChannel.open(path, StandardOpenOption.READ);
+      WeightsFile file = new WeightsFile(path, order, arena, channel);
+      opened = true;
+      return file;
+    } catch (IOException | InternalError e) {
+      throw new BundleException(path.toString(), "cannot be read: " + e.getMessage(), e);
+    } finally {
+      if (!opened) {
+        close(arena, channel);
+      }
+    }
+  }
+
+  /** The weights in the order {@code @main} takes them. */
+  public List<Weight> arguments() {
+    return arguments;
+  }
+
+  /** Bytes of all weights together, without padding. */
+  public long byteSize() {
+    return bytes.byteSize() - dataStart;
+  }
+
+  /**
+   * Writes one weight as dense row-major device bytes.
+   *
+   * @param index in {@link #arguments}
+   * @param target borrowed; of any alignment; at least as large as the weight; on a throw its
+   *     content is undefined
+   * @throws BundleException when the file was cut short or changed since it was opened
+   */
+  public void copyTo(int index, MemorySegment target) {
+    FileTensor tensor = tensors.get(index);
+    long size = tensor.type().byteSize();
+    if (target.byteSize() < size) {
+      throw new IllegalArgumentException(
+          "weight '%s' needs %d bytes, the target has %d"
+              .formatted(tensor.name(), size, target.byteSize()));
+    }
+    MemorySegment source = bytes.asSlice(dataStart + tensor.begin(), size);
+    try {
+      switch (order) {
+        case ROW_MAJOR -> MemorySegment.copy(source, 0, target, 0, size);
+        case REVERSED ->
+            AxisReversal.copy(
+                source, target, tensor.type().shape(), tensor.type().dtype().byteSize());
+      }
+      // A page that is gone faults as an InternalError, which the JVM may deliver late or, inside
+      // the last page, not at all.
+      if (channel.size() != bytes.byteSize()) {
+        throw changed(tensor, null);
+      }
+    } catch (InternalError | IOException e) {
+      throw changed(tensor, e);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (arena.scope().isAlive()) {
+      close(arena, channel);
+    }
+  }
+
+  private static void close(Arena arena, @Nullable FileChannel channel) {
+    arena.close();
+    if (channel != null) {
+      try {
+        channel.close();
+      } catch (IOException _) {
+        // Nothing was written, so nothing can be lost.
+      }
+    }
+  }
+
+  private BundleException changed(FileTensor tensor, @Nullable Throwable e) {
+    BundleException changed =
+        new BundleException(
+            file,
+            "tensor '%s' cannot be read: the file changed its size since it was opened at %d bytes"
+                .formatted(tensor.name(), bytes.byteSize()));
+    if (e != null) {
+      changed.initCause(e);
+    }
+    return changed;
+  }
+
+  private Weight argument(FileTensor tensor) {
+    TensorType type = tensor.type();
+    return switch (order) {
+      case ROW_MAJOR -> new Weight(tensor.name(), type);
+      case REVERSED ->
+          new Weight(tensor.name(), new TensorType(type.dtype(), reversed(type.shape())));
+    };
+  }
+
+  private static Shape reversed(Shape shape) {
+    long[] dims = new long[shape.rank()];
+    for (int axis = 0; axis < dims.length; axis++) {
+      dims[axis] = shape.dim(dims.length - 1 - axis);
+    }
+    return Shape.of(dims);
+  }
+}

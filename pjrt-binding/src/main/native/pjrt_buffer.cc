@@ -1,0 +1,55 @@
+#include <vector>
+
+#include "dev_roundhouse_pjrt_PjrtBuffer.h"
+#include "pjrt_call.h"
+
+using roundhouse::Api;
+using roundhouse::Args;
+using roundhouse::Handle;
+
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_destroy(JNIEnv* env, jclass, jlong api,
+                                                                             jlong buffer) {
+  Args<PJRT_Buffer_Destroy_Args> args;
+  args->buffer = Handle<PJRT_Buffer>(buffer);
+  ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_Destroy, args);
+}
+
+extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_unsafePointer(JNIEnv* env, jclass, jlong api,
+                                                                                    jlong buffer) {
+  Args<PJRT_Buffer_UnsafePointer_Args> args;
+  args->buffer = Handle<PJRT_Buffer>(buffer);
+  ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_UnsafePointer, args);
+  return static_cast<jlong>(args->buffer_pointer);
+}
+
+// The whole tensor, row-major on the host whatever its layout on the device.
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_copyToHost(JNIEnv* env, jclass, jlong api,
+                                                                                jlong buffer, jint rank, jlong address,
+                                                                                jlong size) {
+  std::vector<int64_t> minor_to_major(rank);
+  for (jint i = 0; i < rank; i++) minor_to_major[i] = rank - 1 - i;
+  Args<PJRT_Buffer_MemoryLayout> layout;
+  layout->type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  layout->tiled.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE;
+  layout->tiled.minor_to_major = minor_to_major.data();
+  layout->tiled.minor_to_major_size = minor_to_major.size();
+  Args<PJRT_Buffer_ToHostBuffer_Args> args;
+  args->src = Handle<PJRT_Buffer>(buffer);
+  args->host_layout = layout.get();
+  args->dst = Handle<void>(address);
+  args->dst_size = static_cast<size_t>(size);
+  if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_ToHostBuffer, args)) return;
+  roundhouse::AwaitAndDestroy(env, Api(api), args->event);
+}
+
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_copyRawToHost(JNIEnv* env, jclass, jlong api,
+                                                                                   jlong buffer, jlong offset,
+                                                                                   jlong address, jlong size) {
+  Args<PJRT_Buffer_CopyRawToHost_Args> args;
+  args->buffer = Handle<PJRT_Buffer>(buffer);
+  args->dst = Handle<void>(address);
+  args->offset = offset;
+  args->transfer_size = size;
+  if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_CopyRawToHost, args)) return;
+  roundhouse::AwaitAndDestroy(env, Api(api), args->event);
+}

@@ -1,0 +1,105 @@
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "dev_roundhouse_pjrt_PjrtPlugin.h"
+#include "pjrt_call.h"
+
+namespace {
+
+using roundhouse::Api;
+using roundhouse::Args;
+
+std::string Text(const PJRT_NamedValue& value) {
+  switch (value.type) {
+    case PJRT_NamedValue_kString:
+      return std::string(value.string_value, value.value_size);
+    case PJRT_NamedValue_kInt64:
+      return std::to_string(value.int64_value);
+    case PJRT_NamedValue_kInt64List: {
+      std::string text;
+      for (size_t i = 0; i < value.value_size; i++) {
+        text += (i == 0 ? "" : ".") + std::to_string(value.int64_array_value[i]);
+      }
+      return text;
+    }
+    case PJRT_NamedValue_kFloat:
+      return std::to_string(value.float_value);
+    case PJRT_NamedValue_kBool:
+      return value.bool_value ? "true" : "false";
+  }
+  return "?";
+}
+
+void ThrowText(JNIEnv* env, const char* operation, int code, const char* text) {
+  roundhouse::Throw(env, operation, code, text, std::strlen(text));
+}
+
+}  // namespace
+
+// Never dlclosed: plugins leave threads, thread-locals and static destructors behind.
+extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_open(JNIEnv* env, jclass, jstring path) {
+  const char* file = env->GetStringUTFChars(path, nullptr);
+  if (file == nullptr) return 0;
+  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  env->ReleaseStringUTFChars(path, file);
+  if (library == nullptr) {
+    ThrowText(env, "dlopen", PJRT_Error_Code_NOT_FOUND, dlerror());
+    return 0;
+  }
+  auto get_api = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(library, "GetPjrtApi"));
+  if (get_api == nullptr) {
+    ThrowText(env, "dlsym", PJRT_Error_Code_UNIMPLEMENTED, "no symbol GetPjrtApi: this is no PJRT plugin");
+    return 0;
+  }
+  return roundhouse::Handle(get_api());
+}
+
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_setEnvironment(JNIEnv* env, jclass, jstring name,
+                                                                                    jstring value) {
+  const char* key = env->GetStringUTFChars(name, nullptr);
+  const char* text = key == nullptr ? nullptr : env->GetStringUTFChars(value, nullptr);
+  if (text != nullptr) {
+    setenv(key, text, 1);
+    env->ReleaseStringUTFChars(value, text);
+  }
+  if (key != nullptr) env->ReleaseStringUTFChars(name, key);
+}
+
+extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_version(JNIEnv* env, jclass, jlong handle) {
+  const PJRT_Api* api = Api(handle);
+  const int64_t values[] = {api->pjrt_api_version.major_version, api->pjrt_api_version.minor_version,
+                            static_cast<int64_t>(api->struct_size), static_cast<int64_t>(PJRT_Api_STRUCT_SIZE),
+                            PJRT_API_MINOR};
+  return roundhouse::Longs(env, values, 5);
+}
+
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_initialize(JNIEnv* env, jclass, jlong handle) {
+  Args<PJRT_Plugin_Initialize_Args> args;
+  ROUNDHOUSE_CALL(env, Api(handle), PJRT_Plugin_Initialize, args);
+}
+
+// Names and values in turn.
+extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_attributes(JNIEnv* env, jclass,
+                                                                                        jlong handle) {
+  Args<PJRT_Plugin_Attributes_Args> args;
+  if (!ROUNDHOUSE_CALL(env, Api(handle), PJRT_Plugin_Attributes, args)) return nullptr;
+  jclass bytes = env->FindClass("[B");
+  if (bytes == nullptr) return nullptr;
+  jobjectArray result = env->NewObjectArray(static_cast<jsize>(2 * args->num_attributes), bytes, nullptr);
+  for (size_t i = 0; result != nullptr && i < args->num_attributes; i++) {
+    const PJRT_NamedValue& attribute = args->attributes[i];
+    const std::string text = Text(attribute);
+    jbyteArray name = roundhouse::Bytes(env, attribute.name, attribute.name_size);
+    if (name == nullptr) return nullptr;
+    env->SetObjectArrayElement(result, static_cast<jsize>(2 * i), name);
+    jbyteArray value = roundhouse::Bytes(env, text.data(), text.size());
+    if (value == nullptr) return nullptr;
+    env->SetObjectArrayElement(result, static_cast<jsize>(2 * i + 1), value);
+    env->DeleteLocalRef(name);
+    env->DeleteLocalRef(value);
+  }
+  return result;
+}

@@ -1,0 +1,21 @@
+package dev.roundhouse.kserve.codec;
+
+import java.util.List;
+
+/**
+ * A ModelInfer request, decoded and checked in itself; nothing is known yet about the model.
+ *
+ * @param modelVersion a positive decimal number, or empty for the version that is served
+ * @param id empty for none
+ * @param requestedOutputs names without duplicates, empty for all
+ * @param timeoutNanos the caller's remaining budget, or {@link #NO_TIMEOUT}
+ */
+public record WireRequest(
+    String modelName,
+    String modelVersion,
+    String id,
+    List<WireTensor> inputs,
+    List<String> requestedOutputs,
+    long timeoutNanos) {
+  public static final long NO_TIMEOUT = Long.MAX_VALUE;
+}

@@ -1,0 +1,35 @@
+package dev.roundhouse.kserve.status;
+
+/**
+ * How a call failed, with its code in both protocols. HTTP codes are Triton's where it has the
+ * status.
+ */
+public enum WireStatus {
+  CANCELLED(1, 400),
+  UNKNOWN(2, 400),
+  INVALID_ARGUMENT(3, 400),
+  DEADLINE_EXCEEDED(4, 504),
+  NOT_FOUND(5, 404),
+  ALREADY_EXISTS(6, 400),
+  RESOURCE_EXHAUSTED(8, 429),
+  FAILED_PRECONDITION(9, 400),
+  UNIMPLEMENTED(12, 501),
+  INTERNAL(13, 500),
+  UNAVAILABLE(14, 503);
+
+  private final int grpcCode;
+  private final int httpCode;
+
+  WireStatus(int grpcCode, int httpCode) {
+    this.grpcCode = grpcCode;
+    this.httpCode = httpCode;
+  }
+
+  public int grpcCode() {
+    return grpcCode;
+  }
+
+  public int httpCode() {
+    return httpCode;
+  }
+}
