@@ -7,6 +7,7 @@ import grpc
 import pytest
 import tritonclient.grpc as triton
 from tritonclient.grpc import service_pb2_grpc
+
 from worker_process import SAMPLE_MODELS, WorkerProcess
 
 Launch = Callable[..., WorkerProcess]

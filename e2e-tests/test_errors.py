@@ -5,9 +5,10 @@ from collections.abc import Callable
 import grpc
 import numpy as np
 import pytest
-from calls import request, simple_inputs, typed_request
 from tritonclient.grpc.service_pb2 import ModelInferRequest
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
+
+from calls import request, simple_inputs, typed_request
 
 Bend = Callable[[ModelInferRequest], None]
 

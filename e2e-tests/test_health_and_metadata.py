@@ -6,6 +6,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from roundhouse_export import samples
 from roundhouse_export.contract import TensorSpec
+
 from worker_process import WorkerProcess
 
 WIRE_NAMES = {"bool": "BOOL", "bf16": "BF16", "f": "FP", "i": "INT", "u": "UINT"}

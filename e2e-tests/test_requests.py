@@ -4,9 +4,10 @@ import grpc
 import numpy as np
 import pytest
 import tritonclient.grpc as triton
-from calls import arrays, infer, request, simple_inputs, typed_request
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from tritonclient.utils import InferenceServerException
+
+from calls import arrays, infer, request, simple_inputs, typed_request
 
 TYPED_FIELDS = {
     "f64": "fp64_contents",
@@ -40,8 +41,8 @@ def test_should_take_every_typed_field_when_one_input_uses_it(stub: GRPCInferenc
     dtypes = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8}
     dtypes |= {"u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8, "bool": np.bool_}
     assert dtypes.keys() == TYPED_FIELDS.keys()
-    # FP16 and BF16 have no typed field, so a request to 'dtypes' is raw; the fields are taken one by one against
-    # the decoder's own complaint about the next input without data.
+    # FP16 and BF16 have no typed field, so 'dtypes' cannot be asked whole: a field that was understood leads on to the
+    # complaint about the inputs that are missing, one that was not is itself complained about.
     for token, field in TYPED_FIELDS.items():
         message = typed_request("dtypes", field, {token: np.ones((1, 3), dtypes[token])})
         with pytest.raises(grpc.RpcError) as failure:

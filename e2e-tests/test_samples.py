@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import tritonclient.grpc as triton
 import yaml
-from calls import arrays, infer
 from ml_dtypes import bfloat16
 from roundhouse_export import samples
+
+from calls import arrays, infer
 from worker_process import SAMPLE_MODELS
 
 # Largest relative and absolute difference that a right answer may show. Sums are taken in another order than JAX's.
