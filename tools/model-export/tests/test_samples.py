@@ -9,7 +9,7 @@ from roundhouse_export.samples import digits_data, digits_net
 from roundhouse_export.samples.check import check_digests, check_programs, same
 from roundhouse_export.samples.sample import COMMITTED_MODELS
 
-# Training ends in bits that depend on the processor, so only these can be compared with it.
+# The last bits of training depend on the kind of processor: digits may differ elsewhere.
 SAME_EVERYWHERE = [name for name in samples.NAMES if name != "digits"]
 
 

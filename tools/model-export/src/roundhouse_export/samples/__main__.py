@@ -1,6 +1,7 @@
 """Command line of the samples: ``python -m roundhouse_export.samples --help``."""
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -114,4 +115,7 @@ def _list() -> int:
 
 
 if __name__ == "__main__":
+    # XLA splits sums over its threads, so training on another number of cores would round
+    # differently. Read when JAX first computes.
+    os.environ["PJRT_NPROC"] = "1"
     sys.exit(main())
