@@ -100,5 +100,5 @@ end_to_end_tests() {
     begin_steps 1
     ensure_built worker-service
     cd "$ROOT/e2e-tests" || exit
-    ROUNDHOUSE_WORKER_JAR=$JAR exec "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5
+    ROUNDHOUSE_E2E_JAR=$JAR exec "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5
 }
