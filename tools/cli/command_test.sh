@@ -81,7 +81,7 @@ check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh
     "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/cli/demo e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo e2e-tests
 }
 
 verify_and_keep() {
