@@ -20,7 +20,7 @@ class WorkerPropertiesTest {
   @Test
   void shouldHaveDefaultsForRepository() {
     assertThat(bind().repository())
-        .isEqualTo(new RepositoryProperties(List.of(Path.of("./models"))));
+        .isEqualTo(new RepositoryProperties(List.of(Path.of("models"))));
   }
 
   @Test
