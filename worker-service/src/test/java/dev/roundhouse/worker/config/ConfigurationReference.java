@@ -8,6 +8,7 @@ import jakarta.validation.constraints.Positive;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.annotation.Annotation;
+import java.lang.reflect.Parameter;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
@@ -80,15 +81,17 @@ final class ConfigurationReference {
             "| `%s` | %s | %s | %s |%n"
                 .formatted(
                     map ? name + ".NAME" : name,
-                    defaultOf(component),
+                    defaultOf(owner, component),
                     bounds(component),
                     text(owner, component)));
       }
     }
   }
 
-  private static String defaultOf(RecordComponent component) {
-    DefaultValue value = component.getAnnotation(DefaultValue.class);
+  private static String defaultOf(Class<?> owner, RecordComponent component) {
+    int index = Arrays.asList(owner.getRecordComponents()).indexOf(component);
+    Parameter parameter = owner.getDeclaredConstructors()[0].getParameters()[index];
+    DefaultValue value = parameter.getAnnotation(DefaultValue.class);
     if (value == null || value.value().length == 0) {
       return "none";
     }
