@@ -45,13 +45,11 @@ public final class BundleReader {
   /** As {@link #read(Path)}, for a version's folder, which is not the one that names the model. */
   public static Bundle read(Path directory, String modelName) {
     Path folder = real(directory);
+    if (!isBundle(folder)) {
+      throw new BundleException(folder.toString(), "is no bundle: it has no " + MANIFEST);
+    }
     BundleFiles files = BundleFiles.list(folder);
-    Path manifestFile =
-        files
-            .find(MANIFEST)
-            .orElseThrow(
-                () ->
-                    new BundleException(folder.toString(), "is no bundle: it has no " + MANIFEST));
+    Path manifestFile = files.find(MANIFEST).orElse(folder.resolve(MANIFEST));
     Manifest manifest = ManifestReader.read(manifestFile, modelName);
     manifest.digests().ifPresent(files::check);
     ModelSpec spec = manifest.spec();
@@ -69,7 +67,10 @@ public final class BundleReader {
         folder, withBatchSizes(spec, programs), programs, weights, glue, files, digests);
   }
 
-  /** The folder itself may be a link, as operators promote models by; what is in it may not lead out. */
+  /**
+   * The folder itself may be a link, as operators promote models by; what is in it may not lead
+   * out.
+   */
   private static Path real(Path directory) {
     try {
       return directory.toRealPath();

@@ -18,6 +18,7 @@ import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.dataformat.yaml.YAMLFactory;
 import tools.jackson.dataformat.yaml.YAMLMapper;
 import tools.jackson.dataformat.yaml.YAMLParser;
+import tools.jackson.dataformat.yaml.YAMLReadFeature;
 
 /**
  * YAML as manifests may use it: one document, no anchors, no aliases, no tags, no duplicate keys.
@@ -29,6 +30,8 @@ final class ManifestYaml {
       new YAMLMapper(
           YAMLFactory.builder()
               .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+              // The builder, unlike the plain constructor, leaves this default off.
+              .enable(YAMLReadFeature.EMPTY_STRING_AS_NULL)
               .streamReadConstraints(
                   StreamReadConstraints.builder()
                       .maxNestingDepth(32)
