@@ -8,7 +8,6 @@ import jakarta.validation.constraints.Positive;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.annotation.Annotation;
-import java.lang.reflect.Parameter;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
@@ -89,9 +88,12 @@ final class ConfigurationReference {
   }
 
   private static String defaultOf(Class<?> owner, RecordComponent component) {
-    int index = Arrays.asList(owner.getRecordComponents()).indexOf(component);
-    Parameter parameter = owner.getDeclaredConstructors()[0].getParameters()[index];
-    DefaultValue value = parameter.getAnnotation(DefaultValue.class);
+    DefaultValue value =
+        Arrays.stream(owner.getDeclaredConstructors()[0].getParameters())
+            .filter(parameter -> parameter.getName().equals(component.getName()))
+            .findFirst()
+            .orElseThrow()
+            .getAnnotation(DefaultValue.class);
     if (value == null || value.value().length == 0) {
       return "none";
     }

@@ -26,8 +26,7 @@ class RequestsTest {
   void shouldTakeTheEarlierDeadline(long now, String call, String budget, String deadline) {
     WireRequest request = new WireRequest("m", "", "", List.of(), List.of(), nanos(budget));
 
-    InferenceRequest made =
-        Requests.toEngine(request, now, nanos(call), (ended, outcome) -> {});
+    InferenceRequest made = Requests.toEngine(request, now, nanos(call), (ended, outcome) -> {});
 
     assertThat(made.deadlineNanos()).isEqualTo(nanos(deadline));
   }
