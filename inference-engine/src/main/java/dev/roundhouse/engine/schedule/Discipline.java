@@ -1,22 +1,53 @@
 package dev.roundhouse.engine.schedule;
 
-/** Decides which ready model runs next, as a number per model. Pure. */
+/**
+ * Decides which ready model runs next. Knows no clock and no queue: what it must know is handed in,
+ * so the same calls always give the same choices. Not thread-safe; owned by the dispatch thread.
+ *
+ * <p>A model is <em>registered</em> with its weight for as long as it can be sent requests, and
+ * <em>ready</em> while it has something to run. Choosing costs O(log ready), whatever the number of
+ * registered models.
+ */
 public interface Discipline {
 
   /** The name in the configuration. */
   String name();
 
-  /**
-   * Where a model stands: the ready model with the smallest key runs next. Asked again whenever the
-   * front of that model's queue changes.
-   */
-  long key(Front front);
+  /** Registers a model, or gives it another weight. */
+  void register(int slot, double weight);
+
+  /** Forgets a model; it is not ready any more either. */
+  void unregister(int slot);
+
+  /** The model has something to run, or the front of its queue or its next batch changed. */
+  void ready(int slot, Front front);
+
+  /** The model has nothing to run. Harmless when it had nothing before. */
+  void notReady(int slot);
+
+  /** True when no model is ready. */
+  boolean isEmpty();
 
   /**
-   * The front of one model's queue.
+   * The model to run next; it stays ready until {@link #notReady} says otherwise.
+   *
+   * @throws IllegalStateException when no model is ready
+   */
+  int choose();
+
+  /**
+   * Tells what a run of a model really took, with what had to be loaded for it.
+   *
+   * @param nowNanos when it ended
+   */
+  void charge(int slot, long deviceNanos, long nowNanos);
+
+  /**
+   * What a choice depends on.
    *
    * @param arrivalNanos when the oldest waiting request was accepted
-   * @param waiting requests in the queue
+   * @param earliestDeadlineNanos of all waiting requests; {@link Long#MAX_VALUE} when none has one
+   * @param rowCostNanos what a row of the batch that would run is expected to cost, above 0
    */
-  record Front(long arrivalNanos, int waiting) {}
+  record Front(long arrivalNanos, long earliestDeadlineNanos, double rowCostNanos) {}
 }

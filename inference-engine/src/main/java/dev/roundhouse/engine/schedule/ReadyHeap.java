@@ -1,17 +1,19 @@
-package dev.roundhouse.engine.queue;
+package dev.roundhouse.engine.schedule;
 
 import java.util.Arrays;
 
 /**
- * Models that have something to run, smallest key first; ties go to the lower slot. A binary heap
+ * Models that have something to run, smallest key first; ties go to the smaller second key, then the
+ * lower slot. A binary heap
  * over primitive arrays with each slot's position kept, so that insert, re-key and remove cost
  * O(log ready), whatever the number of registered models. Owned by the dispatch thread.
  */
-public final class ReadyHeap {
+final class ReadyHeap {
   private static final int ABSENT = -1;
 
   private int[] heap = new int[16];
   private long[] keys = new long[16];
+  private long[] seconds = new long[16];
   private int[] positions = new int[16];
   private int size;
 
@@ -19,30 +21,31 @@ public final class ReadyHeap {
     Arrays.fill(positions, ABSENT);
   }
 
-  public int size() {
+  int size() {
     return size;
   }
 
-  public boolean isEmpty() {
+  boolean isEmpty() {
     return size == 0;
   }
 
   /** The slot with the smallest key. */
-  public int first() {
+  int first() {
     if (size == 0) {
       throw new IllegalStateException("no model is ready");
     }
     return heap[0];
   }
 
-  public boolean contains(int slot) {
+  boolean contains(int slot) {
     return slot < positions.length && positions[slot] != ABSENT;
   }
 
-  /** Inserts a slot, or gives it a new key. */
-  public void put(int slot, long key) {
+  /** Inserts a slot, or gives it new keys. */
+  void put(int slot, long key, long second) {
     ensureSlot(slot);
     keys[slot] = key;
+    seconds[slot] = second;
     int position = positions[slot];
     if (position == ABSENT) {
       if (size == heap.length) {
@@ -54,8 +57,13 @@ public final class ReadyHeap {
     siftDown(siftUp(position));
   }
 
+  /** Gives a slot that is there a new first key. */
+  void rekey(int slot, long key) {
+    put(slot, key, seconds[slot]);
+  }
+
   /** Removes a slot; harmless when it is not there. */
-  public void remove(int slot) {
+  void remove(int slot) {
     if (!contains(slot)) {
       return;
     }
@@ -104,7 +112,10 @@ public final class ReadyHeap {
   }
 
   private boolean before(int a, int b) {
-    return keys[a] < keys[b] || (keys[a] == keys[b] && a < b);
+    if (keys[a] != keys[b]) {
+      return keys[a] < keys[b];
+    }
+    return seconds[a] != seconds[b] ? seconds[a] < seconds[b] : a < b;
   }
 
   private void place(int slot, int position) {
@@ -119,6 +130,7 @@ public final class ReadyHeap {
       positions = Arrays.copyOf(positions, grown);
       Arrays.fill(positions, length, grown, ABSENT);
       keys = Arrays.copyOf(keys, grown);
+      seconds = Arrays.copyOf(seconds, grown);
     }
   }
 }

@@ -1,4 +1,4 @@
-package dev.roundhouse.engine.queue;
+package dev.roundhouse.engine.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -16,11 +16,13 @@ class ReadyHeapTest {
   @Test
   void shouldGiveTheSmallestKeyAndOnTiesTheLowerSlot() {
     ReadyHeap heap = new ReadyHeap();
-    heap.put(7, 10);
-    heap.put(3, 10);
-    heap.put(5, 20);
+    heap.put(7, 10, 0);
+    heap.put(3, 10, 1);
+    heap.put(5, 20, 0);
+    assertThat(heap.first()).isEqualTo(7);
+    heap.put(3, 10, 0);
     assertThat(heap.first()).isEqualTo(3);
-    heap.put(5, 1);
+    heap.rekey(5, 1);
     assertThat(heap.first()).isEqualTo(5);
     heap.remove(5);
     heap.remove(5);
@@ -47,7 +49,7 @@ class ReadyHeapTest {
         expected.remove(slot);
       } else {
         long key = random.nextInt(50);
-        heap.put(slot, key);
+        heap.put(slot, key, 7);
         expected.put(slot, key);
       }
       assertThat(heap.size()).as("seed %d step %d", seed, step).isEqualTo(expected.size());

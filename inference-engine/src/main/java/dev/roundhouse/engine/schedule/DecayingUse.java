@@ -1,0 +1,77 @@
+package dev.roundhouse.engine.schedule;
+
+import java.util.Arrays;
+
+/**
+ * How much of the device each model had of late: seconds that count half after every half-life.
+ *
+ * <p>Everything decays alike, so nothing needs to be touched as time passes: what is charged later is
+ * written down larger instead, and only proportions are ever read. Not thread-safe.
+ */
+public final class DecayingUse {
+  /** Beyond this many half-lives since the last rescaling, numbers are brought back to size. */
+  private static final double RESCALE_AFTER = 256;
+
+  private final double halfLifeNanos;
+  private double[] scaled = new double[16];
+  private double total;
+  private long originNanos;
+
+  public DecayingUse(long halfLifeNanos, long nowNanos) {
+    if (halfLifeNanos <= 0) {
+      throw new IllegalArgumentException("half-life " + halfLifeNanos + " ns is not above 0");
+    }
+    this.halfLifeNanos = halfLifeNanos;
+    this.originNanos = nowNanos;
+  }
+
+  /** Charges a model for device time that ended now. */
+  public void charge(int slot, double seconds, long nowNanos) {
+    if (slot >= scaled.length) {
+      scaled = Arrays.copyOf(scaled, Math.max(slot + 1, scaled.length * 2));
+    }
+    double halfLives = (nowNanos - originNanos) / halfLifeNanos;
+    if (halfLives > RESCALE_AFTER) {
+      rescale(halfLives, nowNanos);
+      halfLives = 0;
+    }
+    double amount = seconds * Math.exp(halfLives * Math.log(2));
+    scaled[slot] += amount;
+    total += amount;
+  }
+
+  /** The model's part of all recent use, 0 to 1; 0 when nothing has run. */
+  public double fraction(int slot) {
+    return total == 0 ? 0 : scaled(slot) / total;
+  }
+
+  /** The model's recent use in the unit of {@link #total}. */
+  double scaled(int slot) {
+    return slot < scaled.length ? scaled[slot] : 0;
+  }
+
+  /** Grows with every charge and with nothing else, but for {@link #epoch} changes. */
+  double total() {
+    return total;
+  }
+
+  /** Recent seconds of a model, decayed to now. */
+  public double seconds(int slot, long nowNanos) {
+    return scaled(slot) * Math.exp(-(nowNanos - originNanos) / halfLifeNanos * Math.log(2));
+  }
+
+  /** When the unit of {@link #total} was last set; figures of different epochs do not compare. */
+  long epoch() {
+    return originNanos;
+  }
+
+  private void rescale(double halfLives, long nowNanos) {
+    double factor = Math.exp(-halfLives * Math.log(2));
+    total = 0;
+    for (int slot = 0; slot < scaled.length; slot++) {
+      scaled[slot] *= factor;
+      total += scaled[slot];
+    }
+    originNanos = nowNanos;
+  }
+}

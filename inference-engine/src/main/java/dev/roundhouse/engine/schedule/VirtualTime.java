@@ -1,0 +1,86 @@
+package dev.roundhouse.engine.schedule;
+
+import java.util.Arrays;
+
+/**
+ * Start-time fair queueing (Goyal et al.): every model carries a tag that moves on by what its runs
+ * cost over its weight; the smallest tag runs next. A model that comes back from idling starts at the
+ * current virtual time, so it neither pays for its absence nor saves it up.
+ *
+ * <p>True costs are charged after the fact. For two models that stay ready, the difference of
+ * device time over weight never exceeds {@code c_i/w_i + c_j/w_j}, c being the longest run of each.
+ */
+public final class VirtualTime implements Discipline {
+  private final ReadyHeap heap = new ReadyHeap();
+  private double[] finish = new double[16];
+  private double[] weights = new double[16];
+  private double virtualTime;
+
+  @Override
+  public String name() {
+    return "virtual-time";
+  }
+
+  @Override
+  public void register(int slot, double weight) {
+    if (!(weight > 0)) {
+      throw new IllegalArgumentException("weight " + weight + " of slot " + slot + " is not above 0");
+    }
+    if (slot >= weights.length) {
+      int length = Math.max(slot + 1, weights.length * 2);
+      weights = Arrays.copyOf(weights, length);
+      finish = Arrays.copyOf(finish, length);
+    }
+    weights[slot] = weight;
+  }
+
+  @Override
+  public void unregister(int slot) {
+    heap.remove(slot);
+    finish[slot] = 0;
+    weights[slot] = 0;
+  }
+
+  @Override
+  public void ready(int slot, Front front) {
+    if (!heap.contains(slot)) {
+      finish[slot] = Math.max(finish[slot], virtualTime);
+    }
+    heap.put(slot, sortable(finish[slot]), front.arrivalNanos());
+  }
+
+  @Override
+  public void notReady(int slot) {
+    heap.remove(slot);
+  }
+
+  @Override
+  public boolean isEmpty() {
+    return heap.isEmpty();
+  }
+
+  @Override
+  public int choose() {
+    int slot = heap.first();
+    virtualTime = Math.max(virtualTime, finish[slot]);
+    return slot;
+  }
+
+  @Override
+  public void charge(int slot, long deviceNanos, long nowNanos) {
+    finish[slot] = Math.max(finish[slot], virtualTime) + deviceNanos / weights[slot];
+    if (heap.contains(slot)) {
+      heap.rekey(slot, sortable(finish[slot]));
+    }
+  }
+
+  /** The model's tag: device nanoseconds over weight, moved up by idling. */
+  double tag(int slot) {
+    return finish[slot];
+  }
+
+  /** Positive doubles sort like the bits they are made of. */
+  private static long sortable(double tag) {
+    return Double.doubleToRawLongBits(tag);
+  }
+}
