@@ -1,6 +1,7 @@
 #include "pjrt_call.h"
 
 #include <climits>
+#include <initializer_list>
 
 namespace roundhouse {
 namespace {

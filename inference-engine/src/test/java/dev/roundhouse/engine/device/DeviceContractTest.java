@@ -241,8 +241,7 @@ public abstract class DeviceContractTest {
         DeviceBuffer scale = device.upload(AFFINE, floats(10, 100, 1000, -1), use);
         DeviceBuffer shift = device.upload(AFFINE, floats(0.5f, 0.25f, 0, 4), use)) {
       for (int run = 0; run < 3; run++) {
-        try (Execution execution =
-            device.execute(program, new DeviceBuffer[] {x, scale, shift})) {
+        try (Execution execution = device.execute(program, new DeviceBuffer[] {x, scale, shift})) {
           execution.await();
           assertThat(execution.isDone()).isTrue();
           assertThat(execution.output(0).type()).isEqualTo(AFFINE);
@@ -360,8 +359,7 @@ public abstract class DeviceContractTest {
     try (DeviceProgram program = device.compile(affine());
         DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
         Execution first = device.execute(program, new DeviceBuffer[] {x, x, x});
-        Execution second =
-            device.execute(program, new DeviceBuffer[] {first.output(0), x, x})) {
+        Execution second = device.execute(program, new DeviceBuffer[] {first.output(0), x, x})) {
       assertThat(readFloats(second.output(0))).containsExactly(3, 14, 39, 84);
       second.close();
     }

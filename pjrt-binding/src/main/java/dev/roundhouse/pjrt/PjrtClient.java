@@ -1,0 +1,284 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.DeviceMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A plugin's client, used for one of its devices. Owns the count of every handle made through it;
+ * closes only when all of them are closed. Thread-safe.
+ */
+public final class PjrtClient extends NativeHandle {
+  /** Zero-copy needs this; XLA:CPU would copy unaligned memory behind our back. */
+  private static final int ALIAS_ALIGNMENT = 64;
+
+  private static final String CPU = "cpu";
+  private static final int NAMED_IN_MESSAGE = 8;
+
+  private final OpenHandles handles = new OpenHandles();
+  private final PjrtPlugin plugin;
+  private final String platform;
+  private final long device;
+  private final int deviceId;
+  private final String deviceKind;
+  private final boolean readsInPlace;
+  private volatile boolean countsMemory = true;
+  private @Nullable ExecutableEnvelope envelope;
+
+  private PjrtClient(PjrtPlugin plugin, long address, int ordinal, boolean readsInPlace) {
+    super(null, address);
+    this.plugin = plugin;
+    this.platform = platform(plugin, address);
+    long[] devices = addressableDevices(plugin.api(), address);
+    if (ordinal < 0 || ordinal >= devices.length) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "device ordinal %d: %s has devices 0 to %d"
+              .formatted(ordinal, platform, devices.length - 1));
+    }
+    this.device = devices[ordinal];
+    this.deviceId = deviceId(plugin.api(), device);
+    this.deviceKind = PjrtPlugin.text(deviceKind(plugin.api(), device));
+    this.readsInPlace = readsInPlace && platform.equals(CPU);
+  }
+
+  /**
+   * Creates a client and picks a device of it. A CPU client always has exactly one device, so that
+   * it does not split the host in four.
+   *
+   * @param ordinal which of the client's devices, from 0
+   */
+  public static PjrtClient create(PjrtPlugin plugin, ClientOptions options, int ordinal) {
+    return create(plugin, options, ordinal, true);
+  }
+
+  /**
+   * @param readsInPlace false reads through the plugin even where memory is the host's
+   */
+  static PjrtClient create(
+      PjrtPlugin plugin, ClientOptions options, int ordinal, boolean readsInPlace) {
+    long address = create(plugin.api(), options);
+    // Which platform a plugin serves is known only now, and others refuse the CPU's option.
+    if (platform(plugin, address).equals(CPU) && !options.has(ClientOptions.CPU_DEVICE_COUNT)) {
+      destroy(plugin.api(), address);
+      address = create(plugin.api(), options.with(ClientOptions.CPU_DEVICE_COUNT, 1));
+    }
+    try {
+      return new PjrtClient(plugin, address, ordinal, readsInPlace);
+    } catch (DeviceException refusal) {
+      destroy(plugin.api(), address);
+      throw refusal;
+    }
+  }
+
+  public PjrtPlugin plugin() {
+    return plugin;
+  }
+
+  /** {@code cpu}, {@code cuda}, as the plugin says. */
+  public String platform() {
+    return platform;
+  }
+
+  public String deviceKind() {
+    return deviceKind;
+  }
+
+  /** Number of buffers, programs and runs that are open. */
+  public int openHandles() {
+    return handles.count();
+  }
+
+  /**
+   * Compiles on a large stack; the caller closes the result.
+   *
+   * @param name for messages
+   * @param code StableHLO, borrowed; trusted: flipped bits in bytecode end the process
+   * @throws DeviceException when XLA refuses it, or it holds an op that waits for ever
+   */
+  public PjrtExecutable compile(String name, byte[] code, CompileOptions options) {
+    if (code == null || code.length == 0) {
+      throw new DeviceException(Code.INVALID_ARGUMENT, name + " has no code; expected StableHLO");
+    }
+    return loaded(name, client -> compile(api(), client, code, options.encode(deviceId)));
+  }
+
+  /**
+   * Loads what {@link PjrtExecutable#serialize} returned; the caller closes the result.
+   *
+   * @throws DeviceException INVALID_ARGUMENT when a byte differs or it is of another plugin build,
+   *     device kind or CPU
+   */
+  public PjrtExecutable load(String name, byte[] serialized) {
+    byte[] payload = envelope().unwrap(name, serialized);
+    return loaded(name, client -> deserialize(api(), client, payload));
+  }
+
+  /** See {@link dev.roundhouse.engine.device.Device#upload}. */
+  public PjrtBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
+    UploadCheck.Checked checked = UploadCheck.check(type, data);
+    long client = hold();
+    try {
+      boolean alias =
+          use == HostMemory.ALIAS
+              && platform.equals(CPU)
+              && data.isNative()
+              && data.address() % ALIAS_ALIGNMENT == 0
+              && checked.byteSize() > 0;
+      MemorySegment source = checked.source();
+      long buffer =
+          bufferFromHost(
+              api(),
+              client,
+              device,
+              source.address(),
+              checked.bufferType(),
+              type.shape().dims(),
+              alias);
+      Reference.reachabilityFence(source);
+      return PjrtBuffer.uploaded(this, buffer, type, checked.byteSize(), alias ? data : null);
+    } finally {
+      release();
+    }
+  }
+
+  /** What the device counts of its memory; nothing where the plugin does not implement it. */
+  public DeviceMemory memory() {
+    hold();
+    try {
+      if (countsMemory) {
+        long[] stats = memoryStats(api(), device);
+        return new DeviceMemory(counted(stats[0]), counted(stats[1]), counted(stats[2]));
+      }
+      return DeviceMemory.UNKNOWN;
+    } catch (DeviceException e) {
+      if (e.code() != Code.UNSUPPORTED) {
+        throw e;
+      }
+      countsMemory = false;
+      return DeviceMemory.UNKNOWN;
+    } finally {
+      release();
+    }
+  }
+
+  long api() {
+    return plugin.api();
+  }
+
+  OpenHandles openHandleList() {
+    return handles;
+  }
+
+  /** True when device memory is read without the plugin's help. */
+  boolean readsInPlace() {
+    return readsInPlace;
+  }
+
+  synchronized ExecutableEnvelope envelope() {
+    ExecutableEnvelope known = envelope;
+    if (known == null) {
+      long client = hold();
+      try {
+        String version = PjrtPlugin.text(platformVersion(api(), client));
+        known =
+            new ExecutableEnvelope(
+                plugin.sha256(), MachineFingerprint.of(platform, version, deviceKind));
+      } finally {
+        release();
+      }
+      envelope = known;
+    }
+    return known;
+  }
+
+  @Override
+  String describe() {
+    return platform + " client";
+  }
+
+  @Override
+  void checkFreeable() {
+    int open = handles.count();
+    if (open > 0) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "%s has %d open handles, close them first: %s%s"
+              .formatted(
+                  describe(),
+                  open,
+                  String.join(", ", handles.describe(NAMED_IN_MESSAGE)),
+                  open > NAMED_IN_MESSAGE ? ", ..." : ""));
+    }
+  }
+
+  @Override
+  void free(long address) {
+    destroy(api(), address);
+  }
+
+  private PjrtExecutable loaded(String name, Loader loader) {
+    long client = hold();
+    try {
+      return LargeStack.call(
+          "pjrt-compile", () -> PjrtExecutable.of(this, named(name, loader, client), name));
+    } finally {
+      release();
+    }
+  }
+
+  private static long named(String name, Loader loader, long client) {
+    try {
+      return loader.load(client);
+    } catch (DeviceException refusal) {
+      throw new DeviceException(refusal.code(), name + ": " + refusal.getMessage(), refusal);
+    }
+  }
+
+  private static OptionalLong counted(long bytes) {
+    return bytes < 0 ? OptionalLong.empty() : OptionalLong.of(bytes);
+  }
+
+  private static String platform(PjrtPlugin plugin, long address) {
+    return PjrtPlugin.text(platformName(plugin.api(), address));
+  }
+
+  private static long create(long api, ClientOptions options) {
+    return create(api, options.names(), options.kinds(), options.texts(), options.numbers());
+  }
+
+  /** Makes a loaded executable of a client. */
+  private interface Loader {
+    long load(long client);
+  }
+
+  private static native long create(
+      long api, byte[][] names, int[] kinds, byte[][] texts, long[][] numbers);
+
+  private static native void destroy(long api, long client);
+
+  private static native byte[] platformName(long api, long client);
+
+  private static native byte[] platformVersion(long api, long client);
+
+  private static native long[] addressableDevices(long api, long client);
+
+  private static native int deviceId(long api, long device);
+
+  private static native byte[] deviceKind(long api, long device);
+
+  private static native long[] memoryStats(long api, long device);
+
+  private static native long compile(long api, long client, byte[] code, byte[] options);
+
+  private static native long deserialize(long api, long client, byte[] payload);
+
+  private static native long bufferFromHost(
+      long api, long client, long device, long address, int type, long[] dims, boolean alias);
+}

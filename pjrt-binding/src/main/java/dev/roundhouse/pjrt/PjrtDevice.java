@@ -1,0 +1,156 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.bundle.artifact.ArtifactReader;
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.DeviceMemory;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ProgramSource;
+import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+
+/** The engine's view of one device of a PJRT plugin. Thread-safe. */
+public final class PjrtDevice implements Device {
+  private final PjrtClient client;
+  private final CompileOptions compileOptions;
+  private final OptionalLong runBytesLimit;
+  private final DeviceDescription description;
+
+  private PjrtDevice(PjrtClient client, PjrtDeviceOptions options) {
+    this.client = client;
+    this.compileOptions = options.compile();
+    this.runBytesLimit =
+        options.runBytesLimit().isPresent() ? options.runBytesLimit() : defaultLimit(client);
+    this.description = describe(client, options.ordinal());
+  }
+
+  /**
+   * Loads the plugin, if need be, and opens a device of it; the caller closes it.
+   *
+   * @throws DeviceException when there is no plugin or no such device
+   */
+  public static PjrtDevice open(PjrtDeviceOptions options) {
+    return open(options, true);
+  }
+
+  static PjrtDevice open(PjrtDeviceOptions options, boolean readsInPlace) {
+    PjrtPlugin plugin = PjrtPlugin.load(options.plugin());
+    PjrtClient client =
+        PjrtClient.create(plugin, options.client(), options.ordinal(), readsInPlace);
+    try {
+      return new PjrtDevice(client, options);
+    } catch (DeviceException refusal) {
+      client.close();
+      throw refusal;
+    }
+  }
+
+  @Override
+  public DeviceDescription description() {
+    return description;
+  }
+
+  /**
+   * Compiles on a thread with a large stack. Text modules are read first, as XLA crashes or hangs
+   * on some. Bytecode is trusted beyond its header: check its digest before.
+   */
+  @Override
+  public PjrtExecutable compile(ProgramSource source) {
+    if (source.code() == null) {
+      throw new DeviceException(Code.INVALID_ARGUMENT, source.name() + " has no code");
+    }
+    try {
+      ArtifactReader.read(source.code(), source.name());
+    } catch (BundleException refusal) {
+      throw new DeviceException(Code.INVALID_ARGUMENT, String.valueOf(refusal.getMessage()), refusal);
+    }
+    return withinLimit(client.compile(source.name(), source.code(), compileOptions));
+  }
+
+  /** Loads what {@link PjrtExecutable#serialize} returned; see {@link PjrtClient#load}. */
+  public PjrtExecutable load(String name, byte[] serialized) {
+    return withinLimit(client.load(name, serialized));
+  }
+
+  @Override
+  public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
+    return client.upload(type, data, use);
+  }
+
+  @Override
+  public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
+    if (!(program instanceof PjrtExecutable executable) || !executable.isOf(client)) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          (program == null ? "the program is null" : program.name() + " is of another device")
+              + "; compile it here");
+    }
+    return executable.execute(arguments);
+  }
+
+  @Override
+  public DeviceMemory memory() {
+    return client.memory();
+  }
+
+  /** Number of buffers, programs and runs that are open. */
+  public int openHandles() {
+    return client.openHandles();
+  }
+
+  @Override
+  public void close() {
+    client.close();
+  }
+
+  /**
+   * XLA:CPU overcommits: a run that needs more memory than there is thrashes instead of failing.
+   */
+  private PjrtExecutable withinLimit(PjrtExecutable program) {
+    DeviceProgram.ProgramMemory memory = program.memory();
+    if (runBytesLimit.isEmpty()
+        || Math.max(0, memory.outputBytes())
+            <= runBytesLimit.getAsLong() - Math.max(0, memory.tempBytes())) {
+      return program;
+    }
+    program.close();
+    throw new DeviceException(
+        Code.OUT_OF_MEMORY,
+        "%s needs %d bytes of outputs and %d bytes of scratch per run, more than the limit of %d bytes; use a smaller batch size or raise the limit"
+            .formatted(
+                program.name(),
+                memory.outputBytes(),
+                memory.tempBytes(),
+                runBytesLimit.getAsLong()));
+  }
+
+  private static OptionalLong defaultLimit(PjrtClient client) {
+    if (!isHost(client)) {
+      return client.memory().limit();
+    }
+    var system = java.lang.management.ManagementFactory.getOperatingSystemMXBean();
+    return system instanceof com.sun.management.OperatingSystemMXBean host
+        ? OptionalLong.of(host.getTotalMemorySize() / 4 * 3)
+        : OptionalLong.empty();
+  }
+
+  private static boolean isHost(PjrtClient client) {
+    return client.platform().equals("cpu");
+  }
+
+  private static DeviceDescription describe(PjrtClient client, int ordinal) {
+    Map<String, String> attributes = new LinkedHashMap<>(client.plugin().attributes());
+    attributes.put("plugin", client.plugin().path().toString());
+    attributes.put("pjrt_api_version", client.plugin().apiVersion());
+    return new DeviceDescription(
+        client.platform(), client.deviceKind(), ordinal, isHost(client), attributes);
+  }
+}

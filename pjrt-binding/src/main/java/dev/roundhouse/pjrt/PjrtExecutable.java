@@ -1,0 +1,192 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.Execution;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A program loaded on a PJRT device. Several threads may execute one; arguments are checked here,
+ * as the plugin compares nothing but byte sizes, and are never donated.
+ */
+public final class PjrtExecutable extends NativeHandle implements DeviceProgram {
+  private final PjrtClient client;
+  private final String name;
+  private final ProgramSignature signature;
+  private final List<TensorType> results;
+  private final ProgramMemory memory;
+
+  /** The handles of one call, used again unless another thread has them. */
+  private final AtomicReference<@Nullable CallArrays> spare = new AtomicReference<>();
+
+  private PjrtExecutable(
+      PjrtClient client,
+      long address,
+      String name,
+      ProgramSignature signature,
+      ProgramMemory memory) {
+    super(client.openHandleList(), address);
+    this.client = client;
+    this.name = name;
+    this.signature = signature;
+    this.results = signature.results().stream().map(ProgramSignature.Result::type).toList();
+    this.memory = memory;
+  }
+
+  /** Takes the loaded executable at {@code address}; destroys it when it must not run. */
+  static PjrtExecutable of(PjrtClient client, long address, String name) {
+    long api = client.api();
+    try {
+      byte[][] program = optimizedProgram(api, address);
+      HloModule module = HloModule.read(PjrtPlugin.text(program[0]), program[1]);
+      ProgramSignature signature =
+          ProgramSignature.of(module, outputTypes(api, address), outputDimensions(api, address));
+      return new PjrtExecutable(client, address, name, signature, memory(api, address));
+    } catch (DeviceException refusal) {
+      destroy(api, address);
+      throw new DeviceException(refusal.code(), name + ": " + refusal.getMessage(), refusal);
+    }
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public List<TensorType> parameters() {
+    return signature.parameters();
+  }
+
+  @Override
+  public List<TensorType> results() {
+    return results;
+  }
+
+  @Override
+  public ProgramMemory memory() {
+    return memory;
+  }
+
+  /**
+   * Starts a run; see {@link dev.roundhouse.engine.device.Device#execute}.
+   *
+   * @param arguments borrowed until the run ends
+   */
+  public Execution execute(DeviceBuffer[] arguments) {
+    long executable = hold();
+    int held = 0;
+    PjrtBuffer[] buffers = new PjrtBuffer[arguments.length];
+    try {
+      checkArity(arguments.length);
+      CallArrays arrays = takeArrays();
+      for (; held < buffers.length; held++) {
+        buffers[held] = checked(held, arguments[held]);
+        arrays.arguments[held] = buffers[held].holdAsArgument();
+      }
+      long event = execute(client.api(), executable, arrays.arguments, arrays.outputs);
+      PjrtExecution run = new PjrtExecution(client, this, buffers, event, arrays.outputs);
+      spare.set(arrays);
+      return run;
+    } catch (DeviceException refusal) {
+      for (int i = 0; i < held; i++) {
+        buffers[i].release();
+      }
+      release();
+      throw new DeviceException(refusal.code(), name + ": " + refusal.getMessage(), refusal);
+    }
+  }
+
+  /**
+   * This program for {@link PjrtClient#load}, in an envelope that binds it to this plugin build and
+   * machine. Thread-safe; slow.
+   */
+  public byte[] serialize() {
+    long executable = hold();
+    try {
+      return client.envelope().wrap(serialize(client.api(), executable));
+    } finally {
+      release();
+    }
+  }
+
+  boolean isOf(PjrtClient other) {
+    return client == other;
+  }
+
+  ProgramSignature.Result result(int index) {
+    return signature.results().get(index);
+  }
+
+  @Override
+  String describe() {
+    return "program " + name;
+  }
+
+  @Override
+  void free(long address) {
+    destroy(client.api(), address);
+  }
+
+  private void checkArity(int count) {
+    if (count != parameters().size()) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "takes %d arguments, got %d".formatted(parameters().size(), count));
+    }
+  }
+
+  private PjrtBuffer checked(int index, @Nullable DeviceBuffer argument) {
+    if (!(argument instanceof PjrtBuffer buffer) || buffer.client() != client) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "argument " + index + " is " + (argument == null ? "null" : "of another device"));
+    }
+    TensorType expected = parameters().get(index);
+    if (!expected.equals(buffer.type())) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "argument %d is %s, expected %s".formatted(index, buffer.type(), expected));
+    }
+    return buffer;
+  }
+
+  private CallArrays takeArrays() {
+    CallArrays arrays = spare.getAndSet(null);
+    return arrays == null ? new CallArrays(parameters().size(), results.size()) : arrays;
+  }
+
+  private static ProgramMemory memory(long api, long address) {
+    long[] stats = memoryStats(api, address);
+    return new ProgramMemory(stats[0], stats[1], stats[2], stats[3]);
+  }
+
+  private static final class CallArrays {
+    final long[] arguments;
+    final long[] outputs;
+
+    CallArrays(int argumentCount, int outputCount) {
+      arguments = new long[argumentCount];
+      outputs = new long[outputCount];
+    }
+  }
+
+  private static native void destroy(long api, long executable);
+
+  private static native long execute(long api, long executable, long[] arguments, long[] outputs);
+
+  private static native int[] outputTypes(long api, long executable);
+
+  private static native long[] outputDimensions(long api, long executable);
+
+  private static native byte[][] optimizedProgram(long api, long executable);
+
+  private static native long[] memoryStats(long api, long executable);
+
+  private static native byte[] serialize(long api, long executable);
+}

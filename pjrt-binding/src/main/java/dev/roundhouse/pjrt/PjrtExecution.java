@@ -1,0 +1,121 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.Execution;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One run: holds its program and arguments until it ends, owns its outputs until closed. Waiting is
+ * thread-safe, as outputs wait when they are read; closing is its owner's.
+ */
+final class PjrtExecution implements Execution {
+  private static final Logger log = LoggerFactory.getLogger(PjrtExecution.class);
+
+  private final PjrtExecutable program;
+  private final PjrtBuffer[] arguments;
+  private final PjrtEvent end;
+  private final PjrtBuffer[] outputs;
+  private final AtomicReference<State> state = new AtomicReference<>(State.RUNNING);
+  private boolean failureTold;
+
+  /** Takes the holds on program and arguments, the event and the output buffers. */
+  PjrtExecution(
+      PjrtClient client,
+      PjrtExecutable program,
+      PjrtBuffer[] arguments,
+      long event,
+      long[] outputAddresses) {
+    this.program = program;
+    this.arguments = arguments;
+    this.end = new PjrtEvent(client, event, "run of " + program.name());
+    this.outputs = new PjrtBuffer[outputAddresses.length];
+    for (int i = 0; i < outputs.length; i++) {
+      outputs[i] = PjrtBuffer.output(client, outputAddresses[i], program.result(i), this);
+    }
+  }
+
+  @Override
+  public boolean isDone() {
+    if (state.get() != State.RUNNING) {
+      return true;
+    }
+    if (!end.isReady()) {
+      return false;
+    }
+    settle();
+    return true;
+  }
+
+  @Override
+  public void await() {
+    DeviceException failure = settle().failure;
+    if (failure != null) {
+      failureTold = true;
+      throw new DeviceException(
+          failure.code(), "run of " + program.name() + " failed: " + failure.getMessage(), failure);
+    }
+  }
+
+  @Override
+  public DeviceBuffer output(int index) {
+    if (index < 0 || index >= outputs.length) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "%s has outputs 0 to %d; there is no %d"
+              .formatted(program.name(), outputs.length - 1, index));
+    }
+    return outputs[index];
+  }
+
+  @Override
+  public void close() {
+    DeviceException failure = settle().failure;
+    for (PjrtBuffer output : outputs) {
+      output.close();
+    }
+    if (failure != null && !failureTold) {
+      log.warn(
+          "run of {} failed and nobody waited for it: {}", program.name(), failure.getMessage());
+      failureTold = true;
+    }
+    end.close();
+  }
+
+  /** Waits for the end and gives back what the run borrowed. */
+  private State settle() {
+    State seen = state.get();
+    if (seen != State.RUNNING) {
+      return seen;
+    }
+    State ended = State.SUCCEEDED;
+    try {
+      end.await();
+    } catch (DeviceException failure) {
+      ended = new State(failure);
+    }
+    if (!state.compareAndSet(State.RUNNING, ended)) {
+      return state.get();
+    }
+    for (PjrtBuffer argument : arguments) {
+      argument.release();
+    }
+    program.release();
+    return ended;
+  }
+
+  private static final class State {
+    static final State RUNNING = new State(null);
+    static final State SUCCEEDED = new State(null);
+
+    final @Nullable DeviceException failure;
+
+    State(@Nullable DeviceException failure) {
+      this.failure = failure;
+    }
+  }
+}

@@ -1,0 +1,156 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A loaded PJRT plugin. Loaded once per file and process and never unloaded, because plugins leave
+ * threads behind. Immutable and thread-safe.
+ */
+public final class PjrtPlugin {
+  private static final Logger log = LoggerFactory.getLogger(PjrtPlugin.class);
+  private static final String LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL";
+  private static final Map<Path, PjrtPlugin> LOADED = new HashMap<>();
+
+  private final Path path;
+  private final Map<String, String> environment;
+  private final long api;
+  private final String apiVersion;
+  private final Map<String, String> attributes;
+  private byte @Nullable [] sha256;
+
+  private PjrtPlugin(Path path, Map<String, String> environment) {
+    this.path = path;
+    this.environment = environment;
+    this.api = open(path.toString());
+    this.apiVersion = checkedVersion(version(api));
+    initialize(api);
+    this.attributes = pairs(attributes(api));
+  }
+
+  /**
+   * Loads a plugin, or returns it when its file is loaded already. Looked for, first match wins: at
+   * {@code options.path()}, at the system property {@code roundhouse.pjrt.plugin}, at the
+   * environment variable {@code PJRT_PLUGIN_PATH}, in the cache that {@code
+   * tools/pjrt-plugin/fetch} fills.
+   *
+   * @throws DeviceException when there is none, it does not load, or it is loaded already with
+   *     other options
+   */
+  public static PjrtPlugin load(PluginOptions options) {
+    Path path = real(PluginSearch.ofThisProcess().find(options.path()));
+    NativeLibrary.load();
+    synchronized (LOADED) {
+      PjrtPlugin plugin = LOADED.get(path);
+      if (plugin == null) {
+        quietUnlessAsked();
+        options.environment().forEach(PjrtPlugin::setEnvironment);
+        plugin = new PjrtPlugin(path, options.environment());
+        LOADED.put(path, plugin);
+        log.info("loaded {} with PJRT API {}, {}", path, plugin.apiVersion, plugin.attributes);
+      } else if (!options.environment().isEmpty()
+          && !options.environment().equals(plugin.environment)) {
+        throw new DeviceException(
+            Code.INVALID_ARGUMENT,
+            "%s is loaded already with %s and reads its environment once; %s needs a process of its own"
+                .formatted(path, plugin.environment, options.environment()));
+      }
+      return plugin;
+    }
+  }
+
+  /** Plugins write a line to stderr per client; warnings and errors stay. */
+  private static void quietUnlessAsked() {
+    if (System.getenv(LOG_LEVEL) == null) {
+      setEnvironment(LOG_LEVEL, "1");
+    }
+  }
+
+  public Path path() {
+    return path;
+  }
+
+  /** Version of the C API, such as {@code 0.81}. */
+  public String apiVersion() {
+    return apiVersion;
+  }
+
+  /** What the plugin tells of itself: xla_version, stablehlo_current_version and others. */
+  public Map<String, String> attributes() {
+    return attributes;
+  }
+
+  /** Digest of the plugin's file, which tells one build from another; computed once, slowly. */
+  synchronized byte[] sha256() {
+    if (sha256 == null) {
+      try {
+        sha256 = Sha256.of(path);
+      } catch (IOException e) {
+        throw new UncheckedIOException("cannot hash the plugin " + path, e);
+      }
+    }
+    return sha256.clone();
+  }
+
+  /** The function table that every native call takes. */
+  long api() {
+    return api;
+  }
+
+  private String checkedVersion(long[] version) {
+    long major = version[0];
+    long minor = version[1];
+    long tableBytes = version[2];
+    long neededBytes = version[3];
+    String name = major + "." + minor;
+    // We call nothing that our header does not have, so a table as long as the header's is enough.
+    if (major != 0 || tableBytes < neededBytes) {
+      throw new DeviceException(
+          Code.UNSUPPORTED,
+          "%s has PJRT API %s with a function table of %d bytes; 0.%d or newer with %d bytes is needed. Use a newer plugin."
+              .formatted(path, name, tableBytes, version[4], neededBytes));
+    }
+    return name;
+  }
+
+  private static Path real(Path path) {
+    try {
+      return path.toRealPath();
+    } catch (IOException e) {
+      throw new DeviceException(Code.INVALID_ARGUMENT, "cannot open the plugin " + path, e);
+    }
+  }
+
+  private static Map<String, String> pairs(byte[][] namesAndValues) {
+    Map<String, String> pairs = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndValues.length; i += 2) {
+      pairs.put(text(namesAndValues[i]), text(namesAndValues[i + 1]));
+    }
+    return Collections.unmodifiableMap(pairs);
+  }
+
+  static String text(byte[] utf8) {
+    return new String(utf8, StandardCharsets.UTF_8);
+  }
+
+  private static native long open(String path);
+
+  private static native void setEnvironment(String name, String value);
+
+  private static native long[] version(long api);
+
+  private static native void initialize(long api);
+
+  private static native byte[][] attributes(long api);
+}

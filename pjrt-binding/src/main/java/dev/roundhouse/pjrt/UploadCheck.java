@@ -1,0 +1,69 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/** Checks host data before an upload: the plugin reads as many bytes as the type says, blindly. */
+final class UploadCheck {
+  /** Something to point at when there are no bytes to read. */
+  private static final MemorySegment NOTHING = Arena.global().allocate(64, 64);
+
+  private UploadCheck() {}
+
+  /**
+   * @param source native memory with the data; a copy when the caller's is on the heap
+   */
+  record Checked(int bufferType, long byteSize, MemorySegment source) {}
+
+  static Checked check(TensorType type, MemorySegment data) {
+    int bufferType =
+        ElementType.of(type.dtype())
+            .orElseThrow(() -> refused(type, "no device has elements of this type"))
+            .bufferType();
+    if (!type.shape().isStatic()) {
+      throw refused(type, "every extent must be fixed");
+    }
+    long byteSize = byteSize(type);
+    if (data.byteSize() != byteSize) {
+      throw refused(type, "it has %d bytes, got %d".formatted(byteSize, data.byteSize()));
+    }
+    if (!data.scope().isAlive()) {
+      throw new DeviceException(Code.CLOSED, "upload of " + type + ": its arena is closed");
+    }
+    if (!data.isAccessibleBy(Thread.currentThread())) {
+      throw refused(type, "its memory is confined to another thread");
+    }
+    if (byteSize == 0) {
+      return new Checked(bufferType, 0, NOTHING);
+    }
+    if (data.isNative()) {
+      if (data.address() == 0) {
+        throw refused(type, "its memory is at address 0");
+      }
+      return new Checked(bufferType, byteSize, data);
+    }
+    MemorySegment copy = Arena.ofAuto().allocate(byteSize, 64);
+    copy.copyFrom(data);
+    return new Checked(bufferType, byteSize, copy);
+  }
+
+  private static long byteSize(TensorType type) {
+    try {
+      // The plugin multiplies all extents, so that one of zero does not excuse the others.
+      long bytes = type.dtype().byteSize();
+      for (long dim : type.shape().dims()) {
+        bytes = Math.multiplyExact(bytes, Math.max(dim, 1));
+      }
+      return type.byteSize();
+    } catch (ArithmeticException e) {
+      throw refused(type, "it has more bytes than a long can count");
+    }
+  }
+
+  private static DeviceException refused(TensorType type, String why) {
+    return new DeviceException(Code.INVALID_ARGUMENT, "upload of " + type + ": " + why);
+  }
+}
