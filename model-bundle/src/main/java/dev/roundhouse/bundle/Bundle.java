@@ -1,0 +1,105 @@
+package dev.roundhouse.bundle;
+
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.weights.WeightsFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A complete bundle, its weights mapped. Immutable; any thread may read until {@link #close}, which
+ * unmaps the weights.
+ */
+public final class Bundle implements AutoCloseable {
+  private final Path directory;
+  private final ModelSpec spec;
+  private final List<ProgramFile> programs;
+  private final @Nullable WeightsFile weights;
+  private final Glue glue;
+  private final BundleFiles files;
+  private final Map<String, String> digests;
+
+  Bundle(
+      Path directory,
+      ModelSpec spec,
+      List<ProgramFile> programs,
+      @Nullable WeightsFile weights,
+      Glue glue,
+      BundleFiles files,
+      Map<String, String> digests) {
+    this.directory = directory;
+    this.spec = spec;
+    this.programs = programs;
+    this.weights = weights;
+    this.glue = glue;
+    this.files = files;
+    this.digests = digests;
+  }
+
+  public String name() {
+    return spec.name();
+  }
+
+  public Path directory() {
+    return directory;
+  }
+
+  /** The contract; its batch sizes are those that programs are there for. */
+  public ModelSpec spec() {
+    return spec;
+  }
+
+  /** By variant, then batch size; empty for a meta. */
+  public List<ProgramFile> programs() {
+    return programs;
+  }
+
+  /**
+   * @throws IllegalStateException for a meta, which has none
+   */
+  public WeightsFile weights() {
+    if (weights == null) {
+      throw new IllegalStateException("'" + name() + "' is a meta; it has no weights");
+    }
+    return weights;
+  }
+
+  public Glue glue() {
+    return glue;
+  }
+
+  /**
+   * Reads another file of the bundle, such as labels or glue; its digest is checked on the bytes
+   * returned.
+   *
+   * @param file name inside the bundle, as the manifest writes it
+   * @throws BundleException when there is no such file or its digest differs
+   */
+  public byte[] readFile(String file) {
+    Path path =
+        files
+            .find(file)
+            .orElseThrow(
+                () -> new BundleException(directory.toString(), "has no file '" + file + "'"));
+    try {
+      byte[] bytes = Files.readAllBytes(path);
+      Optional.ofNullable(digests.get(file))
+          .ifPresent(expected -> Digest.check(path, Digest.of(bytes), expected));
+      return bytes;
+    } catch (IOException e) {
+      throw new BundleException(path.toString(), "cannot be read: " + e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (weights != null) {
+      weights.close();
+    }
+  }
+}

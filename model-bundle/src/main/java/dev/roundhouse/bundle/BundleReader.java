@@ -1,0 +1,146 @@
+package dev.roundhouse.bundle;
+
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.manifest.Manifest;
+import dev.roundhouse.bundle.manifest.ManifestReader;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.ModelSpec.Kind;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.weights.AxisOrder;
+import dev.roundhouse.bundle.weights.WeightsFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Reads a folder into a {@link Bundle}, or says by file name why it is none. */
+public final class BundleReader {
+  static final String MANIFEST = "manifest.yaml";
+  static final String WEIGHTS = "weights.safetensors";
+  private static final String SOURCE = "Model.java";
+  private static final String JAR = "model.jar";
+  private static final String JULIA = "model.jl";
+
+  private BundleReader() {}
+
+  /** True when the folder claims to be a bundle: it has a {@code manifest.yaml}. */
+  public static boolean isBundle(Path directory) {
+    return Files.exists(directory.resolve(MANIFEST), LinkOption.NOFOLLOW_LINKS);
+  }
+
+  /**
+   * Reads a bundle named for its folder. The caller owns the result and closes it.
+   *
+   * @throws BundleException naming the file at fault and why
+   */
+  public static Bundle read(Path directory) {
+    Path folder = directory.toAbsolutePath().normalize();
+    return read(folder, String.valueOf(folder.getFileName()));
+  }
+
+  /** As {@link #read(Path)}, for a version's folder, which is not the one that names the model. */
+  public static Bundle read(Path directory, String modelName) {
+    Path folder = real(directory);
+    if (!isBundle(folder)) {
+      throw new BundleException(folder.toString(), "is no bundle: it has no " + MANIFEST);
+    }
+    BundleFiles files = BundleFiles.list(folder);
+    Path manifestFile = files.find(MANIFEST).orElse(folder.resolve(MANIFEST));
+    Manifest manifest = ManifestReader.read(manifestFile, modelName);
+    manifest.digests().ifPresent(files::check);
+    ModelSpec spec = manifest.spec();
+    Glue glue = glue(folder, files, spec);
+    checkLabels(folder, files, spec);
+    Map<String, String> digests = manifest.digests().orElse(Map.of());
+    if (spec.kind() == Kind.META) {
+      return new Bundle(folder, spec, List.of(), null, glue, files, digests);
+    }
+    List<ProgramFile> programs = ProgramFiles.of(spec, folder, files, manifest.digests());
+    AxisOrder order = spec.formatVersion().equals("3") ? AxisOrder.ROW_MAJOR : AxisOrder.REVERSED;
+    WeightsFile weights =
+        WeightsFile.open(files.find(WEIGHTS).orElse(folder.resolve(WEIGHTS)), order);
+    return new Bundle(
+        folder, withBatchSizes(spec, programs), programs, weights, glue, files, digests);
+  }
+
+  /**
+   * The folder itself may be a link, as operators promote models by; what is in it may not lead
+   * out.
+   */
+  private static Path real(Path directory) {
+    try {
+      return directory.toRealPath();
+    } catch (IOException e) {
+      throw new BundleException(directory.toString(), "cannot be found: " + e.getMessage(), e);
+    }
+  }
+
+  /** Names that mean something to us, which a folder must not bear. */
+  static boolean isReserved(String name) {
+    return List.of(MANIFEST, WEIGHTS, SOURCE, JAR, JULIA).contains(name)
+        || ProgramFiles.NAME.matcher(name).matches();
+  }
+
+  private static Glue glue(Path folder, BundleFiles files, ModelSpec spec) {
+    boolean source = files.has(SOURCE);
+    boolean jar = files.has(JAR);
+    if (source && jar) {
+      throw new BundleException(
+          folder.resolve(JAR).toString(), "is there beside " + SOURCE + "; keep one of them");
+    }
+    if (files.has(JULIA) && !source && !jar) {
+      throw new BundleException(
+          folder.resolve(JULIA).toString(),
+          "is Julia, which this server does not run; write its hooks as "
+              + SOURCE
+              + " in the same folder");
+    }
+    Glue glue = source ? Glue.JAVA_SOURCE : jar ? Glue.JAR : Glue.NONE;
+    if (glue == Glue.NONE && (spec.client().isPresent() || spec.kind() == Kind.META)) {
+      throw new BundleException(
+          folder.resolve(MANIFEST).toString(),
+          (spec.kind() == Kind.META ? "is of kind meta" : "has client_inputs and client_outputs")
+              + ", which needs glue: add "
+              + SOURCE
+              + " or "
+              + JAR);
+    }
+    return glue;
+  }
+
+  private static void checkLabels(Path folder, BundleFiles files, ModelSpec spec) {
+    Stream.concat(spec.outputs().stream(), spec.clientOutputs().stream())
+        .map(TensorSpec::labels)
+        .flatMap(Optional::stream)
+        .filter(labels -> !files.has(labels))
+        .findFirst()
+        .ifPresent(
+            labels -> {
+              throw new BundleException(
+                  folder.resolve(labels).toString(),
+                  "is named as labels in the manifest, but is not there");
+            });
+  }
+
+  private static ModelSpec withBatchSizes(ModelSpec spec, List<ProgramFile> programs) {
+    List<Integer> sizes =
+        programs.stream().map(ProgramFile::batchSize).filter(size -> size > 0).toList();
+    return new ModelSpec(
+        spec.name(),
+        spec.formatVersion(),
+        spec.kind(),
+        spec.description(),
+        spec.inputs(),
+        spec.outputs(),
+        spec.client(),
+        sizes,
+        spec.variants(),
+        spec.calls(),
+        spec.serving(),
+        spec.provenance());
+  }
+}

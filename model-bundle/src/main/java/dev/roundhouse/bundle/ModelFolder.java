@@ -1,0 +1,40 @@
+package dev.roundhouse.bundle;
+
+import dev.roundhouse.bundle.error.BundleException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** A model's folder in a repository: a bundle, or numeric sub-folders that each hold one. */
+public final class ModelFolder {
+  private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,17}");
+
+  private ModelFolder() {}
+
+  /** One version of a model; read it with {@link BundleReader#read(Path, String)}. */
+  public record Version(long number, Path directory) {}
+
+  /**
+   * Versions in ascending order; a bundle without version folders is version 1. Empty when the
+   * folder holds neither.
+   */
+  public static List<Version> versions(Path folder) {
+    if (BundleReader.isBundle(folder)) {
+      return List.of(new Version(1, folder));
+    }
+    try (Stream<Path> entries = Files.list(folder)) {
+      return entries
+          .filter(entry -> NUMBER.matcher(entry.getFileName().toString()).matches())
+          .filter(BundleReader::isBundle)
+          .map(entry -> new Version(Long.parseLong(entry.getFileName().toString()), entry))
+          .sorted(Comparator.comparingLong(Version::number))
+          .toList();
+    } catch (IOException e) {
+      throw new BundleException(folder.toString(), "cannot be listed: " + e.getMessage(), e);
+    }
+  }
+}

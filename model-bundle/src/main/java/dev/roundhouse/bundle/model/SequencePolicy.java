@@ -1,0 +1,30 @@
+package dev.roundhouse.bundle.model;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * State between the requests of one sequence.
+ *
+ * @param idle after which a silent sequence is forgotten
+ * @param state tensors carried by the server from one request to the next
+ */
+public record SequencePolicy(Duration idle, Controls controls, List<State> state) {
+  public SequencePolicy {
+    state = List.copyOf(state);
+  }
+
+  /** Names of inputs that the server feeds. */
+  public record Controls(
+      Optional<String> start,
+      Optional<String> end,
+      Optional<String> ready,
+      Optional<String> correlationId) {
+    public static final Controls NONE =
+        new Controls(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
+  }
+
+  /** An output that becomes an input of the sequence's next request; all zero in its first. */
+  public record State(String input, String output) {}
+}

@@ -1,0 +1,276 @@
+package dev.roundhouse.bundle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.Axis;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class BundleReaderTest {
+  private static final String META =
+      """
+      format_version: "3"
+      kind: meta
+      meta: {calls: [a]}
+      client_inputs: [{name: x, dtype: bytes, shape: [1]}]
+      client_outputs: [{name: y, dtype: f32, shape: [1]}]
+      files: {Model.java: %s}
+      """;
+
+  @TempDir Path root;
+  private Path folder;
+
+  @BeforeEach
+  void nameFolder() {
+    folder = root.resolve("tiny");
+  }
+
+  private BundleFolder format3() {
+    return BundleFolder.format3(folder, "").file("model.mlir", BundleFolder.PROGRAM);
+  }
+
+  private static void assertRefused(Path bundle, String file, String reason) {
+    assertThatThrownBy(() -> BundleReader.read(bundle).close())
+        .isInstanceOf(BundleException.class)
+        .hasMessageContaining(file + ": ")
+        .hasMessageContaining(reason);
+  }
+
+  @Test
+  void shouldReadWholeBundleWhenFormatIs3() {
+    BundleFolder.format3(folder, "batch_sizes: [4, 1]\n")
+        .file("model.b1.mlir", "one")
+        .file("model.b4.mlir", "four")
+        .file("model.b16.mlir", "sixteen")
+        .file("assets/vocab.txt", "a b")
+        .file("Model.java", "class Model {}")
+        .write();
+    try (Bundle bundle = BundleReader.read(folder)) {
+      assertThat(bundle.name()).isEqualTo("tiny");
+      assertThat(bundle.glue()).isEqualTo(Glue.JAVA_SOURCE);
+      assertThat(bundle.weights().arguments()).isEmpty();
+      assertThat(bundle.spec().batchSizes()).containsExactly(1, 4, 16);
+      assertThat(bundle.programs()).extracting(ProgramFile::batchSize).containsExactly(1, 4, 16);
+      assertThat(bundle.programs().get(1).read()).asString().isEqualTo("four");
+      assertThat(bundle.readFile("assets/vocab.txt")).asString().isEqualTo("a b");
+      assertThatThrownBy(() -> bundle.readFile("../tiny/model.b1.mlir"))
+          .isInstanceOf(BundleException.class);
+    }
+  }
+
+  @Test
+  void shouldReverseContractWhenFormatIs2() {
+    BundleFolder.format2(folder, "batching: {compiled_batch_sizes: [2]}\n")
+        .file("model.mlir", BundleFolder.PROGRAM)
+        .write();
+    try (Bundle bundle = BundleReader.read(folder)) {
+      assertThat(bundle.spec().inputs().getFirst().axes())
+          .containsExactly(Axis.BATCH, new Axis.Fixed(3));
+      assertThat(bundle.programs())
+          .containsExactly(
+              new ProgramFile(0, 0, bundle.directory().resolve("model.mlir"), Optional.empty()));
+    }
+  }
+
+  @Test
+  void shouldRefuseByNameWhenFilesAreMissingOrTooMany() {
+    assertRefused(
+        format3().without("weights.safetensors").write(), "weights.safetensors", "is not a file");
+    folder = root.resolve("none");
+    assertRefused(BundleFolder.format3(folder, "").write(), "model.mlir", "is missing");
+    folder = root.resolve("sizes");
+    assertRefused(
+        BundleFolder.format3(folder, "batch_sizes: [1, 4]\n").file("model.b1.mlir", "x").write(),
+        "model.b4.mlir",
+        "is missing; the manifest lists batch sizes [1, 4]");
+    folder = root.resolve("both");
+    assertRefused(format3().file("model.b1.mlir", "x").write(), "model.mlir", "keep one form");
+    folder = root.resolve("variant");
+    assertRefused(
+        format3().file("model.v0.mlir", "x").write(), "model.v0.mlir", "manifest has none");
+    folder = root.resolve("odd");
+    assertRefused(
+        format3().file("model.b04.mlir", "x").write(), "model.b04.mlir", "not a program's name");
+    folder = root.resolve("glue");
+    assertRefused(
+        BundleFolder.format3(folder, "")
+            .file("model.mlir", "x")
+            .file("Model.java", "x")
+            .file("model.jar", "x")
+            .write(),
+        "model.jar",
+        "keep one of them");
+    folder = root.resolve("labels");
+    Path labels =
+        BundleFolder.format3(folder, "").file("model.mlir", "x").file("labels.txt", "a").write();
+    try {
+      String manifest = Files.readString(labels.resolve("manifest.yaml"));
+      rewrite(labels, manifest.replace("name: y,", "name: y, labels: names.txt,"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    assertRefused(labels, "names.txt", "is named as labels in the manifest, but is not there");
+  }
+
+  @Test
+  void shouldRefuseWhenVariantsAndProgramsDisagree() {
+    String shapes =
+        """
+        format_version: "2.0"
+        executable_inputs: [{name: x, dtype: i32, shape: s, dims: {s: -1}}]
+        executable_outputs: [{name: y, dtype: i32, shape: s, dims: {s: -1}}]
+        input_shapes: [{s: 16}, {s: 128}]
+        """;
+    Path plain = BundleFolder.format2(folder, "").file("model.mlir", "x").write();
+    rewrite(plain, shapes);
+    assertRefused(plain, "model.mlir", "names no shape variant, but the manifest has 2");
+    folder = root.resolve("half");
+    Path half = BundleFolder.format2(folder, "").file("model.v0.mlir", "x").write();
+    rewrite(half, shapes);
+    assertRefused(half, "model.v1.mlir", "is missing");
+    folder = root.resolve("extra");
+    Path extra =
+        BundleFolder.format2(folder, "")
+            .file("model.v0.b4.mlir", "x")
+            .file("model.v1.mlir", "x")
+            .write();
+    rewrite(extra, shapes);
+    assertRefused(extra, "model.v0.b4.mlir", "compiled for 4 rows, but no input");
+    folder = root.resolve("whole");
+    Path whole =
+        BundleFolder.format2(folder, "")
+            .file("model.v0.mlir", "x")
+            .file("model.v1.mlir", "x")
+            .write();
+    rewrite(whole, shapes);
+    try (Bundle bundle = BundleReader.read(whole)) {
+      assertThat(bundle.programs()).extracting(ProgramFile::variant).containsExactly(0, 1);
+    }
+  }
+
+  private static void rewrite(Path bundle, String manifest) {
+    try {
+      Files.writeString(bundle.resolve("manifest.yaml"), manifest);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void shouldRefuseByNameWhenDigestsDoNotHold() throws IOException {
+    Path bundle = format3().write();
+    Files.writeString(bundle.resolve("model.mlir"), "changed");
+    assertRefused(bundle, "model.mlir", "but manifest.yaml says");
+    Files.delete(bundle.resolve("model.mlir"));
+    assertRefused(bundle, "model.mlir", "is listed in manifest.yaml under files, but is not there");
+    format3().write();
+    Files.writeString(bundle.resolve("extra.txt"), "x");
+    assertRefused(bundle, "extra.txt", "is not listed in manifest.yaml under files");
+    Files.delete(bundle.resolve("extra.txt"));
+    Files.writeString(bundle.resolve(".DS_Store"), "x");
+    try (Bundle read = BundleReader.read(bundle)) {
+      Files.writeString(bundle.resolve("model.mlir"), "changed after the check");
+      assertThatThrownBy(() -> read.programs().getFirst().read())
+          .isInstanceOf(BundleException.class)
+          .hasMessageContaining("was changed or cut off");
+    }
+  }
+
+  @Test
+  void shouldRefuseByNameWhenEntriesLeadOutOrAreNoFiles() throws IOException {
+    Path secret = Files.writeString(root.resolve("secret"), BundleFolder.PROGRAM);
+    for (Path target : new Path[] {secret, Path.of("../secret"), root.resolve("nowhere"), root}) {
+      folder = root.resolve("link" + target.toString().hashCode());
+      Path bundle = BundleFolder.format2(folder, "").write();
+      Files.createSymbolicLink(bundle.resolve("model.mlir"), target);
+      assertRefused(bundle, "model.mlir", "is a link that leads");
+    }
+    folder = root.resolve("inside");
+    Path inside = BundleFolder.format2(folder, "").file("real.mlir", "x").write();
+    Files.createSymbolicLink(inside.resolve("model.mlir"), Path.of("real.mlir"));
+    try (Bundle bundle = BundleReader.read(inside)) {
+      assertThat(bundle.programs().getFirst().read()).asString().isEqualTo("x");
+    }
+    Path alias = Files.createSymbolicLink(root.resolve("alias"), inside);
+    try (Bundle bundle = BundleReader.read(alias)) {
+      assertThat(bundle.name()).isEqualTo("alias");
+    }
+    for (String name :
+        new String[] {"manifest.yaml", "model.mlir", "weights.safetensors", "Model.java"}) {
+      Path bundle = Files.createDirectories(root.resolve("folder-" + name));
+      if (!name.equals("manifest.yaml")) {
+        rewrite(bundle, "{}");
+      }
+      Files.createDirectory(bundle.resolve(name));
+      assertRefused(bundle, name, "is a folder, not a file");
+    }
+    assertRefused(root.resolve("absent"), "absent", "cannot be found");
+    assertRefused(root, root.getFileName().toString(), "is no bundle: it has no manifest.yaml");
+  }
+
+  @Test
+  void shouldSayWhatToWriteWhenGlueIsMissingOrJulia() {
+    assertRefused(
+        BundleFolder.format2(folder, "").file("model.mlir", "x").file("model.jl", "x").write(),
+        "model.jl",
+        "write its hooks as Model.java");
+    folder = root.resolve("client");
+    assertRefused(
+        BundleFolder.format3(
+                folder,
+                "client_inputs: [{name: t, dtype: bytes, shape: [1]}]\nclient_outputs: [{name: t, dtype: f32, shape: [1]}]\n")
+            .file("model.mlir", "x")
+            .write(),
+        "manifest.yaml",
+        "has client_inputs and client_outputs, which needs glue");
+    folder = root.resolve("meta");
+    Path meta = format3().write();
+    rewrite(
+        meta,
+        "format_version: \"2.0\"\nkind: meta\nmeta: {calls: []}\nclient_inputs: [{name: x, dtype: f32, shape: \"\"}]\nclient_outputs: [{name: x, dtype: f32, shape: \"\"}]\n");
+    assertRefused(meta, "manifest.yaml", "is of kind meta, which needs glue");
+  }
+
+  @Test
+  void shouldReadMetaWhenGlueIsThere() throws IOException {
+    Files.createDirectories(folder);
+    Files.writeString(folder.resolve("Model.java"), "x");
+    rewrite(folder, META.formatted(Digest.of("x".getBytes(StandardCharsets.UTF_8))));
+    try (Bundle bundle = BundleReader.read(folder)) {
+      assertThat(bundle.spec().calls()).containsExactly("a");
+      assertThat(bundle.programs()).isEmpty();
+      assertThatThrownBy(bundle::weights)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessage("'tiny' is a meta; it has no weights");
+    }
+  }
+
+  @Test
+  void shouldListModelsAndVersionsWhenRepositoryHoldsBoth() throws IOException {
+    BundleFolder.format2(root.resolve("b"), "").file("model.mlir", "x").write();
+    BundleFolder.format2(root.resolve("a/10"), "").file("model.mlir", "x").write();
+    BundleFolder.format2(root.resolve("a/2"), "").file("model.mlir", "x").write();
+    BundleFolder.format2(root.resolve("a/02"), "").file("model.mlir", "x").write();
+    Files.createDirectories(root.resolve("empty"));
+    Files.createDirectories(root.resolve(".hidden/1"));
+    assertThat(Repository.list(root)).containsExactly(root.resolve("a"), root.resolve("b"));
+    assertThat(Repository.list(root.resolve("none"))).isEmpty();
+    assertThat(ModelFolder.versions(root.resolve("b")))
+        .containsExactly(new ModelFolder.Version(1, root.resolve("b")));
+    assertThat(ModelFolder.versions(root.resolve("a")))
+        .extracting(ModelFolder.Version::number)
+        .containsExactly(2L, 10L);
+    try (Bundle bundle = BundleReader.read(root.resolve("a/10"), "a")) {
+      assertThat(bundle.name()).isEqualTo("a");
+    }
+  }
+}

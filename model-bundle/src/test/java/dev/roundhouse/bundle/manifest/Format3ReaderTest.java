@@ -1,0 +1,260 @@
+package dev.roundhouse.bundle.manifest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.networknt.schema.InputFormat;
+import com.networknt.schema.Schema;
+import com.networknt.schema.SchemaRegistry;
+import com.networknt.schema.SpecificationVersion;
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.Priorities;
+import dev.roundhouse.bundle.model.QueuePolicy;
+import dev.roundhouse.bundle.model.QueuePolicy.TimeoutAction;
+import dev.roundhouse.bundle.model.SequencePolicy;
+import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.bundle.model.ServingDefaults.Residency;
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class Format3ReaderTest {
+  private static final String SHA = "a".repeat(64);
+  private static final String FULL =
+      """
+      format_version: "3"
+      kind: model
+      description: running sum
+      inputs:
+        - {name: x, dtype: f32, shape: [n, 8, 0]}
+        - {name: acc_in, dtype: f32, shape: [n, s]}
+        - {name: START, dtype: i32, shape: [n, 1]}
+        - {name: CORRID, dtype: u64, shape: [n, 1]}
+      outputs:
+        - {name: acc_out, dtype: f32, shape: [n, s], labels: labels.txt}
+      batch_sizes: [4, 1]
+      variants: [{s: 16}, {s: 128}]
+      client_inputs: [{name: text, dtype: bytes, shape: [n, 1]}]
+      client_outputs: [{name: sum, dtype: f32, shape: [n]}]
+      serving:
+        weight: 2
+        residency: pinned_device
+        max_queue_delay: 5ms
+        queue: {max_size: 0, default_timeout: 2s, timeout_action: delay, allow_timeout_override: false}
+        priorities: {levels: 3, default: 2}
+        sequence:
+          idle: 60s
+          controls: {start: START, correlation_id: CORRID}
+          state: [{input: acc_in, output: acc_out, initial: zero}]
+      files: {model.v0.b1.mlir: SHA, assets/labels.txt: SHA}
+      provenance: {exporter: x 0.1.0, created: 2026-11-21T00:00:00Z, steps: 7}
+      """
+          .replace("SHA", SHA);
+
+  private static Schema schema;
+
+  @BeforeAll
+  static void loadSchema() throws IOException {
+    try (InputStream json =
+        Format3Reader.class.getResourceAsStream("/dev/roundhouse/bundle/manifest-3.schema.json")) {
+      schema =
+          SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12)
+              .getSchema(json, InputFormat.JSON);
+    }
+  }
+
+  private static Manifest read(String yaml) {
+    return ManifestReader.read(yaml.getBytes(StandardCharsets.UTF_8), "manifest.yaml", "tiny");
+  }
+
+  private static boolean schemaAccepts(String yaml) {
+    return schema
+        .validate(ManifestYaml.parse(yaml.getBytes(StandardCharsets.UTF_8), "manifest.yaml"))
+        .isEmpty();
+  }
+
+  @Test
+  void shouldReadEveryKeyWhenManifestUsesAll() {
+    assertThat(schemaAccepts(FULL)).isTrue();
+    Manifest manifest = read(FULL);
+    ModelSpec spec = manifest.spec();
+    assertThat(spec.formatVersion()).isEqualTo("3");
+    assertThat(spec.inputs().getFirst().wireShape()).isEqualTo(Shape.of(-1, 8, 0));
+    assertThat(spec.outputs().getFirst().labels()).contains("labels.txt");
+    assertThat(spec.clientInputs().getFirst().dtype()).isEqualTo(DType.BYTES);
+    assertThat(spec.batchSizes()).containsExactly(1, 4);
+    assertThat(spec.variants()).hasSize(2);
+    assertThat(manifest.digests().orElseThrow()).hasSize(2).containsEntry("assets/labels.txt", SHA);
+    assertThat(spec.provenance())
+        .containsEntry("created", "2026-11-21T00:00:00Z")
+        .containsEntry("steps", "7");
+    assertThat(spec.serving())
+        .isEqualTo(
+            new ServingDefaults(
+                2.0,
+                Residency.PINNED_DEVICE,
+                Duration.ofMillis(5),
+                0,
+                new QueuePolicy(Duration.ofSeconds(2), TimeoutAction.DELAY, false),
+                new Priorities(3, 2),
+                Optional.of(
+                    new SequencePolicy(
+                        Duration.ofSeconds(60),
+                        new SequencePolicy.Controls(
+                            Optional.of("START"),
+                            Optional.empty(),
+                            Optional.empty(),
+                            Optional.of("CORRID")),
+                        List.of(new SequencePolicy.State("acc_in", "acc_out"))))));
+  }
+
+  /** Each edits the full manifest: {@code from => to}; schema and reader must both say the same. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "weight: 2 => weight: 0.5 | good",
+        "kind: model => kind: model | good",
+        "residency: pinned_device => residency: unpinned | good",
+        "batch_sizes: [4, 1] => batch_sizes: [1] | good",
+        "idle: 60s => idle: 1h | good",
+        ", initial: zero => `` | good",
+        "[n, 8, 0] => [n, 8, s, s] | good",
+        "format_version: \"3\" => format_version: 3 | format_version is 3; served are",
+        "format_version: \"3\" => format_version: \"4\" | format_version is \"4\"; served are",
+        "weight: 2 => wieght: 2 | serving.wieght is not a key of this format; the nearest valid key is 'weight'",
+        "description: => desciption: | desciption is not a key of this format; the nearest valid key is 'description'",
+        "max_size: 0 => max_sise: 0 | the nearest valid key is 'max_size'",
+        "initial: zero => inital: zero | the nearest valid key is 'initial'",
+        "labels: labels.txt => lables: labels.txt | the nearest valid key is 'labels'",
+        "dtype: u64, shape => dtype: u64, labels: a, shape | inputs[3].labels is not a key",
+        "weight: 2 => weight: 0 | serving.weight is 0.0; weights are above 0",
+        "weight: 2 => weight: heavy | serving.weight is \"heavy\", not a number",
+        "pinned_device => pinned | serving.residency is 'pinned'",
+        "5ms => 5 | serving.max_queue_delay is 5, not a string",
+        "5ms => 5 ms | serving.max_queue_delay is '5 ms', not a duration such as 20ms",
+        "5ms => 5d | is '5d', not a duration",
+        "max_size: 0 => max_size: -1 | serving.queue.max_size is -1, outside 0",
+        "timeout_action: delay => timeout_action: drop | is 'drop'; actions are reject and delay",
+        "override: false => override: maybe | is \"maybe\", not true or false",
+        "levels: 3 => levels: 0 | serving.priorities.levels is 0, outside 1",
+        "{levels: 3, default: 2} => {levels: 3} | serving.priorities.default is missing",
+        "initial: zero => initial: one | the only initial state is zero",
+        "kind: model => kind: other | kind is 'other'",
+        "kind: model => meta: {calls: []} | meta is only for kind meta",
+        "description: running sum => description: 7 | description is 7, not a string",
+        "description: running sum => description: | description is null, not a string",
+        "[n, 8, 0] => [8, n] | inputs[0].shape[1] is n; the batch axis is the leading one",
+        "[n, 8, 0] => [n, n] | inputs[0].shape[1] is n; the batch axis is the leading one",
+        "[n, 8, 0] => [n, -1] | inputs[0].shape[1] is -1, outside 0",
+        "[n, 8, 0] => [n, ss] | inputs[0].shape[1] is 'ss'; an axis is a size or one ASCII letter",
+        "[n, 8, 0] => [n, 1.5] | inputs[0].shape[1] is 1.5, not a whole number",
+        "[n, 8, 0] => n8 | inputs[0].shape is \"n8\", not a list",
+        "dtype: u64 => dtype: UINT64 | inputs[3].dtype is 'UINT64'",
+        "dtype: u64 => dtype: bytes | bytes is only for client contracts",
+        "dtype: bytes => dtype: f8_e5m2 | tensor 'text' is f8_e5m2, which the wire has no name for",
+        "name: CORRID, dtype => dtype | inputs[3].name is missing",
+        "name: CORRID => name: \"\" | inputs[3].name is empty",
+        "name: CORRID => name: 7 | inputs[3].name is 7, not a string",
+        "[4, 1] => [] | batch_sizes is empty",
+        "[4, 1] => [4, 4] | batch_sizes is [4, 4]; sizes are unique",
+        "[4, 1] => [0] | batch_sizes[0] is 0, outside 1",
+        "[4, 1] => 4 | batch_sizes is 4, not a list",
+        "[{s: 16}, {s: 128}] => [{s: 16}, {s: 16}] | holds {s=16} twice",
+        "[{s: 16}, {s: 128}] => [] | variants is empty",
+        "[{s: 16}, {s: 128}] => [{s: 0}] | variants[0].s is 0, outside 1",
+        "[{s: 16}, {s: 128}] => [{s: 1, xy: 2}] | variants[0].xy is not a variable axis",
+        "client_outputs: [{name: sum, dtype: f32, shape: [n]}] => `` | client_outputs is missing or empty",
+        "assets/labels.txt => ../labels.txt | files.../labels.txt does not name another file of the bundle",
+        "assets/labels.txt => /etc/passwd | files./etc/passwd does not name",
+        "assets/labels.txt => a/./b | does not name another file",
+        "assets/labels.txt => manifest.yaml | does not name another file",
+        "labels: labels.txt => labels: ../secret | labels is '../secret', not a file of the bundle",
+        "steps: 7 => steps: [7] | provenance.steps is not a string, number or boolean",
+        "files: => digests: | files is missing",
+      })
+  void shouldAgreeWithSchemaWhenManifestIsEdited(String edit, String verdict) {
+    String[] sides = edit.split(" => ", 2);
+    assertThat(FULL).contains(sides[0].strip());
+    String yaml = FULL.replace(sides[0].strip(), sides[1].strip().replace("``", ""));
+    boolean good = verdict.equals("good");
+    assertThat(schemaAccepts(yaml)).as("schema").isEqualTo(good);
+    if (good) {
+      assertThat(read(yaml).spec().name()).isEqualTo("tiny");
+    } else {
+      assertThatThrownBy(() -> read(yaml))
+          .isInstanceOf(BundleException.class)
+          .hasMessageContaining(verdict);
+    }
+  }
+
+  @Test
+  void shouldAgreeWithSchemaWhenDigestIsNotASha() {
+    for (String digest : new String[] {SHA.substring(1), SHA.toUpperCase(Locale.ROOT), "7"}) {
+      String yaml = FULL.replace(SHA, digest);
+      assertThat(schemaAccepts(yaml)).isFalse();
+      assertThatThrownBy(() -> read(yaml)).isInstanceOf(BundleException.class);
+    }
+  }
+
+  /** Rules that span keys: beyond a schema, so only the reader holds them. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "name: CORRID, dtype: u64, shape: [n, 1] => name: CORRID, dtype: u64, shape: [1] | inputs with a batch axis, and [CORRID] without",
+        "name: CORRID, dtype => name: x, dtype | names tensor 'x' twice",
+        "[{s: 16}, {s: 128}] => [{t: 16}] | variants[0].t is not a variable axis; those are [s]",
+        "default: 2 => default: 4 | serving.priorities.default is 4, above the 3 levels",
+        "start: START => start: BEGIN | serving.sequence.controls.start is 'BEGIN'; the model has [x, acc_in, START, CORRID]",
+        "start: START => start: CORRID | 'CORRID' is fed twice",
+        "output: acc_out => output: acc | is 'acc'; the model has [acc_out]",
+        "input: acc_in => input: x | 'acc_out' differs in type from 'x'",
+        "idle: 60s => idle: 0s | serving.sequence.idle is zero",
+      })
+  void shouldHoldRulesAcrossKeysWhenSchemaCannot(String edit, String reason) {
+    String[] sides = edit.split(" => ", 2);
+    assertThat(FULL).contains(sides[0]);
+    assertThatThrownBy(() -> read(FULL.replace(sides[0], sides[1].strip())))
+        .isInstanceOf(BundleException.class)
+        .hasMessageContaining(reason);
+  }
+
+  @Test
+  void shouldAgreeWithSchemaWhenKindIsMeta() {
+    String meta =
+        """
+        format_version: "3"
+        kind: meta
+        meta: {calls: [a, b]}
+        client_inputs: [{name: x, dtype: bytes, shape: [1]}]
+        client_outputs: [{name: y, dtype: f32, shape: []}]
+        files: {}
+        """;
+    assertThat(schemaAccepts(meta)).isTrue();
+    assertThat(read(meta).spec().calls()).containsExactly("a", "b");
+    for (String line : new String[] {"meta: {calls: [a, b]}", "client_inputs", "client_outputs"}) {
+      String cut = meta.lines().filter(l -> !l.startsWith(line)).reduce("", (a, b) -> a + b + "\n");
+      assertThat(schemaAccepts(cut)).as(cut).isFalse();
+      assertThatThrownBy(() -> read(cut)).isInstanceOf(BundleException.class);
+    }
+    assertThat(schemaAccepts(meta + "variants: [{s: 1}]\n")).isFalse();
+    assertThatThrownBy(() -> read(meta + "variants: [{s: 1}]\n"))
+        .hasMessageContaining("variants is not allowed for a meta");
+    assertThatThrownBy(() -> read(meta.replace("[a, b]", "[tiny]")))
+        .hasMessageContaining("a meta cannot call itself");
+  }
+}
