@@ -1,6 +1,7 @@
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -43,14 +44,13 @@ final class NativeBuild {
     run(configure);
     run(List.of("cmake", "--build", build.toString()));
     // A relink that changed nothing leaves an old time stamp, and the check above would never hold.
-    Files.setLastModifiedTime(
-        library, java.nio.file.attribute.FileTime.fromMillis(System.currentTimeMillis()));
+    Files.setLastModifiedTime(library, FileTime.fromMillis(System.currentTimeMillis()));
   }
 
   /** The folder that the loader looks in: linux-x86_64, linux-aarch64. */
   private static String platform() {
-    String arch = System.getProperty("os.arch").equals("amd64") ? "x86_64" : System.getProperty("os.arch");
-    return System.getProperty("os.name").toLowerCase(Locale.ROOT) + "-" + arch;
+    String arch = System.getProperty("os.arch");
+    return System.getProperty("os.name").toLowerCase(Locale.ROOT) + "-" + (arch.equals("amd64") ? "x86_64" : arch);
   }
 
   private static long newest(Path root) throws IOException {

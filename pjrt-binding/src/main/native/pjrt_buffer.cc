@@ -22,7 +22,7 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_unsafePoi
   return static_cast<jlong>(args->buffer_pointer);
 }
 
-// The whole tensor, row-major on the host whatever its layout on the device.
+// The whole tensor, row-major. Not to transpose by: the CPU plugin 0.0.1 ignores the layout (others tile by it).
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_copyToHost(JNIEnv* env, jclass, jlong api,
                                                                                 jlong buffer, jint rank, jlong address,
                                                                                 jlong size) {

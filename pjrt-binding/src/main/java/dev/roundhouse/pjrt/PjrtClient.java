@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * A plugin's client, used for one of its devices. Owns the count of every handle made through it;
  * closes only when all of them are closed. Thread-safe.
  */
-public final class PjrtClient extends NativeHandle {
+final class PjrtClient extends NativeHandle {
   /** Zero-copy needs this; XLA:CPU would copy unaligned memory behind our back. */
   private static final int ALIAS_ALIGNMENT = 64;
 
@@ -54,7 +54,7 @@ public final class PjrtClient extends NativeHandle {
    *
    * @param ordinal which of the client's devices, from 0
    */
-  public static PjrtClient create(PjrtPlugin plugin, ClientOptions options, int ordinal) {
+  static PjrtClient create(PjrtPlugin plugin, ClientOptions options, int ordinal) {
     return create(plugin, options, ordinal, true);
   }
 
@@ -77,21 +77,21 @@ public final class PjrtClient extends NativeHandle {
     }
   }
 
-  public PjrtPlugin plugin() {
+  PjrtPlugin plugin() {
     return plugin;
   }
 
   /** {@code cpu}, {@code cuda}, as the plugin says. */
-  public String platform() {
+  String platform() {
     return platform;
   }
 
-  public String deviceKind() {
+  String deviceKind() {
     return deviceKind;
   }
 
   /** Number of buffers, programs and runs that are open. */
-  public int openHandles() {
+  int openHandles() {
     return handles.count();
   }
 
@@ -102,7 +102,7 @@ public final class PjrtClient extends NativeHandle {
    * @param code StableHLO, borrowed; trusted: flipped bits in bytecode end the process
    * @throws DeviceException when XLA refuses it, or it holds an op that waits for ever
    */
-  public PjrtExecutable compile(String name, byte[] code, CompileOptions options) {
+  PjrtExecutable compile(String name, byte[] code, CompileOptions options) {
     if (code == null || code.length == 0) {
       throw new DeviceException(Code.INVALID_ARGUMENT, name + " has no code; expected StableHLO");
     }
@@ -115,13 +115,13 @@ public final class PjrtClient extends NativeHandle {
    * @throws DeviceException INVALID_ARGUMENT when a byte differs or it is of another plugin build,
    *     device kind or CPU
    */
-  public PjrtExecutable load(String name, byte[] serialized) {
+  PjrtExecutable load(String name, byte[] serialized) {
     byte[] payload = envelope().unwrap(name, serialized);
     return loaded(name, client -> deserialize(api(), client, payload));
   }
 
   /** See {@link dev.roundhouse.engine.device.Device#upload}. */
-  public PjrtBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
+  PjrtBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
     UploadCheck.Checked checked = UploadCheck.check(type, data);
     long client = hold();
     try {
@@ -149,7 +149,7 @@ public final class PjrtClient extends NativeHandle {
   }
 
   /** What the device counts of its memory; nothing where the plugin does not implement it. */
-  public DeviceMemory memory() {
+  DeviceMemory memory() {
     hold();
     try {
       if (countsMemory) {

@@ -70,12 +70,18 @@ public final class PjrtDevice implements Device {
     try {
       ArtifactReader.read(source.code(), source.name());
     } catch (BundleException refusal) {
-      throw new DeviceException(Code.INVALID_ARGUMENT, String.valueOf(refusal.getMessage()), refusal);
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT, String.valueOf(refusal.getMessage()), refusal);
     }
     return withinLimit(client.compile(source.name(), source.code(), compileOptions));
   }
 
-  /** Loads what {@link PjrtExecutable#serialize} returned; see {@link PjrtClient#load}. */
+  /**
+   * Loads what {@link PjrtExecutable#serialize} returned; the caller closes the result.
+   *
+   * @throws DeviceException INVALID_ARGUMENT when a byte differs or it is of another plugin build,
+   *     device kind or CPU
+   */
   public PjrtExecutable load(String name, byte[] serialized) {
     return withinLimit(client.load(name, serialized));
   }

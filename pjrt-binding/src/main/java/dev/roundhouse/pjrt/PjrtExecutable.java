@@ -78,7 +78,7 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
    *
    * @param arguments borrowed until the run ends
    */
-  public Execution execute(DeviceBuffer[] arguments) {
+  Execution execute(DeviceBuffer[] arguments) {
     long executable = hold();
     int held = 0;
     PjrtBuffer[] buffers = new PjrtBuffer[arguments.length];
@@ -103,7 +103,7 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
   }
 
   /**
-   * This program for {@link PjrtClient#load}, in an envelope that binds it to this plugin build and
+   * This program for {@link PjrtDevice#load}, in an envelope that binds it to this plugin build and
    * machine. Thread-safe; slow.
    */
   public byte[] serialize() {

@@ -83,6 +83,7 @@ final class PluginSearch {
   }
 
   /** The value of a name, or null when it is not set. */
+  @FunctionalInterface
   interface Lookup {
     @Nullable String get(String name);
   }

@@ -12,8 +12,7 @@ import java.util.List;
 /** What a compiled program takes and returns: parameters from its HLO, results as PJRT tells. */
 record ProgramSignature(List<TensorType> parameters, List<Result> results) {
 
-  /** {@code rowMajor} tells the layout on the device; hosts only ever see row-major. */
-  record Result(TensorType type, long byteSize, boolean rowMajor) {}
+  record Result(TensorType type, long byteSize) {}
 
   /**
    * @param types PJRT_Buffer_Type per result
@@ -21,30 +20,43 @@ record ProgramSignature(List<TensorType> parameters, List<Result> results) {
    * @throws DeviceException when the program cannot be served
    */
   static ProgramSignature of(HloModule module, int[] types, long[] dimensions) {
-    List<TensorType> parameters = new ArrayList<>();
-    for (HloModule.Value parameter : module.parameters()) {
-      // The plugin compares byte sizes only: a row-major upload would be read transposed.
-      if (!parameter.rowMajor()) {
-        throw new DeviceException(
-            Code.UNSUPPORTED,
-            "parameter %d, %s, asks for a layout that is not row-major; compile it without a layout attribute"
-                .formatted(parameters.size(), parameter.type()));
-      }
-      parameters.add(parameter.type());
-    }
+    List<TensorType> parameters = rowMajor("parameter", module.parameters());
+    List<TensorType> fromModule = rowMajor("result", module.results());
     List<Result> results = new ArrayList<>();
     int position = 0;
     for (int type : types) {
       int rank = (int) dimensions[position++];
       Shape shape = Shape.of(Arrays.copyOfRange(dimensions, position, position + rank));
       position += rank;
-      boolean rowMajor =
-          results.size() < module.results().size()
-              && module.results().get(results.size()).rowMajor();
       TensorType tensor = new TensorType(dtype(type, results.size()), shape);
-      results.add(new Result(tensor, byteSize(tensor), rowMajor));
+      results.add(new Result(tensor, byteSize(tensor)));
     }
-    return new ProgramSignature(List.copyOf(parameters), List.copyOf(results));
+    if (!results.stream().map(Result::type).toList().equals(fromModule)) {
+      throw new DeviceException(
+          Code.INTERNAL,
+          "the plugin tells of results %s, the compiled program of %s"
+              .formatted(results, fromModule));
+    }
+    return new ProgramSignature(parameters, List.copyOf(results));
+  }
+
+  /**
+   * Types of values, all of them row-major. The plugin compares byte sizes only, so that a
+   * row-major upload would be read transposed; and the CPU plugin ignores the host layout asked of
+   * a copy.
+   */
+  private static List<TensorType> rowMajor(String role, List<HloModule.Value> values) {
+    List<TensorType> types = new ArrayList<>();
+    for (HloModule.Value value : values) {
+      if (!value.rowMajor()) {
+        throw new DeviceException(
+            Code.UNSUPPORTED,
+            "%s %d, %s, has a layout that is not row-major; compile it without a layout attribute"
+                .formatted(role, types.size(), value.type()));
+      }
+      types.add(value.type());
+    }
+    return List.copyOf(types);
   }
 
   private static DType dtype(int bufferType, int index) {

@@ -1,0 +1,231 @@
+package dev.roundhouse.pjrt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ProgramSource;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class HandleLifetimeTest {
+  private static final TensorType TYPE = TensorType.of(DType.F32, 4);
+  private static final TensorType LARGE = TensorType.of(DType.F32, 512, 512);
+
+  private final Arena arena = Arena.ofShared();
+  private final PjrtDevice device = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS);
+
+  @AfterEach
+  void closeDevice() {
+    device.close();
+    arena.close();
+  }
+
+  @Test
+  void shouldRefuseToCloseArgumentsAndProgramWhileARunBorrowsThem() {
+    try (DeviceProgram slow = device.compile(repeatedProduct());
+        DeviceBuffer x =
+            device.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.ALIAS)) {
+      try (Execution run = device.execute(slow, new DeviceBuffer[] {x})) {
+        // Until somebody notices the end the run holds both, however quick it was.
+        assertThatThrownBy(x::close)
+            .isInstanceOf(DeviceException.class)
+            .hasMessageContaining("in use");
+        assertThatThrownBy(slow::close)
+            .isInstanceOf(DeviceException.class)
+            .hasMessageContaining("in use");
+        run.await();
+        x.close();
+        slow.close();
+      }
+    }
+  }
+
+  @Test
+  void shouldGiveBackItsArgumentsWhenARunIsOnlyPolledOrOnlyClosed() {
+    try (DeviceProgram slow = device.compile(repeatedProduct())) {
+      DeviceBuffer polled =
+          device.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.COPY);
+      try (Execution run = device.execute(slow, new DeviceBuffer[] {polled})) {
+        while (!run.isDone()) {
+          Thread.onSpinWait();
+        }
+        polled.close();
+      }
+      DeviceBuffer closed =
+          device.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.COPY);
+      device.execute(slow, new DeviceBuffer[] {closed}).close();
+      closed.close();
+    }
+  }
+
+  @Test
+  void shouldRunOneProgramFromSeveralThreads() throws Exception {
+    int threads = 4;
+    int runsEach = 500;
+    CountDownLatch start = new CountDownLatch(1);
+    try (DeviceProgram twice = device.compile(twice());
+        ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+      Future<?>[] workers = new Future<?>[threads];
+      for (int thread = 0; thread < threads; thread++) {
+        float value = thread;
+        workers[thread] =
+            pool.submit(
+                () -> {
+                  start.await();
+                  MemorySegment in =
+                      MemorySegment.ofArray(new float[] {value, value, value, value});
+                  try (DeviceBuffer x = device.upload(TYPE, in, HostMemory.COPY)) {
+                    for (int run = 0; run < runsEach; run++) {
+                      runOnce(twice, x, 2 * value);
+                    }
+                  }
+                  return null;
+                });
+      }
+      start.countDown();
+      for (Future<?> worker : workers) {
+        worker.get();
+      }
+    }
+    assertThat(device.openHandles()).isZero();
+  }
+
+  /** Either side may win each race; neither may see freed memory. */
+  @Test
+  void shouldReadWholeOrNotAtAllWhenCloseRacesRead() throws Exception {
+    byte[] ones = new byte[1 << 12];
+    Arrays.fill(ones, (byte) 1);
+    TensorType type = TensorType.of(DType.U8, ones.length);
+    try (ExecutorService pool = Executors.newFixedThreadPool(2)) {
+      for (int race = 0; race < 200; race++) {
+        DeviceBuffer buffer = device.upload(type, MemorySegment.ofArray(ones), HostMemory.COPY);
+        Future<byte[]> reader = pool.submit(() -> readUntilClosed(buffer));
+        Future<?> closer = pool.submit(() -> closeOrRetry(buffer));
+        closer.get();
+        byte[] last = reader.get();
+        assertThat(last[0]).isEqualTo(last[last.length - 1]);
+      }
+    }
+    assertThat(device.openHandles()).isZero();
+  }
+
+  private static byte[] readUntilClosed(DeviceBuffer buffer) {
+    byte[] target = new byte[Math.toIntExact(buffer.type().byteSize())];
+    while (true) {
+      try {
+        buffer.read(0, MemorySegment.ofArray(target));
+      } catch (DeviceException closed) {
+        assertThat(closed.code()).isEqualTo(DeviceException.Code.CLOSED);
+        return target;
+      }
+    }
+  }
+
+  private static void closeOrRetry(DeviceBuffer buffer) {
+    while (true) {
+      try {
+        buffer.close();
+        return;
+      } catch (DeviceException inUse) {
+        assertThat(inUse).hasMessageContaining("in use");
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  /** The smallest block that a run could leak is 32 bytes, 3 MB in all. */
+  @Test
+  void shouldNotGrowOverManyRuns() throws Throwable {
+    try (DeviceProgram twice = device.compile(twice());
+        DeviceBuffer x =
+            device.upload(TYPE, MemorySegment.ofArray(new float[4]), HostMemory.COPY)) {
+      for (int run = 0; run < 50_000; run++) {
+        runOnce(twice, x, 0);
+      }
+      int handles = device.openHandles();
+      long before = nativeBytes();
+      for (int run = 0; run < 100_000; run++) {
+        runOnce(twice, x, 0);
+      }
+      long grown = nativeBytes() - before;
+      assertThat(device.openHandles()).isEqualTo(handles);
+      assertThat(grown).as("bytes of native memory lost").isLessThan(2L << 20);
+    }
+    assertThat(device.openHandles()).isZero();
+  }
+
+  private void runOnce(DeviceProgram program, DeviceBuffer argument, float expected) {
+    try (Execution run = device.execute(program, new DeviceBuffer[] {argument})) {
+      float[] result = new float[4];
+      run.output(0).read(0, MemorySegment.ofArray(result));
+      if (result[3] != expected) {
+        throw new AssertionError("expected " + expected + ", got " + result[3]);
+      }
+    }
+  }
+
+  /** Bytes that the C library has handed out and not got back, on all threads. */
+  private static long nativeBytes() throws Throwable {
+    Linker linker = Linker.nativeLinker();
+    StructLayout statistics =
+        MemoryLayout.structLayout(MemoryLayout.sequenceLayout(10, ValueLayout.JAVA_LONG));
+    MethodHandle mallinfo2 =
+        linker.downcallHandle(
+            linker.defaultLookup().findOrThrow("mallinfo2"), FunctionDescriptor.of(statistics));
+    try (Arena scratch = Arena.ofConfined()) {
+      MemorySegment info = (MemorySegment) mallinfo2.invokeExact((SegmentAllocator) scratch);
+      long mapped = info.getAtIndex(ValueLayout.JAVA_LONG, 4);
+      long allocated = info.getAtIndex(ValueLayout.JAVA_LONG, 7);
+      return mapped + allocated;
+    }
+  }
+
+  private static ProgramSource twice() {
+    return source(
+        "twice",
+        """
+        func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+          %0 = stablehlo.add %a, %a : tensor<4xf32>
+          return %0 : tensor<4xf32>
+        }
+        """);
+  }
+
+  private static ProgramSource repeatedProduct() {
+    return source(
+        "repeated-product",
+        """
+        func.func public @main(%a: tensor<512x512xf32>) -> tensor<512x512xf32> {
+          %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+          %1 = stablehlo.dot_general %0, %a, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+          return %1 : tensor<512x512xf32>
+        }
+        """);
+  }
+
+  private static ProgramSource source(String name, String text) {
+    return new ProgramSource(name, text.getBytes(StandardCharsets.UTF_8));
+  }
+}
