@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Serves models from one device: load them, submit requests, watch, drain, close. Thread-safe.
  *
- * <p>Owns the threads {@code dispatch} and {@code compile-n}; borrows the device, which must outlive
- * it.
+ * <p>Owns the threads {@code dispatch} and {@code compile-n}; borrows the device, which must
+ * outlive it.
  */
 public final class Engine implements AutoCloseable {
   private final EngineOptions options;

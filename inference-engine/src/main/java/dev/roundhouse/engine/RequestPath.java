@@ -40,8 +40,7 @@ final class RequestPath implements AutoCloseable {
     this.registry = registry;
     dispatch =
         new DispatchProxy(device, options.discipline(), options.clock(), options.maxHandOver());
-    admission =
-        new Admission(registry, options.clock(), options.maxQueueDepth(), dispatch::submit);
+    admission = new Admission(registry, options.clock(), options.maxQueueDepth(), dispatch::submit);
     dispatchThread = DispatchThread.start(dispatch, options.spin().toNanos());
   }
 

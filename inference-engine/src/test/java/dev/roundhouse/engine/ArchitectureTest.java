@@ -35,7 +35,8 @@ class ArchitectureTest {
           .resideInAPackage("dev.roundhouse.engine.schedule..")
           .should()
           .onlyDependOnClassesThat()
-          .resideInAnyPackage("dev.roundhouse.engine.schedule..", "java.lang..", "java.util..", "org.jspecify..");
+          .resideInAnyPackage(
+              "dev.roundhouse.engine.schedule..", "java.lang..", "java.util..", "org.jspecify..");
 
   @ArchTest
   static final ArchRule SCHEDULING_KNOWS_NO_CLOCK_AND_NO_THREAD =
@@ -54,7 +55,8 @@ class ArchitectureTest {
   static final ArchRule ONLY_DISPATCH_EXECUTES =
       noClasses()
           .that()
-          .resideOutsideOfPackages("dev.roundhouse.engine.dispatch..", "dev.roundhouse.engine.device..")
+          .resideOutsideOfPackages(
+              "dev.roundhouse.engine.dispatch..", "dev.roundhouse.engine.device..")
           .should()
           .callMethod(
               "dev.roundhouse.engine.device.Device",

@@ -59,10 +59,14 @@ class EngineTest {
   @Test
   void shouldRefuseAnUnknownModelAndOtherVersions() throws Exception {
     load("double");
-    assertRefused(infer("triple", new long[] {1, 2}, 1, 2), Status.NOT_FOUND,
+    assertRefused(
+        infer("triple", new long[] {1, 2}, 1, 2),
+        Status.NOT_FOUND,
         "Request for unknown model: 'triple' is not found");
     assertRefused(inferVersion("double", "7"), Status.NOT_FOUND, "'double' version 7 is not found");
-    assertRefused(inferVersion("double", "latest"), Status.INVALID_ARGUMENT,
+    assertRefused(
+        inferVersion("double", "latest"),
+        Status.INVALID_ARGUMENT,
         "failed to get model version from specified version string 'latest'");
     assertThat(inferVersion("double", "1")).isInstanceOf(Outcome.Completed.class);
   }
@@ -72,12 +76,15 @@ class EngineTest {
     load("double");
     String twoInputs =
         "module { func.func public @main(%x: tensor<1x2xf32>, %y: tensor<1x2xf32>) -> tensor<1x2xf32> { return %x : tensor<1x2xf32> } }";
-    Path broken = TestBundle.doubling(2, 1).program("model.b1.mlir", twoInputs).write(repository, "broken");
+    Path broken =
+        TestBundle.doubling(2, 1).program("model.b1.mlir", twoInputs).write(repository, "broken");
     ModelStatus status = engine.load(broken).get(30, TimeUnit.SECONDS);
     assertThat(status.state()).isEqualTo(ModelState.FAILED);
     assertThat(status.reason()).contains("broken", "model.b1.mlir");
     assertThat(engine.isReady()).isTrue();
-    assertRefused(infer("broken", new long[] {1, 2}, 1, 2), Status.NOT_FOUND,
+    assertRefused(
+        infer("broken", new long[] {1, 2}, 1, 2),
+        Status.NOT_FOUND,
         "'broken' has no available versions");
     assertThat(infer("double", new long[] {1, 2}, 1, 2)).isInstanceOf(Outcome.Completed.class);
   }
@@ -94,7 +101,13 @@ class EngineTest {
     load("double");
     CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     engine.submit(
-        new InferenceRequest("double", "", "", List.of(row(1, 2)), List.of(), engine.nanoTime() - 1,
+        new InferenceRequest(
+            "double",
+            "",
+            "",
+            List.of(row(1, 2)),
+            List.of(),
+            engine.nanoTime() - 1,
             (request, result) -> outcome.complete(result)));
     assertRefused(outcome.get(10, TimeUnit.SECONDS), Status.DEADLINE_EXCEEDED, "deadline passed");
   }
@@ -108,21 +121,24 @@ class EngineTest {
     List<Thread> callers = new ArrayList<>();
     for (int caller = 0; caller < threads; caller++) {
       int first = caller * each;
-      callers.add(Thread.ofPlatform().start(() -> {
-        for (int i = 0; i < each; i++) {
-          float value = first + i;
-          try {
-            Outcome outcome = infer("double", new long[] {1, 2}, value, -value);
-            if (!(outcome instanceof Outcome.Completed done)
-                || Floats.of(done.outputs().getFirst())[0] != 2 * value
-                || Floats.of(done.outputs().getFirst())[1] != -2 * value) {
-              wrong.add(value + " got " + outcome);
-            }
-          } catch (Exception e) {
-            wrong.add(value + " threw " + e);
-          }
-        }
-      }));
+      callers.add(
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    for (int i = 0; i < each; i++) {
+                      float value = first + i;
+                      try {
+                        Outcome outcome = infer("double", new long[] {1, 2}, value, -value);
+                        if (!(outcome instanceof Outcome.Completed done)
+                            || Floats.of(done.outputs().getFirst())[0] != 2 * value
+                            || Floats.of(done.outputs().getFirst())[1] != -2 * value) {
+                          wrong.add(value + " got " + outcome);
+                        }
+                      } catch (Exception e) {
+                        wrong.add(value + " threw " + e);
+                      }
+                    }
+                  }));
     }
     for (Thread caller : callers) {
       caller.join();
@@ -143,14 +159,17 @@ class EngineTest {
     }
     assertThat(engine.drain(Duration.ofSeconds(20))).isTrue();
     for (CompletableFuture<Outcome> outcome : accepted) {
-      assertThat(outcome.getNow(new Outcome.Cancelled("open"))).isInstanceOf(Outcome.Completed.class);
+      assertThat(outcome.getNow(new Outcome.Cancelled("open")))
+          .isInstanceOf(Outcome.Completed.class);
     }
     assertThat(engine.isReady()).isFalse();
     assertRefused(infer("double", new long[] {1, 2}, 1, 2), Status.UNAVAILABLE, "Server exiting");
   }
 
   private ModelStatus load(String name) throws Exception {
-    return engine.load(TestBundle.doubling(2, 1, 4).write(repository, name)).get(30, TimeUnit.SECONDS);
+    return engine
+        .load(TestBundle.doubling(2, 1, 4).write(repository, name))
+        .get(30, TimeUnit.SECONDS);
   }
 
   private Outcome infer(String model, long[] shape, float... values) throws Exception {
@@ -164,7 +183,13 @@ class EngineTest {
   private CompletableFuture<Outcome> submit(String model, String version, InputTensor input) {
     CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     engine.submit(
-        new InferenceRequest(model, version, "", List.of(input), List.of(), InferenceRequest.NO_DEADLINE,
+        new InferenceRequest(
+            model,
+            version,
+            "",
+            List.of(input),
+            List.of(),
+            InferenceRequest.NO_DEADLINE,
             (request, result) -> outcome.complete(result)));
     return outcome;
   }

@@ -98,7 +98,10 @@ final class ContractCheck {
       throw RefusedException.invalid(
           "inference input '%s' data-type is '%s', but model '%s' expects '%s'"
               .formatted(
-                  spec.name(), wireName(input.dtype()), contract.modelName(), wireName(spec.dtype())));
+                  spec.name(),
+                  wireName(input.dtype()),
+                  contract.modelName(),
+                  wireName(spec.dtype())));
     }
     Shape shape = input.shape();
     int batchAxis = spec.batchAxis();
@@ -112,7 +115,9 @@ final class ContractCheck {
                   shape,
                   batchAxis < 0
                       ? ""
-                      : " NOTE: axis " + batchAxis + " of the expected shape is the batch dimension."));
+                      : " NOTE: axis "
+                          + batchAxis
+                          + " of the expected shape is the batch dimension."));
     }
     checkByteSize(contract, spec, input);
     if (batchAxis < 0) {
@@ -154,8 +159,7 @@ final class ContractCheck {
     if (input.data().byteSize() != expected) {
       throw RefusedException.invalid(
           "input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d"
-              .formatted(
-                  spec.name(), contract.modelName(), expected, input.data().byteSize()));
+              .formatted(spec.name(), contract.modelName(), expected, input.data().byteSize()));
     }
   }
 
@@ -198,7 +202,8 @@ final class ContractCheck {
           if (other != null && other != extent) {
             throw RefusedException.invalid(
                 "axis '%c' of input '%s' for model '%s' is %d, but it is %d elsewhere in the request"
-                    .formatted(variable.letter(), spec.name(), contract.modelName(), extent, other));
+                    .formatted(
+                        variable.letter(), spec.name(), contract.modelName(), extent, other));
           }
         }
       }

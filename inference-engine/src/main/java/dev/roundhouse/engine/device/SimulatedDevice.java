@@ -68,16 +68,13 @@ public final class SimulatedDevice implements Device {
     if (data.byteSize() != type.byteSize()) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
-          "upload of %s needs %d bytes, got %d"
-              .formatted(type, type.byteSize(), data.byteSize()));
+          "upload of %s needs %d bytes, got %d".formatted(type, type.byteSize(), data.byteSize()));
     }
     long now = clock.nanoTime();
     long transfer = options.transferNanos(type.byteSize());
-    long arrived =
-        linkFreeAt.updateAndGet(free -> Math.addExact(Math.max(free, now), transfer));
+    long arrived = linkFreeAt.updateAndGet(free -> Math.addExact(Math.max(free, now), transfer));
     // Aliased memory is read when a program runs; copied memory is what it was at this moment.
-    MemorySegment held =
-        use == HostMemory.ALIAS ? data : MemorySegment.ofArray(copyOf(data));
+    MemorySegment held = use == HostMemory.ALIAS ? data : MemorySegment.ofArray(copyOf(data));
     return newBuffer(type, held, arrived);
   }
 

@@ -26,21 +26,14 @@ final class BatchSlicer {
       int index = wanted == null ? i : wanted[i];
       RowLayout layout = batch.program().outputs().get(index);
       outputs.add(
-          cut(
-              specs.get(index),
-              layout,
-              batch.execution(),
-              index,
-              row,
-              request.admitted().rows()));
+          cut(specs.get(index), layout, batch.execution(), index, row, request.admitted().rows()));
     }
     return outputs;
   }
 
   private static OutputTensor cut(
       TensorSpec spec, RowLayout layout, Execution execution, int index, int row, int rows) {
-    MemorySegment data =
-        MemorySegment.ofArray(new byte[Math.toIntExact(layout.bytesOf(rows))]);
+    MemorySegment data = MemorySegment.ofArray(new byte[Math.toIntExact(layout.bytesOf(rows))]);
     DeviceBuffer buffer = execution.output(index);
     long length = data.byteSize() / Math.max(layout.outer(), 1);
     if (length > 0) {

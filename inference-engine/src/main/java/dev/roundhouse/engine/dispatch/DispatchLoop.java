@@ -313,10 +313,7 @@ public final class DispatchLoop {
   }
 
   private void end(
-      ModelLane lane,
-      InferenceRequest request,
-      InferenceRequest.State expected,
-      Outcome outcome) {
+      ModelLane lane, InferenceRequest request, InferenceRequest.State expected, Outcome outcome) {
     try {
       Accounting.end(request, expected, lane.model().counters(), outcome);
     } catch (RuntimeException e) {
@@ -326,7 +323,8 @@ public final class DispatchLoop {
   }
 
   private void rank(int slot, ModelQueue queue) {
-    ready.put(slot, discipline.key(new Discipline.Front(queue.get(0).arrivalNanos(), queue.size())));
+    ready.put(
+        slot, discipline.key(new Discipline.Front(queue.get(0).arrivalNanos(), queue.size())));
   }
 
   private ModelLane lane(int slot) {

@@ -52,7 +52,8 @@ public final class DispatchProxy {
   /**
    * Has the loop take a model in and run each of its programs once.
    *
-   * @return completes when the model may be sent requests; exceptionally when a program does not run
+   * @return completes when the model may be sent requests; exceptionally when a program does not
+   *     run
    */
   public CompletableFuture<Void> activate(ServedModel model, int rowCap) {
     CompletableFuture<Void> warmedUp = new CompletableFuture<>();

@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the dispatch loop on the thread {@code dispatch}: spins for a moment when there is nothing to
- * do, because a wake-up costs more than most requests, then parks.
+ * Runs the dispatch loop on the thread {@code dispatch}: spins for a moment when there is nothing
+ * to do, because a wake-up costs more than most requests, then parks.
  */
 public final class DispatchThread implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(DispatchThread.class);
@@ -90,7 +90,8 @@ public final class DispatchThread implements AutoCloseable {
     try {
       return loop.doWork();
     } catch (RuntimeException e) {
-      // The loop fails batches, not itself; what comes here is a defect that must not stop the rest.
+      // The loop fails batches, not itself; what comes here is a defect that must not stop the
+      // rest.
       log.error("the dispatch loop met a defect", e);
       return 1;
     }

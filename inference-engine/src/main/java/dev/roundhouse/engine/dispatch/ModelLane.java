@@ -67,7 +67,9 @@ final class ModelLane {
     return nowNanos >= request.deadlineNanos();
   }
 
-  /** The requests from the front that could share an execution; those already over count no rows. */
+  /**
+   * The requests from the front that could share an execution; those already over count no rows.
+   */
   private final class LeadingRun implements BatchPlanner.Rows {
     private int count;
     private long nowNanos;
@@ -92,8 +94,7 @@ final class ModelLane {
     @Override
     public int rows(int position) {
       InferenceRequest request = queue.get(position);
-      boolean over =
-          request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos);
+      boolean over = request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos);
       return over ? 0 : request.admitted().rows();
     }
   }

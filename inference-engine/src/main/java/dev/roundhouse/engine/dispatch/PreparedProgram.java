@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A compiled program with everything about a batch of it worked out beforehand: where each input
- * lies in the staging slot, where rows lie in inputs and outputs, the argument array with the weights
- * already in it. Owned by the dispatch thread.
+ * lies in the staging slot, where rows lie in inputs and outputs, the argument array with the
+ * weights already in it. Owned by the dispatch thread.
  */
 final class PreparedProgram {
   private final DeviceProgram program;
@@ -86,7 +86,8 @@ final class PreparedProgram {
             device.upload(
                 type, staging.slice(stagingOffsets[i], type.byteSize()), HostMemory.ALIAS);
       }
-      @SuppressWarnings("NullAway") // every element is set by now: inputs above, weights at the start
+      @SuppressWarnings(
+          "NullAway") // every element is set by now: inputs above, weights at the start
       DeviceBuffer[] all = arguments;
       return device.execute(program, all);
     } catch (RuntimeException e) {

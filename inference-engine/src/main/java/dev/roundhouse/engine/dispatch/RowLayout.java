@@ -5,8 +5,8 @@ import dev.roundhouse.bundle.tensor.TensorType;
 
 /**
  * Where rows lie in one dense tensor of a program: {@code outer} repetitions of {@code batchRows}
- * rows of {@code rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a batch
- * axis is one row.
+ * rows of {@code rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a
+ * batch axis is one row.
  */
 record RowLayout(TensorType type, boolean batched, long outer, long batchRows, long rowBytes) {
 

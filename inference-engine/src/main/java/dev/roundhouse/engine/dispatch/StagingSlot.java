@@ -20,7 +20,8 @@ final class StagingSlot implements AutoCloseable {
       return;
     }
     Arena larger = Arena.ofShared();
-    MemorySegment segment = larger.allocate(align(bytes), ALIGNMENT); // allocation touches: it zeroes
+    MemorySegment segment =
+        larger.allocate(align(bytes), ALIGNMENT); // allocation touches: it zeroes
     arena.close();
     arena = larger;
     memory = segment;

@@ -7,9 +7,9 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Runs every program of a new model once with zeros, so that the first request does not pay for what
- * the device does on first use, and a program that cannot run never becomes ready. One program at a
- * time, between other models' batches. Owned by the dispatch thread.
+ * Runs every program of a new model once with zeros, so that the first request does not pay for
+ * what the device does on first use, and a program that cannot run never becomes ready. One program
+ * at a time, between other models' batches. Owned by the dispatch thread.
  */
 final class WarmUp {
   private final Device device;

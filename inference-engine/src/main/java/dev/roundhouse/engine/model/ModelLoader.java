@@ -75,8 +75,7 @@ public final class ModelLoader {
   public CompletableFuture<ModelStatus> load(Path folder) {
     long started = clock.nanoTime();
     ModelFolder.Version version = ModelFolder.newest(folder);
-    RegisteredModel model =
-        registry.register(version.modelName(), Long.toString(version.number()));
+    RegisteredModel model = registry.register(version.modelName(), Long.toString(version.number()));
     return CompletableFuture.supplyAsync(() -> loadNow(model, version, started), compilers);
   }
 
@@ -138,9 +137,7 @@ public final class ModelLoader {
       }
       programs.add(new CompiledProgram(file.variant(), rows, program));
       log.info(
-          "compiled {} in {} ms",
-          name,
-          TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
+          "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
     }
   }
 

@@ -7,8 +7,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Maps a model's name to what serves it. Any thread may look up; a lookup takes no lock. Registering
- * is for the loader.
+ * Maps a model's name to what serves it. Any thread may look up; a lookup takes no lock.
+ * Registering is for the loader.
  */
 public final class ModelRegistry {
   private final Map<String, RegisteredModel> byName = new ConcurrentHashMap<>();

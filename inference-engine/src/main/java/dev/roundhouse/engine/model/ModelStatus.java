@@ -30,8 +30,7 @@ public record ModelStatus(
   }
 
   public ModelStatus failed(String reason, long loadNanos) {
-    return new ModelStatus(
-        name, version, ModelState.FAILED, reason, spec, maxBatchSize, loadNanos);
+    return new ModelStatus(name, version, ModelState.FAILED, reason, spec, maxBatchSize, loadNanos);
   }
 
   public ModelStatus ready(ModelSpec spec, int maxBatchSize, long loadNanos) {

@@ -33,7 +33,8 @@ public final class Accounting {
           case Outcome.Shed shed -> Metric.SHED;
           case Outcome.Cancelled cancelled -> Metric.CANCELLED;
           case Outcome.Refused refused ->
-              throw new IllegalArgumentException("an accepted request cannot be refused: " + refused);
+              throw new IllegalArgumentException(
+                  "an accepted request cannot be refused: " + refused);
         });
     request.deliver(outcome);
     return true;

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Bounded hand-over from many threads to one, without locks. A full one refuses; nobody waits.
  *
  * <p>{@link #offer} may be called by any thread, {@link #poll} by the owner only. Each cell carries
- * a sequence number that says whose turn it is (Vyukov's bounded queue), so producers contend on one
- * counter and never on the consumer's.
+ * a sequence number that says whose turn it is (Vyukov's bounded queue), so producers contend on
+ * one counter and never on the consumer's.
  */
 public final class Ingress<T> {
   private static final VarHandle TAIL;

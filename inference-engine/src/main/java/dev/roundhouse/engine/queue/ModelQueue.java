@@ -1,11 +1,12 @@
 package dev.roundhouse.engine.queue;
 
 import dev.roundhouse.engine.request.InferenceRequest;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One model's waiting requests in order of arrival: a ring that grows. Cancelled requests stay until
- * they reach the front; {@link #dropEnded} lets them go. Owned by the dispatch thread.
+ * One model's waiting requests in order of arrival: a ring that grows. Cancelled requests stay
+ * until they reach the front; {@link #dropEnded} lets them go. Owned by the dispatch thread.
  */
 public final class ModelQueue {
   private static final int INITIAL = 8;
@@ -37,9 +38,7 @@ public final class ModelQueue {
     if (position >= size) {
       throw new IndexOutOfBoundsException("position " + position + " of " + size + " waiting");
     }
-    InferenceRequest request = ring[(head + position) & (ring.length - 1)];
-    assert request != null;
-    return request;
+    return Objects.requireNonNull(ring[(head + position) & (ring.length - 1)]);
   }
 
   public InferenceRequest remove() {

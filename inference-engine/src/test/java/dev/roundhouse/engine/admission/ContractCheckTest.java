@@ -26,10 +26,15 @@ import org.junit.jupiter.api.Test;
 class ContractCheckTest {
   private static final ModelContract SIMPLE =
       contract(
-          List.of(tensor("A", DType.I32, Axis.BATCH, fixed(16)), tensor("B", DType.I32, Axis.BATCH, fixed(16))),
-          List.of(tensor("SUM", DType.I32, Axis.BATCH, fixed(16)), tensor("DIFF", DType.I32, Axis.BATCH, fixed(16))),
+          List.of(
+              tensor("A", DType.I32, Axis.BATCH, fixed(16)),
+              tensor("B", DType.I32, Axis.BATCH, fixed(16))),
+          List.of(
+              tensor("SUM", DType.I32, Axis.BATCH, fixed(16)),
+              tensor("DIFF", DType.I32, Axis.BATCH, fixed(16))),
           List.of(Variant.SINGLE),
-          1, 4);
+          1,
+          4);
 
   private static final ModelContract VARIANTS =
       contract(
@@ -38,7 +43,8 @@ class ContractCheckTest {
               tensor("mask", DType.BOOL, Axis.BATCH, new Axis.Variable('s'))),
           List.of(tensor("y", DType.F32, Axis.BATCH)),
           List.of(new Variant(Map.of('s', 16L)), new Variant(Map.of('s', 32L))),
-          1, 4);
+          1,
+          4);
 
   @Test
   void shouldAcceptInputsInAnyOrderAndPutThemInTheModelsOrder() throws RefusedException {
@@ -58,29 +64,66 @@ class ContractCheckTest {
 
   @Test
   void shouldNameTheCompiledVariantsWhenNoneFits() {
-    refused(VARIANTS, variantRequest(24, 24), "model 'm' is not compiled for {s=24}", "{s=16}", "{s=32}");
-    refused(VARIANTS, variantRequest(16, 32), "axis 's' of input 'mask' for model 'm' is 32", "16 elsewhere");
+    refused(
+        VARIANTS,
+        variantRequest(24, 24),
+        "model 'm' is not compiled for {s=24}",
+        "{s=16}",
+        "{s=32}");
+    refused(
+        VARIANTS,
+        variantRequest(16, 32),
+        "axis 's' of input 'mask' for model 'm' is 32",
+        "16 elsewhere");
   }
 
   @Test
   void shouldRefuseWhatDoesNotFitWithTheTextClientsLookFor() {
-    refused(SIMPLE, request(i32("A", 1, 16)),
+    refused(
+        SIMPLE,
+        request(i32("A", 1, 16)),
         "expected 2 inputs but got 1 inputs for model 'm'. Got input(s) ['A'], but missing required input(s) ['B']");
-    refused(SIMPLE, request(i32("A", 1, 16), i32("C", 1, 16)), "unexpected inference input 'C' for model 'm'");
-    refused(SIMPLE, request(i32("A", 1, 16), i32("A", 1, 16)), "input 'A' already exists in request");
-    refused(SIMPLE, request(new InputTensor("A", DType.F32, Shape.of(1, 16), zeros(64)), i32("B", 1, 16)),
+    refused(
+        SIMPLE,
+        request(i32("A", 1, 16), i32("C", 1, 16)),
+        "unexpected inference input 'C' for model 'm'");
+    refused(
+        SIMPLE, request(i32("A", 1, 16), i32("A", 1, 16)), "input 'A' already exists in request");
+    refused(
+        SIMPLE,
+        request(new InputTensor("A", DType.F32, Shape.of(1, 16), zeros(64)), i32("B", 1, 16)),
         "inference input 'A' data-type is 'FP32', but model 'm' expects 'INT32'");
-    refused(SIMPLE, request(i32("A", 1, 15), i32("B", 1, 16)),
-        "unexpected shape for input 'A' for model 'm'. Expected [-1,16], got [1,15]", "axis 0", "batch dimension");
+    refused(
+        SIMPLE,
+        request(i32("A", 1, 15), i32("B", 1, 16)),
+        "unexpected shape for input 'A' for model 'm'. Expected [-1,16], got [1,15]",
+        "axis 0",
+        "batch dimension");
     refused(SIMPLE, request(i32("A", 16), i32("B", 1, 16)), "Expected [-1,16], got [16]");
-    refused(SIMPLE, request(i32("A", 1, 16), i32("B", 2, 16)), "input 'B' batch size does not match other inputs for 'm'");
-    refused(SIMPLE, request(i32("A", 5, 16), i32("B", 5, 16)), "inference request batch-size must be <= 4 for 'm', got 5");
-    refused(SIMPLE, request(i32("A", 0, 16), i32("B", 0, 16)), "inference request batch-size must be >= 1 for 'm', got 0");
-    refused(SIMPLE, request(new InputTensor("A", DType.I32, Shape.of(1, 16), zeros(60)), i32("B", 1, 16)),
+    refused(
+        SIMPLE,
+        request(i32("A", 1, 16), i32("B", 2, 16)),
+        "input 'B' batch size does not match other inputs for 'm'");
+    refused(
+        SIMPLE,
+        request(i32("A", 5, 16), i32("B", 5, 16)),
+        "inference request batch-size must be <= 4 for 'm', got 5");
+    refused(
+        SIMPLE,
+        request(i32("A", 0, 16), i32("B", 0, 16)),
+        "inference request batch-size must be >= 1 for 'm', got 0");
+    refused(
+        SIMPLE,
+        request(new InputTensor("A", DType.I32, Shape.of(1, 16), zeros(60)), i32("B", 1, 16)),
         "input byte size mismatch for input 'A' for model 'm'. Expected 64, got 60");
-    refused(SIMPLE, request(List.of("SUM", "PRODUCT"), i32("A", 1, 16), i32("B", 1, 16)),
-        "unexpected inference output 'PRODUCT' for model 'm'", "[SUM, DIFF]");
-    refused(SIMPLE, request(List.of("SUM", "SUM"), i32("A", 1, 16), i32("B", 1, 16)),
+    refused(
+        SIMPLE,
+        request(List.of("SUM", "PRODUCT"), i32("A", 1, 16), i32("B", 1, 16)),
+        "unexpected inference output 'PRODUCT' for model 'm'",
+        "[SUM, DIFF]");
+    refused(
+        SIMPLE,
+        request(List.of("SUM", "SUM"), i32("A", 1, 16), i32("B", 1, 16)),
         "output 'SUM' already exists in request");
   }
 
@@ -88,7 +131,8 @@ class ContractCheckTest {
   void shouldRefuseAShapeWhoseElementsCannotBeCounted() {
     ModelContract contract =
         contract(
-            List.of(tensor("x", DType.F32, Axis.BATCH, new Axis.Variable('s'), new Axis.Variable('t'))),
+            List.of(
+                tensor("x", DType.F32, Axis.BATCH, new Axis.Variable('s'), new Axis.Variable('t'))),
             List.of(tensor("y", DType.F32, Axis.BATCH)),
             List.of(new Variant(Map.of('s', 1L, 't', 1L))),
             1);
@@ -104,9 +148,14 @@ class ContractCheckTest {
             List.of(tensor("x", DType.F32, Axis.BATCH, fixed(2))),
             List.of(tensor("mean", DType.F32, fixed(2))),
             List.of(Variant.SINGLE),
-            1, 4);
+            1,
+            4);
     InputTensor three = new InputTensor("x", DType.F32, Shape.of(3, 2), zeros(24));
-    refused(contract, request(three), "batch-size must be one of [1, 4] for 'm', got 3", "cannot be padded");
+    refused(
+        contract,
+        request(three),
+        "batch-size must be one of [1, 4] for 'm', got 3",
+        "cannot be padded");
     InputTensor four = new InputTensor("x", DType.F32, Shape.of(4, 2), zeros(32));
     assertThat(ContractCheck.check(0, contract, request(four)).rows()).isEqualTo(4);
   }
@@ -133,11 +182,18 @@ class ContractCheckTest {
 
   private static InferenceRequest request(List<String> outputs, InputTensor... inputs) {
     return new InferenceRequest(
-        "m", "", "", List.of(inputs), outputs, InferenceRequest.NO_DEADLINE, (request, outcome) -> {});
+        "m",
+        "",
+        "",
+        List.of(inputs),
+        outputs,
+        InferenceRequest.NO_DEADLINE,
+        (request, outcome) -> {});
   }
 
   private static InputTensor i32(String name, long... shape) {
-    return new InputTensor(name, DType.I32, Shape.of(shape), zeros(Arrays.stream(shape).reduce(4, (a, b) -> a * b)));
+    return new InputTensor(
+        name, DType.I32, Shape.of(shape), zeros(Arrays.stream(shape).reduce(4, (a, b) -> a * b)));
   }
 
   private static TensorData zeros(long bytes) {
@@ -153,11 +209,24 @@ class ContractCheckTest {
   }
 
   private static ModelContract contract(
-      List<TensorSpec> inputs, List<TensorSpec> outputs, List<Variant> variants, Integer... batchSizes) {
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      List<Variant> variants,
+      Integer... batchSizes) {
     ModelSpec spec =
         new ModelSpec(
-            "m", "3", ModelSpec.Kind.MODEL, "", inputs, outputs, Optional.empty(),
-            List.of(batchSizes), variants, List.of(), ServingDefaults.DEFAULT, Map.of());
+            "m",
+            "3",
+            ModelSpec.Kind.MODEL,
+            "",
+            inputs,
+            outputs,
+            Optional.empty(),
+            List.of(batchSizes),
+            variants,
+            List.of(),
+            ServingDefaults.DEFAULT,
+            Map.of());
     return ModelContract.of(spec, List.of(batchSizes));
   }
 }

@@ -129,8 +129,7 @@ class DispatchLoopTest {
 
   @Test
   void shouldForgetACancelledRequestAndFreeItsPlaceAtOnce() {
-    SteppedEngine engine =
-        new SteppedEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 2);
+    SteppedEngine engine = new SteppedEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 2);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "double"));
     InferenceRequest first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
     InferenceRequest second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
@@ -248,7 +247,8 @@ class DispatchLoopTest {
 
   private SteppedEngine engineWithDoubling(int... batchSizes) {
     SteppedEngine engine = SteppedEngine.of(TestBundle.DOUBLE);
-    ModelStatus status = engine.load(TestBundle.doubling(2, batchSizes).write(repository, "double"));
+    ModelStatus status =
+        engine.load(TestBundle.doubling(2, batchSizes).write(repository, "double"));
     assertThat(status.reason()).isEmpty();
     return engine;
   }

@@ -48,7 +48,8 @@ class BatchPlannerTest {
       int[] rows = random.ints(1 + random.nextInt(10), 1, largest + 1).toArray();
       int cap = random.nextBoolean() ? Integer.MAX_VALUE : 1 + random.nextInt(70);
       BatchPlan plan = new BatchPlanner(sizes, cap).plan(BatchPlanner.Rows.of(rows));
-      String what = "seed " + seed + " sizes " + Arrays.toString(sizes) + " rows " + Arrays.toString(rows);
+      String what =
+          "seed " + seed + " sizes " + Arrays.toString(sizes) + " rows " + Arrays.toString(rows);
       assertThat(sizes).as(what).contains(plan.batchSize());
       assertThat(plan.requests()).as(what).isBetween(1, rows.length);
       assertThat(plan.rows()).as(what).isEqualTo(Arrays.stream(rows, 0, plan.requests()).sum());

@@ -78,7 +78,8 @@ public final class SteppedEngine {
   public InferenceRequest submit(
       String model, long deadlineNanos, List<String> outputs, InputTensor... inputs) {
     InferenceRequest request =
-        new InferenceRequest(model, "", "r", List.of(inputs), outputs, deadlineNanos, this::onOutcome);
+        new InferenceRequest(
+            model, "", "r", List.of(inputs), outputs, deadlineNanos, this::onOutcome);
     admission.submit(request);
     return request;
   }

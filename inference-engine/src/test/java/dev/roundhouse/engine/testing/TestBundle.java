@@ -17,7 +17,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Writes small format-3 bundles whose programs are real StableHLO and whose results are easy to tell. */
+/**
+ * Writes small format-3 bundles whose programs are real StableHLO and whose results are easy to
+ * tell.
+ */
 public final class TestBundle {
   /** {@code y = 2x} for f32, whatever the shape: what {@link #doubling} computes. */
   public static final ReferenceFunction DOUBLE =
@@ -26,7 +29,9 @@ public final class TestBundle {
         MemorySegment y = results.getFirst();
         for (long i = 0; i < x.byteSize() / 4; i++) {
           y.setAtIndex(
-              ValueLayout.JAVA_FLOAT_UNALIGNED, i, 2 * x.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
+              ValueLayout.JAVA_FLOAT_UNALIGNED,
+              i,
+              2 * x.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
         }
       };
 
@@ -38,7 +43,9 @@ public final class TestBundle {
     files.put("weights.safetensors", safetensors("{}"));
   }
 
-  /** A model {@code x f32[n,width] -> y = 2x} without weights, compiled for the given batch sizes. */
+  /**
+   * A model {@code x f32[n,width] -> y = 2x} without weights, compiled for the given batch sizes.
+   */
   public static TestBundle doubling(int width, int... batchSizes) {
     StringBuilder sizes = new StringBuilder();
     for (int size : batchSizes) {
@@ -97,7 +104,9 @@ public final class TestBundle {
         digests.put(file.getKey(), sha256(file.getValue()));
       }
       StringBuilder text = new StringBuilder(manifest).append("files:\n");
-      digests.forEach((file, digest) -> text.append("  ").append(file).append(": ").append(digest).append('\n'));
+      digests.forEach(
+          (file, digest) ->
+              text.append("  ").append(file).append(": ").append(digest).append('\n'));
       Files.writeString(folder.resolve("manifest.yaml"), text);
       return folder;
     } catch (IOException e) {

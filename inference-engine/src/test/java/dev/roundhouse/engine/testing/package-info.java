@@ -1,4 +1,6 @@
-/** Fixtures: small bundles in a temporary folder, and an engine that runs on the test's own thread. */
+/**
+ * Fixtures: small bundles in a temporary folder, and an engine that runs on the test's own thread.
+ */
 @NullMarked
 package dev.roundhouse.engine.testing;
 

@@ -1,0 +1,109 @@
+"""Programs from a JAX function: one static module per shape variant and batch size."""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+
+import jax
+import numpy as np
+from jax import export
+from jax.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.passmanager import PassManager
+
+from roundhouse_export import dtypes
+from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+
+Arrays = Mapping[str, jax.Array]
+Forward = Callable[[Arrays, Arrays], Arrays]
+"""Takes inputs and weights by name, returns outputs by name."""
+
+FRAMEWORK = f"jax {jax.__version__}"
+ARTIFACT_VERSION = "1.13.0"
+
+
+class Encoding(Enum):
+    """How a program file is written."""
+
+    TEXT = "StableHLO text: readable, but tied to releases close to the one that wrote it"
+    ARTIFACT = f"portable artifact of StableHLO {ARTIFACT_VERSION}: any later release reads it"
+
+
+def export_programs(
+    name: str,
+    forward: Forward,
+    contract: Contract,
+    weights: Mapping[str, np.ndarray],
+    encoding: Encoding,
+) -> dict[ProgramKey, bytes]:
+    """Compiles ``forward`` to every program of ``contract``.
+
+    ``@main`` takes the inputs in the contract's order, then the weights in the mapping's order,
+    used or not. Raises ValueError when an output differs from the contract in dtype or shape.
+    """
+    with jax.enable_x64(contract.needs_64_bit):
+        return {
+            key: _export_one(name, forward, contract, key, weights, encoding)
+            for key in contract.programs()
+        }
+
+
+def run_forward(
+    forward: Forward,
+    contract: Contract,
+    inputs: Mapping[str, np.ndarray],
+    weights: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """Runs ``forward`` by JAX itself, for numbers to compare a server's with."""
+    with jax.enable_x64(contract.needs_64_bit):
+        outputs = jax.jit(forward)(dict(inputs), dict(weights))
+        return {tensor.name: np.asarray(outputs[tensor.name]) for tensor in contract.outputs}
+
+
+def _export_one(
+    name: str,
+    forward: Forward,
+    contract: Contract,
+    key: ProgramKey,
+    weights: Mapping[str, np.ndarray],
+    encoding: Encoding,
+) -> bytes:
+    input_names = [tensor.name for tensor in contract.inputs]
+
+    def main(*arguments: jax.Array) -> tuple[jax.Array, ...]:
+        inputs = dict(zip(input_names, arguments, strict=False))
+        held = dict(zip(weights, arguments[len(input_names) :], strict=True))
+        outputs = forward(inputs, held)
+        return tuple(outputs[tensor.name] for tensor in contract.outputs)
+
+    main.__name__ = name
+    arguments = [_struct(tensor, contract, key) for tensor in contract.inputs]
+    arguments += [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in weights.values()]
+    # keep_unused: @main's arguments are the manifest's, whatever the function reads.
+    exported = export.export(jax.jit(main, keep_unused=True), platforms=("cpu",))(*arguments)
+    for tensor, actual in zip(contract.outputs, exported.out_avals, strict=True):
+        wanted = _struct(tensor, contract, key)
+        if (actual.dtype, actual.shape) != (wanted.dtype, wanted.shape):
+            raise ValueError(
+                f"{key.file_name}: output '{tensor.name}' is {actual.dtype}{list(actual.shape)}, "
+                f"the contract says {wanted.dtype}{list(wanted.shape)}"
+            )
+    return _encode(exported.mlir_module(), encoding)
+
+
+def _struct(tensor: TensorSpec, contract: Contract, key: ProgramKey) -> jax.ShapeDtypeStruct:
+    shape = tensor.resolve(key.batch, contract.variant(key))
+    return jax.ShapeDtypeStruct(shape, dtypes.numpy_dtype(tensor.dtype))
+
+
+def _encode(module_text: str, encoding: Encoding) -> bytes:
+    with make_ir_context():
+        module = ir.Module.parse(module_text)
+        # Locations name source files of the machine that exported.
+        PassManager.parse("builtin.module(strip-debuginfo)").run(module.operation)
+        match encoding:
+            case Encoding.TEXT:
+                text = str(module.operation.get_asm(enable_debug_info=False))
+                return (text.rstrip("\n") + "\n").encode()
+            case Encoding.ARTIFACT:
+                return bytes(stablehlo.serialize_portable_artifact(module, ARTIFACT_VERSION))

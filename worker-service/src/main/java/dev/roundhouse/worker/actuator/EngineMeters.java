@@ -1,0 +1,80 @@
+package dev.roundhouse.worker.actuator;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle.ModelLoaded;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.event.EventListener;
+
+/** Shows what the engine counts; meters read, so nothing is added to the request path. */
+public final class EngineMeters implements MeterBinder {
+  private final Engine engine;
+  private volatile @Nullable MeterRegistry registry;
+
+  public EngineMeters(Engine engine) {
+    this.engine = engine;
+  }
+
+  @Override
+  public void bindTo(MeterRegistry meters) {
+    registry = meters;
+    for (ModelState state : ModelState.values()) {
+      Gauge.builder("roundhouse.models", engine, each -> count(each, state))
+          .description("Models by state")
+          .tag("state", state.name().toLowerCase(Locale.ROOT))
+          .register(meters);
+    }
+    Gauge.builder("roundhouse.requests.open", engine, Engine::openRequests)
+        .description("Accepted requests that have not ended")
+        .register(meters);
+    Gauge.builder("roundhouse.weights.resident", engine, Engine::residentWeightBytes)
+        .description("Weights on the device")
+        .baseUnit("bytes")
+        .register(meters);
+    engine.models().forEach(model -> bind(model, meters));
+  }
+
+  /**
+   * Only loaded models get series of their own, so that callers cannot make any by guessing names.
+   */
+  @EventListener
+  void onModelLoaded(ModelLoaded event) {
+    MeterRegistry meters = registry;
+    if (meters != null) {
+      bind(event.model(), meters);
+    }
+  }
+
+  private void bind(ModelStatus model, MeterRegistry meters) {
+    ModelCounters counters = engine.counters(model.name()).orElse(null);
+    if (counters == null || !model.isReady()) {
+      return;
+    }
+    Gauge.builder("roundhouse.requests.waiting", counters, ModelCounters::waiting)
+        .description("Requests that are queued and not yet in a batch")
+        .tag("model", model.name())
+        .register(meters);
+    for (Metric metric : Metric.values()) {
+      boolean time = metric == Metric.COMPUTE || metric == Metric.QUEUE_WAIT;
+      double scale = time ? 1.0 / TimeUnit.SECONDS.toNanos(1) : 1;
+      FunctionCounter.builder(metric.meterName(), counters, each -> each.get(metric) * scale)
+          .description(time ? metric.help().replace("Nanoseconds", "Seconds") : metric.help())
+          .baseUnit(time ? "seconds" : null)
+          .tag("model", model.name())
+          .register(meters);
+    }
+  }
+
+  private static double count(Engine engine, ModelState state) {
+    return engine.models().stream().filter(model -> model.state() == state).count();
+  }
+}

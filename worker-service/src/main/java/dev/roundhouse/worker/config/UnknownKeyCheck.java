@@ -1,0 +1,86 @@
+package dev.roundhouse.worker.config;
+
+import java.util.Locale;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
+import org.springframework.boot.origin.Origin;
+import org.springframework.core.env.Environment;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+
+/**
+ * Refuses keys under {@code roundhouse} that no record reads: a misspelt key is a setting that is
+ * silently not made.
+ *
+ * <p>Variables of the environment are only warned about. Kubernetes puts {@code
+ * ROUNDHOUSE_WORKER_PORT} and the like there for a service of that name, and a worker must start
+ * beside it.
+ */
+public final class UnknownKeyCheck {
+  private static final Logger log = LoggerFactory.getLogger(UnknownKeyCheck.class);
+  private static final ConfigurationPropertyName ROOT = ConfigurationPropertyName.of("roundhouse");
+
+  /** System properties that the device binding reads by itself. */
+  private static final ConfigurationPropertyName BINDING =
+      ConfigurationPropertyName.of("roundhouse.pjrt");
+
+  private static final String VARIABLE_PREFIX = "ROUNDHOUSE_WORKER_";
+
+  private final KnownKeys known = new KnownKeys(WorkerProperties.PREFIX, WorkerProperties.class);
+
+  /**
+   * @throws StartRefusedException naming the key, where it comes from and the nearest known key
+   */
+  public void check(Environment environment) {
+    for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
+      if (source.getUnderlyingSource() instanceof SystemEnvironmentPropertySource variables) {
+        warnOf(variables);
+      } else if (source instanceof IterableConfigurationPropertySource keys) {
+        keys.stream().filter(key -> isUnknown(key)).findFirst().ifPresent(key -> refuse(key, keys));
+      }
+    }
+  }
+
+  private boolean isUnknown(ConfigurationPropertyName key) {
+    return ROOT.isAncestorOf(key) && !BINDING.isAncestorOf(key) && !known.contains(key);
+  }
+
+  private void refuse(ConfigurationPropertyName key, ConfigurationPropertySource source) {
+    String nearest = known.nearest(key.toString());
+    throw new StartRefusedException(
+        "Unknown configuration key '" + key + "' (" + origin(key, source) + ").",
+        "Did you mean '"
+            + nearest
+            + "'? Correct the key or remove it; docs/configuration.md lists every key.");
+  }
+
+  private void warnOf(SystemEnvironmentPropertySource variables) {
+    for (String variable : variables.getPropertyNames()) {
+      if (variable.startsWith(VARIABLE_PREFIX) && !known.containsVariable(variable)) {
+        log.warn(
+            "environment variable {} is not a setting and is ignored; the nearest is {}",
+            variable,
+            nearestVariable(variable));
+      }
+    }
+  }
+
+  private String nearestVariable(String variable) {
+    String key = variable.toLowerCase(Locale.ROOT).replace('_', '.');
+    return known.nearest(key).toUpperCase(Locale.ROOT).replace("-", "").replace('.', '_');
+  }
+
+  private static String origin(ConfigurationPropertyName key, ConfigurationPropertySource source) {
+    Origin origin = Origin.from(source.getConfigurationProperty(key));
+    if (origin != null) {
+      return origin.toString();
+    }
+    return source.getUnderlyingSource() instanceof PropertySource<?> underlying
+        ? underlying.getName()
+        : "unknown origin";
+  }
+}

@@ -1,0 +1,35 @@
+package dev.roundhouse.worker.config;
+
+import jakarta.validation.Valid;
+import java.util.Map;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.validation.annotation.Validated;
+
+/**
+ * Configuration of a worker.
+ *
+ * @param repository Where models are found.
+ * @param device What runs them.
+ * @param scheduler Which model runs next.
+ * @param compile How programs are compiled.
+ * @param server How the worker presents itself.
+ * @param shutdown How it stops.
+ * @param models What the operator wants of single models, by model name; wins over the manifest.
+ */
+@Validated
+@ConfigurationProperties(WorkerProperties.PREFIX)
+public record WorkerProperties(
+    @Valid @DefaultValue RepositoryProperties repository,
+    @Valid @DefaultValue DeviceProperties device,
+    @Valid @DefaultValue SchedulerProperties scheduler,
+    @Valid @DefaultValue CompileProperties compile,
+    @Valid @DefaultValue ServerProperties server,
+    @Valid @DefaultValue ShutdownProperties shutdown,
+    @DefaultValue Map<String, @Valid ModelProperties> models) {
+  public static final String PREFIX = "roundhouse.worker";
+
+  public WorkerProperties {
+    models = Map.copyOf(models);
+  }
+}

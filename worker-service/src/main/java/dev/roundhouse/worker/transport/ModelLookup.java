@@ -1,0 +1,75 @@
+package dev.roundhouse.worker.transport;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.kserve.codec.ModelVersion;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+
+/** Answers questions about models in the protocol's words. */
+public final class ModelLookup {
+  private final Engine engine;
+
+  public ModelLookup(Engine engine) {
+    this.engine = engine;
+  }
+
+  /**
+   * True when requests for the model would be accepted; false, not an error, when there is no such
+   * model.
+   *
+   * @throws WireException INVALID_ARGUMENT when {@code version} is not a version
+   */
+  public boolean isReady(String name, String version) {
+    String wanted = ModelVersion.parse(version);
+    return engine.model(name).filter(model -> matches(model, wanted)).stream()
+        .anyMatch(ModelStatus::isReady);
+  }
+
+  /** True when the model is known in whatever state. */
+  public boolean isKnown(String name, String version) {
+    String wanted = ModelVersion.parse(version);
+    return engine.model(name).filter(model -> matches(model, wanted)).isPresent();
+  }
+
+  /**
+   * The model, which is ready.
+   *
+   * @throws WireException NOT_FOUND or UNAVAILABLE when it is not
+   */
+  public ModelStatus ready(String name, String version) {
+    String wanted = ModelVersion.parse(version);
+    ModelStatus model =
+        engine
+            .model(name)
+            .orElseThrow(() -> notFound("Request for unknown model: '%s' is not found", name));
+    if (!matches(model, wanted)) {
+      throw notFound(
+          "Request for unknown model: '%s' version %s is not found; version %s is served",
+          name, wanted, model.version());
+    }
+    return switch (model.state()) {
+      case READY -> model;
+      case LOADING ->
+          throw new WireException(
+              WireStatus.UNAVAILABLE,
+              "Request for model '%s' version %s is not at ready state: it is loading"
+                  .formatted(name, model.version()));
+      case FAILED ->
+          throw notFound(
+              "Request for model: '%s' has no available versions: it failed to load: %s",
+              name, model.reason());
+      case UNLOADED ->
+          throw notFound(
+              "Request for model: '%s' has no available versions: it was unloaded", name);
+    };
+  }
+
+  private static boolean matches(ModelStatus model, String wanted) {
+    return wanted.isEmpty() || wanted.equals(model.version());
+  }
+
+  private static WireException notFound(String format, Object... values) {
+    return new WireException(WireStatus.NOT_FOUND, format.formatted(values));
+  }
+}

@@ -1,0 +1,168 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.kserve.codec.RequestDecoder;
+import dev.roundhouse.kserve.codec.ResponseEncoder;
+import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
+import dev.roundhouse.kserve.proto.ModelInferRequest;
+import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.kserve.proto.ModelMetadataRequest;
+import dev.roundhouse.kserve.proto.ModelMetadataResponse;
+import dev.roundhouse.kserve.proto.ModelReadyRequest;
+import dev.roundhouse.kserve.proto.ModelReadyResponse;
+import dev.roundhouse.kserve.proto.ServerLiveRequest;
+import dev.roundhouse.kserve.proto.ServerLiveResponse;
+import dev.roundhouse.kserve.proto.ServerMetadataRequest;
+import dev.roundhouse.kserve.proto.ServerMetadataResponse;
+import dev.roundhouse.kserve.proto.ServerReadyRequest;
+import dev.roundhouse.kserve.proto.ServerReadyResponse;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.transport.ModelLookup;
+import dev.roundhouse.worker.transport.Outcomes;
+import dev.roundhouse.worker.transport.Requests;
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The protocol's six core calls. Called on event loops; answers to ModelInfer are written by
+ * whichever thread delivers the outcome.
+ */
+public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
+  private static final Logger log = LoggerFactory.getLogger(InferenceGrpcService.class);
+
+  private final Engine engine;
+  private final Readiness readiness;
+  private final ServerIdentity server;
+  private final ModelLookup models;
+
+  public InferenceGrpcService(Engine engine, Readiness readiness, ServerIdentity server) {
+    this.engine = engine;
+    this.readiness = readiness;
+    this.server = server;
+    this.models = new ModelLookup(engine);
+  }
+
+  @Override
+  public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> call) {
+    answer(call, () -> ServerLiveResponse.newBuilder().setLive(true).build());
+  }
+
+  @Override
+  public void serverReady(ServerReadyRequest request, StreamObserver<ServerReadyResponse> call) {
+    answer(call, () -> ServerReadyResponse.newBuilder().setReady(readiness.isReady()).build());
+  }
+
+  @Override
+  public void modelReady(ModelReadyRequest request, StreamObserver<ModelReadyResponse> call) {
+    answer(
+        call,
+        () -> {
+          boolean ready = models.isReady(request.getName(), request.getVersion());
+          return ModelReadyResponse.newBuilder().setReady(ready).build();
+        });
+  }
+
+  @Override
+  public void serverMetadata(
+      ServerMetadataRequest request, StreamObserver<ServerMetadataResponse> call) {
+    answer(
+        call,
+        () ->
+            ServerMetadataResponse.newBuilder()
+                .setName(server.name())
+                .setVersion(server.version())
+                .build());
+  }
+
+  @Override
+  public void modelMetadata(
+      ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> call) {
+    answer(
+        call,
+        () ->
+            ModelMetadataMessage.of(
+                models.ready(request.getName(), request.getVersion()), server.platform()));
+  }
+
+  @Override
+  public void modelInfer(ModelInferRequest message, StreamObserver<ModelInferResponse> observer) {
+    var call = (ServerCallStreamObserver<ModelInferResponse>) observer;
+    InferenceRequest request;
+    try {
+      request =
+          Requests.toEngine(
+              RequestDecoder.decode(message),
+              engine.nanoTime(),
+              callNanos(),
+              (ended, outcome) -> deliver(call, ended, outcome));
+    } catch (RuntimeException e) {
+      fail(call, e);
+      return;
+    }
+    call.setOnCancelHandler(() -> engine.cancel(request));
+    engine.submit(request);
+    if (call.isCancelled()) {
+      // The handler may have run before there was anything to cancel.
+      engine.cancel(request);
+    }
+  }
+
+  private static long callNanos() {
+    Deadline deadline = Context.current().getDeadline();
+    return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
+  }
+
+  private static void deliver(
+      StreamObserver<ModelInferResponse> call, InferenceRequest request, Outcome outcome) {
+    answer(
+        call,
+        () -> {
+          var outputs = Outcomes.outputs(outcome);
+          String version =
+              outcome instanceof Outcome.Completed completed ? completed.modelVersion() : "";
+          return ResponseEncoder.encode(request.modelName(), version, request.id(), outputs);
+        });
+  }
+
+  private static <T> void answer(StreamObserver<T> call, Supplier<T> response) {
+    T message;
+    try {
+      message = response.get();
+    } catch (RuntimeException e) {
+      fail(call, e);
+      return;
+    }
+    call.onNext(message);
+    call.onCompleted();
+  }
+
+  private static void fail(StreamObserver<?> call, RuntimeException failure) {
+    Status status;
+    if (failure instanceof WireException refusal) {
+      status = Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
+    } else {
+      log.error("a call failed unexpectedly", failure);
+      status = Status.INTERNAL.withDescription("Internal server error; see the server's log");
+    }
+    call.onError(new StatusRuntimeException(status));
+  }
+
+  /**
+   * What the server says of itself.
+   *
+   * @param platform of its device, reported for every model
+   */
+  public record ServerIdentity(String name, String version, String platform) {}
+}

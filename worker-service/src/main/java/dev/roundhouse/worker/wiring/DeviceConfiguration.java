@@ -1,0 +1,63 @@
+package dev.roundhouse.worker.wiring;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.pjrt.PjrtDevice;
+import dev.roundhouse.pjrt.PjrtDeviceOptions;
+import dev.roundhouse.pjrt.PluginOptions;
+import dev.roundhouse.worker.config.DeviceProperties;
+import dev.roundhouse.worker.config.StartRefusedException;
+import dev.roundhouse.worker.config.WorkerProperties;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.util.unit.DataSize;
+
+/** Opens the device; tests put another in its place. */
+@Configuration(proxyBeanMethods = false)
+class DeviceConfiguration {
+
+  @Bean(destroyMethod = "close")
+  @ConditionalOnMissingBean
+  Device device(WorkerProperties properties) {
+    DeviceProperties wanted = properties.device();
+    try {
+      PjrtDevice device = PjrtDevice.open(options(properties));
+      String platform = device.description().platform();
+      if (!platform.equals(wanted.platform())) {
+        device.close();
+        throw new StartRefusedException(
+            "roundhouse.worker.device.platform is '%s', but the plugin's platform is '%s'."
+                .formatted(wanted.platform(), platform),
+            "Correct the platform, or name another plugin in roundhouse.worker.device.plugin.");
+      }
+      return device;
+    } catch (DeviceException refusal) {
+      throw new StartRefusedException(
+          "The device could not be opened: " + refusal.getMessage(),
+          "Check roundhouse.worker.device.*; `./roundhouse doctor` says what is missing here.",
+          refusal);
+    }
+  }
+
+  private static PjrtDeviceOptions options(WorkerProperties properties) {
+    DeviceProperties device = properties.device();
+    Optional<Path> path =
+        Optional.of(device.plugin()).filter(text -> !text.isBlank()).map(Path::of);
+    Integer threads = device.cpu().threads();
+    DataSize limit = properties.compile().maxProgramMemory();
+    return new PjrtDeviceOptions(
+        new PluginOptions(
+            path,
+            Optional.empty(),
+            threads == null ? OptionalInt.empty() : OptionalInt.of(threads)),
+        PluginClientOptions.parse(device.options()),
+        PjrtDeviceOptions.DEFAULTS.compile(),
+        device.ordinal(),
+        limit == null ? OptionalLong.empty() : OptionalLong.of(limit.toBytes()));
+  }
+}

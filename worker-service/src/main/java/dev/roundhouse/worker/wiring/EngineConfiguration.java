@@ -1,0 +1,102 @@
+package dev.roundhouse.worker.wiring;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.schedule.Discipline;
+import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.worker.actuator.EngineMeters;
+import dev.roundhouse.worker.actuator.ModelsHealth;
+import dev.roundhouse.worker.actuator.WorkerInfo;
+import dev.roundhouse.worker.config.UnknownKeyCheck;
+import dev.roundhouse.worker.config.WorkerProperties;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle;
+import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.transport.Transport;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+
+/** The engine, its life, and what the actuator shows of it. */
+@Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties(WorkerProperties.class)
+class EngineConfiguration {
+
+  /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
+  @Bean
+  static BeanFactoryPostProcessor unknownKeyCheck(Environment environment) {
+    return beans -> new UnknownKeyCheck().check(environment);
+  }
+
+  /** Closed by {@link EngineLifecycle}, after the last call. */
+  @Bean(destroyMethod = "")
+  Engine engine(WorkerProperties properties, Device device) {
+    return Engine.open(options(properties), device);
+  }
+
+  @Bean
+  Readiness readiness(Engine engine, ApplicationContext context) {
+    return new Readiness(engine, context);
+  }
+
+  @Bean
+  EngineLifecycle engineLifecycle(
+      Engine engine, Readiness readiness, WorkerProperties properties, ApplicationContext context) {
+    return new EngineLifecycle(engine, readiness, properties, context);
+  }
+
+  @Bean
+  ModelsHealth modelsHealthIndicator(Engine engine, Readiness readiness) {
+    return new ModelsHealth(engine, readiness);
+  }
+
+  @Bean
+  EngineMeters engineMeters(Engine engine) {
+    return new EngineMeters(engine);
+  }
+
+  @Bean
+  WorkerInfo workerInfo(Device device, List<Transport> transports) {
+    return new WorkerInfo(device, transports);
+  }
+
+  @Bean
+  ReadyLine readyLine(
+      Engine engine, EngineLifecycle lifecycle, Readiness readiness, List<Transport> transports) {
+    return new ReadyLine(engine, lifecycle, readiness, transports, System.out);
+  }
+
+  private static EngineOptions options(WorkerProperties properties) {
+    Map<String, Integer> rowCaps = new HashMap<>();
+    properties
+        .models()
+        .forEach(
+            (name, model) -> {
+              Integer cap = model.maxBatchSize();
+              if (cap != null) {
+                rowCaps.put(name, cap);
+              }
+            });
+    Discipline discipline =
+        switch (properties.scheduler().discipline()) {
+          case FIFO -> new Fifo();
+        };
+    HostMemory weights =
+        switch (properties.device().cpu().weights()) {
+          case ALIAS -> HostMemory.ALIAS;
+          case COPY -> HostMemory.COPY;
+        };
+    return EngineOptions.DEFAULT
+        .withDiscipline(discipline)
+        .withMaxQueueDepth(properties.scheduler().maxQueueDepth())
+        .withWeights(weights)
+        .withRowCaps(rowCaps);
+  }
+}

@@ -1,0 +1,74 @@
+package dev.roundhouse.worker.wiring;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle;
+import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.transport.Transport;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.context.event.EventListener;
+
+/**
+ * Prints one line when every port is open and every model has finished loading, which scripts wait
+ * for; before it, one line for each model that failed.
+ */
+final class ReadyLine {
+  private final Engine engine;
+  private final EngineLifecycle lifecycle;
+  private final Readiness readiness;
+  private final List<Transport> transports;
+  private final PrintStream out;
+
+  ReadyLine(
+      Engine engine,
+      EngineLifecycle lifecycle,
+      Readiness readiness,
+      List<Transport> transports,
+      PrintStream out) {
+    this.engine = engine;
+    this.lifecycle = lifecycle;
+    this.readiness = readiness;
+    this.transports = List.copyOf(transports);
+    this.out = out;
+  }
+
+  @EventListener
+  void onApplicationReady(ApplicationReadyEvent event) {
+    var unused = lifecycle.loaded().thenRun(this::print);
+  }
+
+  private void print() {
+    if (readiness.isStopping()) {
+      return;
+    }
+    List<ModelStatus> models = engine.models();
+    List<ModelStatus> failed =
+        models.stream().filter(model -> model.state() == ModelState.FAILED).toList();
+    String ports =
+        transports.stream()
+            .map(transport -> transport.name() + "=" + transport.port())
+            .collect(Collectors.joining(" "));
+    long millis = ManagementFactory.getRuntimeMXBean().getUptime();
+    // One call for all lines, so that nobody reads "ready" before the failures.
+    StringBuilder lines = new StringBuilder();
+    for (ModelStatus model : failed) {
+      lines.append("failed model=%s reason=%s%n".formatted(model.name(), model.reason()));
+    }
+    lines.append(
+        String.format(
+            Locale.ROOT,
+            "ready %s models=%d failed=%d seconds=%.1f%n",
+            ports,
+            models.size() - failed.size(),
+            failed.size(),
+            millis / 1000.0));
+    out.print(lines);
+    out.flush();
+  }
+}

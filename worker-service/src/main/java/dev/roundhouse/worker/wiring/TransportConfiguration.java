@@ -1,0 +1,112 @@
+package dev.roundhouse.worker.wiring;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.worker.config.WorkerProperties;
+import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.transport.ModelLookup;
+import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.grpc.GrpcHealth;
+import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
+import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.ServerIdentity;
+import dev.roundhouse.worker.transport.rest.HealthController;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.services.HealthStatusManager;
+import java.util.function.IntSupplier;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.info.BuildProperties;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.annotation.Order;
+import org.springframework.core.env.Environment;
+import org.springframework.grpc.server.NettyGrpcServerFactory;
+import org.springframework.grpc.server.ServerBuilderCustomizer;
+import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
+import org.springframework.util.unit.DataSize;
+
+/** The servers, and which port each has. */
+@Configuration(proxyBeanMethods = false)
+class TransportConfiguration {
+
+  /** Wide enough that one connection carries large tensors at the link's rate. */
+  private static final int FLOW_CONTROL_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
+
+  @Bean
+  InferenceGrpcService inferenceGrpcService(
+      Engine engine,
+      Readiness readiness,
+      Device device,
+      WorkerProperties properties,
+      ObjectProvider<BuildProperties> build) {
+    String version = build.stream().map(BuildProperties::getVersion).findFirst().orElse("unknown");
+    return new InferenceGrpcService(
+        engine,
+        readiness,
+        new ServerIdentity(properties.server().name(), version, device.description().platform()));
+  }
+
+  @Bean
+  GrpcHealth grpcHealth(HealthStatusManager statuses) {
+    return new GrpcHealth(statuses);
+  }
+
+  /** Calls run on the event loops: decoding and admission are short, and a hop costs more. */
+  @Bean
+  ServerBuilderCustomizer<NettyServerBuilder> grpcServerSettings(WorkerProperties properties) {
+    int maxMessageBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
+    return builder ->
+        builder
+            .directExecutor()
+            .maxInboundMessageSize(maxMessageBytes)
+            .flowControlWindow(FLOW_CONTROL_WINDOW);
+  }
+
+  /** Boot's, with our time to drain. */
+  @Bean
+  GrpcServerLifecycle nettyGrpcServerLifecycle(
+      NettyGrpcServerFactory factory,
+      WorkerProperties properties,
+      ApplicationEventPublisher events) {
+    return new GrpcServerLifecycle(factory, properties.shutdown().drain(), events);
+  }
+
+  @Bean
+  ModelLookup modelLookup(Engine engine) {
+    return new ModelLookup(engine);
+  }
+
+  @Bean
+  HealthController healthController(Readiness readiness, ModelLookup models) {
+    return new HealthController(readiness, models);
+  }
+
+  @Bean
+  @Order(1)
+  Transport grpcTransport(GrpcServerLifecycle server) {
+    return new BoundPort("grpc", server::getPort);
+  }
+
+  @Bean
+  @Order(2)
+  Transport httpTransport(Environment environment) {
+    return new BoundPort("http", () -> port(environment, "local.server.port"));
+  }
+
+  @Bean
+  @Order(3)
+  Transport metricsTransport(Environment environment) {
+    return new BoundPort("metrics", () -> port(environment, "local.management.port"));
+  }
+
+  private static int port(Environment environment, String property) {
+    return environment.getProperty(property, Integer.class, 0);
+  }
+
+  private record BoundPort(String name, IntSupplier bound) implements Transport {
+    @Override
+    public int port() {
+      return bound.getAsInt();
+    }
+  }
+}

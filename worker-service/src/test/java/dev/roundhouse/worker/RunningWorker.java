@@ -1,0 +1,95 @@
+package dev.roundhouse.worker;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.ReferenceFunction;
+import dev.roundhouse.engine.device.SimulatedDevice;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import dev.roundhouse.worker.transport.Transport;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ApplicationContextInitializer;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.support.GenericApplicationContext;
+
+/** A whole worker on free loopback ports, with a simulated device. */
+final class RunningWorker implements AutoCloseable {
+  private final ConfigurableApplicationContext context;
+  private final ManagedChannel channel;
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  RunningWorker(Path repository, ReferenceFunction function, String... settings) {
+    SimulatedDevice device =
+        new SimulatedDevice(SimulatedDeviceOptions.instant(function), NanoClock.SYSTEM);
+    ApplicationContextInitializer<GenericApplicationContext> simulated =
+        context -> context.registerBean("simulatedDevice", Device.class, () -> device);
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "--roundhouse.worker.repository.directories=" + repository,
+                "--server.port=0",
+                "--server.address=127.0.0.1",
+                "--spring.grpc.server.port=0",
+                "--spring.grpc.server.address=127.0.0.1",
+                "--management.server.port=0",
+                "--management.server.address=127.0.0.1"));
+    arguments.addAll(List.of(settings));
+    context =
+        new SpringApplicationBuilder(WorkerApplication.class)
+            .initializers(simulated)
+            .run(arguments.toArray(String[]::new));
+    channel =
+        Grpc.newChannelBuilder("127.0.0.1:" + port("grpc"), InsecureChannelCredentials.create())
+            .build();
+  }
+
+  <T> T bean(Class<T> type) {
+    return context.getBean(type);
+  }
+
+  int port(String transport) {
+    return context.getBeanProvider(Transport.class).stream()
+        .filter(each -> each.name().equals(transport))
+        .findFirst()
+        .orElseThrow()
+        .port();
+  }
+
+  ManagedChannel channel() {
+    return channel;
+  }
+
+  GRPCInferenceServiceBlockingStub stub() {
+    return GRPCInferenceServiceGrpc.newBlockingStub(channel);
+  }
+
+  /** Status code, a space, the body. */
+  String get(String transport, String path) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + port(transport) + path);
+    var response = http.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+    return response.statusCode() + " " + response.body();
+  }
+
+  /** Stops as SIGTERM does; returns when the worker has stopped. */
+  void stop() {
+    context.close();
+  }
+
+  @Override
+  public void close() {
+    stop();
+    channel.shutdownNow();
+    http.close();
+  }
+}

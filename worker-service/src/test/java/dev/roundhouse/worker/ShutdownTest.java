@@ -1,0 +1,77 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle;
+import dev.roundhouse.worker.lifecycle.Readiness;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+@Timeout(120)
+@ExtendWith(OutputCaptureExtension.class)
+class ShutdownTest {
+  @TempDir Path repository;
+  private final Gate gate = new Gate();
+
+  @Test
+  void shouldAnswerAcceptedCallsBeforeItStops(CapturedOutput output) throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker = new RunningWorker(repository, gate)) {
+      worker.bean(EngineLifecycle.class).loaded().get(60, TimeUnit.SECONDS);
+      Readiness readiness = worker.bean(Readiness.class);
+      assertThat(readiness.isReady()).isTrue();
+      gate.shut();
+      var stub = GRPCInferenceServiceGrpc.newFutureStub(worker.channel());
+      var running = stub.modelInfer(WorkerTest.request("double", 1, 1, 2));
+      gate.awaitArrival();
+      var waiting = stub.modelInfer(WorkerTest.request("double", 1, 3, 4));
+
+      Thread stopping = Thread.ofPlatform().name("stop").start(worker::stop);
+      while (!readiness.isStopping()) {
+        Thread.onSpinWait();
+      }
+      assertThat(readiness.isReady()).isFalse();
+      gate.open();
+
+      assertThat(running.get(30, TimeUnit.SECONDS).getRawOutputContents(0))
+          .isEqualTo(WorkerTest.floats(2, 4));
+      assertThat(waiting.get(30, TimeUnit.SECONDS).getRawOutputContents(0))
+          .isEqualTo(WorkerTest.floats(6, 8));
+      stopping.join();
+    }
+    assertThat(Thread.getAllStackTraces().keySet())
+        .extracting(Thread::getName)
+        .noneMatch(name -> name.equals("dispatch") || name.startsWith("compile-"));
+    assertThat(output.getOut().lines().filter(line -> line.startsWith("ready ")))
+        .singleElement()
+        .asString()
+        .matches("ready grpc=\\d+ http=\\d+ metrics=\\d+ models=1 failed=0 seconds=\\d+\\.\\d");
+  }
+
+  @Test
+  void shouldGiveUpWhatDoesNotEndWithinTheBudget() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(repository, gate, "--roundhouse.worker.shutdown.drain=100ms")) {
+      worker.bean(EngineLifecycle.class).loaded().get(60, TimeUnit.SECONDS);
+      gate.shut();
+      var stub = GRPCInferenceServiceGrpc.newFutureStub(worker.channel());
+      var stuck = stub.modelInfer(WorkerTest.request("double", 1, 1, 2));
+      gate.awaitArrival();
+
+      Thread stopping = Thread.ofPlatform().name("stop").start(worker::stop);
+
+      assertThat(stuck).failsWithin(30, TimeUnit.SECONDS);
+      gate.open();
+      stopping.join();
+    }
+  }
+}

@@ -1,0 +1,158 @@
+package dev.roundhouse.worker.config;
+
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotBlank;
+import jakarta.validation.constraints.NotEmpty;
+import jakarta.validation.constraints.Positive;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * Writes the reference page of a tree of configuration records from their Javadoc and annotations.
+ */
+final class ConfigurationReference {
+  private static final String HEAD =
+      """
+      # Configuration of the worker
+
+      Generated from the records of `dev.roundhouse.worker.config`; a test fails when this page is stale, and
+      `-Dupdate.docs=true` rewrites it. Keys go into `application.yaml` beside the jar, on the command line
+      (`--roundhouse.worker.server.name=triton`) or into the environment (`ROUNDHOUSE_WORKER_SERVER_NAME`; drop
+      dashes). An unknown key stops the start and names the nearest known one; an unknown variable is warned about.
+
+      Ports are Spring's: `server.port` (REST, 8000), `spring.grpc.server.port` (gRPC, 8001),
+      `management.server.port` (actuator and metrics, 8002); port 0 takes any free one.
+
+      The worker is ready once no model is still loading. A model that failed to load does not hold back readiness:
+      it is named with its reason in the log, in `/actuator/health` and on standard output, ModelReady is false for
+      it, and the others serve.
+      """;
+
+  private final Path sources;
+  private final StringBuilder page = new StringBuilder(HEAD);
+
+  ConfigurationReference(Path sources) {
+    this.sources = sources;
+  }
+
+  String page() {
+    for (RecordComponent component : WorkerProperties.class.getRecordComponents()) {
+      String key = WorkerProperties.PREFIX + "." + dashed(component);
+      page.append("\n## `").append(key).append("`\n\n");
+      page.append(text(WorkerProperties.class, component)).append("\n\n");
+      page.append("| key | default | bounds | meaning |\n|---|---|---|---|\n");
+      rows(key, component.getGenericType());
+    }
+    return page.toString();
+  }
+
+  private void rows(String key, Type type) {
+    if (type instanceof ParameterizedType map && map.getActualTypeArguments().length == 2) {
+      rows(key + ".NAME", map.getActualTypeArguments()[1]);
+      return;
+    }
+    Class<?> owner = (Class<?>) type;
+    for (RecordComponent component : owner.getRecordComponents()) {
+      String name = key + "." + dashed(component);
+      if (component.getType().isRecord()) {
+        rows(name, component.getType());
+      } else {
+        boolean map = component.getGenericType().getTypeName().startsWith("java.util.Map");
+        page.append(
+            "| `%s` | %s | %s | %s |%n"
+                .formatted(
+                    map ? name + ".NAME" : name,
+                    defaultOf(component),
+                    bounds(component),
+                    text(owner, component)));
+      }
+    }
+  }
+
+  private static String defaultOf(RecordComponent component) {
+    DefaultValue value = component.getAnnotation(DefaultValue.class);
+    if (value == null || value.value().length == 0) {
+      return "none";
+    }
+    String text = String.join(",", value.value());
+    return text.isEmpty() ? "empty" : "`" + text + "`";
+  }
+
+  private static String bounds(RecordComponent component) {
+    List<String> bounds = new ArrayList<>();
+    if (component.getType().isEnum()) {
+      bounds.add(
+          Arrays.stream(component.getType().getEnumConstants())
+              .map(value -> "`" + value.toString().toLowerCase(Locale.ROOT) + "`")
+              .collect(Collectors.joining(", ")));
+    }
+    for (Annotation bound : component.getAccessor().getAnnotations()) {
+      switch (bound) {
+        case Min min -> bounds.add("at least " + min.value());
+        case Max max -> bounds.add("at most " + max.value());
+        case Positive positive -> bounds.add("above 0");
+        case NotBlank notBlank -> bounds.add("not empty");
+        case NotEmpty notEmpty -> bounds.add("at least one");
+        case DataSizeRange range -> bounds.add(range.min() + " to " + range.max());
+        case DurationMin min -> bounds.add("at least " + min.seconds() + "s");
+        case DurationMax max -> bounds.add("at most " + max.hours() + "h");
+        default -> {}
+      }
+    }
+    return String.join(", ", bounds);
+  }
+
+  /** The {@code @param} text of a component, from the source. */
+  private String text(Class<?> owner, RecordComponent component) {
+    Class<?> file = owner.isMemberClass() ? owner.getDeclaringClass() : owner;
+    String source = read(sources.resolve(file.getSimpleName() + ".java"));
+    Matcher comment =
+        Pattern.compile(
+                "/\\*\\*((?:(?!\\*/).)*)\\*/\\s*(?:@[^\\n]*\\n\\s*)*public record "
+                    + owner.getSimpleName()
+                    + "\\b",
+                Pattern.DOTALL)
+            .matcher(source);
+    if (!comment.find()) {
+      throw new IllegalStateException(owner + " has no Javadoc");
+    }
+    String plain = comment.group(1).replaceAll("\\s*\\n\\s*\\*\\s?", " ") + " @end";
+    Matcher param =
+        Pattern.compile("@param " + component.getName() + "\\s+(.*?)\\s*(?=@param|@end)")
+            .matcher(plain);
+    if (!param.find()) {
+      throw new IllegalStateException(owner + " does not document " + component.getName());
+    }
+    return param.group(1).replaceAll("\\s+", " ");
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String dashed(RecordComponent component) {
+    return DataObjectPropertyName.toDashedForm(component.getName());
+  }
+}

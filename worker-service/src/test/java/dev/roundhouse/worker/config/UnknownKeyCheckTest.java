@@ -1,0 +1,108 @@
+package dev.roundhouse.worker.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.env.YamlPropertySourceLoader;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+import org.springframework.core.io.ByteArrayResource;
+
+class UnknownKeyCheckTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "roundhouse.worker.scheduler.max-queue-dept, roundhouse.worker.scheduler.max-queue-depth",
+    "roundhouse.worker.server.nam, roundhouse.worker.server.name",
+    "roundhouse.worker.shutdown.drian, roundhouse.worker.shutdown.drain",
+    "roundhouse.worker.models.m.wieght, roundhouse.worker.models.*.weight",
+    "roundhouse.woker.server.name, roundhouse.worker.server.name",
+    "roundhouse.worker.device, roundhouse.worker.device.plugin",
+  })
+  void shouldNameTheKeyAndTheNearestOne(String key, String nearest) {
+    StartRefusedException refusal =
+        catchThrowableOfType(
+            StartRefusedException.class,
+            () -> check(new MapPropertySource("args", Map.of(key, 1))));
+
+    assertThat(refusal).hasMessageContaining("'" + key + "'");
+    assertThat(refusal.action()).contains("Did you mean '" + nearest + "'?");
+  }
+
+  @Test
+  void shouldNameFileAndLineWhenKeyIsInYaml() throws Exception {
+    byte[] yaml = "roundhouse:\n  worker:\n    server:\n      nmae: x\n".getBytes("UTF-8");
+    List<PropertySource<?>> sources =
+        new YamlPropertySourceLoader()
+            .load("application.yaml", new ByteArrayResource(yaml, "application.yaml"));
+
+    StartRefusedException refusal =
+        catchThrowableOfType(StartRefusedException.class, () -> check(sources.getFirst()));
+
+    assertThat(refusal)
+        .hasMessageContaining("'roundhouse.worker.server.nmae'")
+        .hasMessageContaining("application.yaml")
+        .hasMessageContaining("4:13");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "roundhouse.worker.server.name",
+    "roundhouse.worker.server.maxMessageSize",
+    "roundhouse.worker.repository.directories",
+    "roundhouse.worker.repository.directories[0]",
+    "roundhouse.worker.models.any-name.max-batch-size",
+    "roundhouse.worker.models[a.b].weight",
+    "roundhouse.worker.device.options.memory_fraction",
+    "roundhouse.pjrt.plugin",
+    "server.port",
+  })
+  void shouldAcceptKnownKeys(String key) {
+    assertThatNoException()
+        .isThrownBy(() -> check(new MapPropertySource("args", Map.of(key, "1"))));
+  }
+
+  @Test
+  @ExtendWith(OutputCaptureExtension.class)
+  void shouldOnlyWarnOfVariables(CapturedOutput output) {
+    Map<String, Object> variables =
+        Map.of(
+            "ROUNDHOUSE_WORKER_SERVER_MAXMESSAGESIZE", "1MB",
+            "ROUNDHOUSE_WORKER_MODELS_RESNET_WEIGHT", "2",
+            "ROUNDHOUSE_WORKER_SERVER_NAMES", "x",
+            "ROUNDHOUSE_CACHE", "/c");
+
+    check(
+        new SystemEnvironmentPropertySource(
+            StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
+
+    assertThat(output)
+        .contains("ROUNDHOUSE_WORKER_SERVER_NAMES is not a setting")
+        .contains("the nearest is ROUNDHOUSE_WORKER_SERVER_NAME")
+        .doesNotContain("MAXMESSAGESIZE")
+        .doesNotContain("RESNET")
+        .doesNotContain("ROUNDHOUSE_CACHE");
+  }
+
+  private static void check(PropertySource<?> source) {
+    StandardEnvironment environment = new StandardEnvironment();
+    environment
+        .getPropertySources()
+        .remove(StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
+    environment.getPropertySources().addFirst(source);
+    ConfigurationPropertySources.attach(environment);
+    new UnknownKeyCheck().check(environment);
+  }
+}

@@ -1,0 +1,169 @@
+package dev.roundhouse.worker.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.util.unit.DataSize;
+
+/** Two tests for each record: all defaults, all keys mapped; and the bounds. */
+class WorkerPropertiesTest {
+  private final ApplicationContextRunner runner =
+      new ApplicationContextRunner().withUserConfiguration(Bound.class);
+
+  @Test
+  void shouldHaveDefaultsForRepository() {
+    assertThat(bind().repository())
+        .isEqualTo(new RepositoryProperties(List.of(Path.of("./models"))));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfRepository() {
+    assertThat(bind("repository.directories=/a,/b").repository())
+        .isEqualTo(new RepositoryProperties(List.of(Path.of("/a"), Path.of("/b"))));
+  }
+
+  @Test
+  void shouldHaveDefaultsForDevice() {
+    assertThat(bind().device())
+        .isEqualTo(
+            new DeviceProperties(
+                "cpu",
+                "",
+                0,
+                new DeviceProperties.Cpu(DeviceProperties.Weights.ALIAS, null),
+                Map.of()));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfDevice() {
+    assertThat(
+            bind(
+                    "device.platform=cuda",
+                    "device.plugin=/p.so",
+                    "device.ordinal=1",
+                    "device.cpu.weights=copy",
+                    "device.cpu.threads=3",
+                    "device.options.memory_fraction=0.5")
+                .device())
+        .isEqualTo(
+            new DeviceProperties(
+                "cuda",
+                "/p.so",
+                1,
+                new DeviceProperties.Cpu(DeviceProperties.Weights.COPY, 3),
+                Map.of("memory_fraction", "0.5")));
+  }
+
+  @Test
+  void shouldHaveDefaultsForScheduler() {
+    assertThat(bind().scheduler())
+        .isEqualTo(new SchedulerProperties(SchedulerProperties.Discipline.FIFO, 1024));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfScheduler() {
+    assertThat(bind("scheduler.discipline=fifo", "scheduler.max-queue-depth=7").scheduler())
+        .isEqualTo(new SchedulerProperties(SchedulerProperties.Discipline.FIFO, 7));
+  }
+
+  @Test
+  void shouldHaveDefaultsForCompile() {
+    assertThat(bind().compile()).isEqualTo(new CompileProperties(null));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfCompile() {
+    assertThat(bind("compile.max-program-memory=2GB").compile())
+        .isEqualTo(new CompileProperties(DataSize.ofGigabytes(2)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForServer() {
+    assertThat(bind().server())
+        .isEqualTo(new ServerProperties("roundhouse", DataSize.ofMegabytes(512)));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfServer() {
+    assertThat(bind("server.name=triton", "server.max-message-size=1MB").server())
+        .isEqualTo(new ServerProperties("triton", DataSize.ofMegabytes(1)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForShutdown() {
+    assertThat(bind().shutdown()).isEqualTo(new ShutdownProperties(Duration.ofSeconds(30)));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfShutdown() {
+    assertThat(bind("shutdown.drain=2m").shutdown())
+        .isEqualTo(new ShutdownProperties(Duration.ofMinutes(2)));
+  }
+
+  @Test
+  void shouldHaveNoModelsByDefault() {
+    assertThat(bind().models()).isEmpty();
+  }
+
+  @Test
+  void shouldMapEveryKeyOfModels() {
+    assertThat(
+            bind(
+                    "models.resnet.weight=2.5",
+                    "models.resnet.max-batch-size=8",
+                    "models[a.b].weight=1")
+                .models())
+        .isEqualTo(
+            Map.of("resnet", new ModelProperties(2.5, 8), "a.b", new ModelProperties(1.0, null)));
+  }
+
+  @Test
+  void shouldRefuseValuesOutOfBounds() {
+    for (String value :
+        List.of(
+            "repository.directories=",
+            "device.platform=",
+            "device.ordinal=-1",
+            "device.cpu.threads=0",
+            "scheduler.max-queue-depth=0",
+            "scheduler.discipline=random",
+            "compile.max-program-memory=1KB",
+            "server.name=",
+            "server.max-message-size=2GB",
+            "shutdown.drain=-1s",
+            "shutdown.drain=2h",
+            "models.m.weight=0",
+            "models.m.max-batch-size=0")) {
+      runner
+          .withPropertyValues(prefixed(value))
+          .run(context -> assertThat(context).as(value).hasFailed());
+    }
+  }
+
+  private WorkerProperties bind(String... values) {
+    WorkerProperties[] bound = new WorkerProperties[1];
+    runner
+        .withPropertyValues(prefixed(values))
+        .run(context -> bound[0] = context.getBean(WorkerProperties.class));
+    return bound[0];
+  }
+
+  private static String[] prefixed(String... values) {
+    String[] prefixed = new String[values.length];
+    for (int i = 0; i < values.length; i++) {
+      prefixed[i] = WorkerProperties.PREFIX + "." + values[i];
+    }
+    return prefixed;
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableConfigurationProperties(WorkerProperties.class)
+  static class Bound {}
+}
