@@ -35,13 +35,14 @@ final class SimulatedBuffer implements DeviceBuffer {
           "read of %d bytes at %d is outside %s, which has %d bytes"
               .formatted(target.byteSize(), offset, type, data.byteSize()));
     }
+    device.awaitTime(arrivedNanos);
     MemorySegment.copy(data, offset, target, 0, target.byteSize());
   }
 
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {
-      device.onBufferClosed(type.byteSize());
+      device.onClosed(this);
     }
   }
 
@@ -53,7 +54,7 @@ final class SimulatedBuffer implements DeviceBuffer {
     return data;
   }
 
-  /** When the data has crossed the link. */
+  /** When the data has crossed the link, or the run that makes it is over. */
   long arrivedNanos() {
     return arrivedNanos;
   }

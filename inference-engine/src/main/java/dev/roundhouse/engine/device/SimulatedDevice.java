@@ -12,8 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 
 /**
  * An accelerator made of arithmetic: it has a memory limit, a link of a given rate, an execution
@@ -30,7 +31,7 @@ public final class SimulatedDevice implements Device {
   private final AtomicLong bytesInUse = new AtomicLong();
   private final AtomicLong peakBytes = new AtomicLong();
   private final AtomicLong linkFreeAt = new AtomicLong(Long.MIN_VALUE);
-  private final AtomicInteger openHandles = new AtomicInteger();
+  private final Map<Object, String> openHandles = new ConcurrentHashMap<>();
   private final AtomicLong executions = new AtomicLong();
   private long deviceFreeAt = Long.MIN_VALUE;
   private volatile boolean closed;
@@ -57,19 +58,17 @@ public final class SimulatedDevice implements Device {
     checkOpen();
     ArtifactSignature signature = signature(source);
     ReferenceFunction function = options.functions().apply(source.name());
-    openHandles.incrementAndGet();
-    return new SimulatedProgram(
-        source.name(), signature.parameters(), signature.results(), function, this);
+    SimulatedProgram program =
+        new SimulatedProgram(
+            source.name(), signature.parameters(), signature.results(), function, this);
+    openHandles.put(program, "program '" + source.name() + "'");
+    return program;
   }
 
   @Override
   public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
     checkOpen();
-    if (data.byteSize() != type.byteSize()) {
-      throw new DeviceException(
-          DeviceException.Code.INVALID_ARGUMENT,
-          "upload of %s needs %d bytes, got %d".formatted(type, type.byteSize(), data.byteSize()));
-    }
+    checkSize(type, data);
     long now = clock.nanoTime();
     long transfer = options.transferNanos(type.byteSize());
     long arrived = linkFreeAt.updateAndGet(free -> Math.addExact(Math.max(free, now), transfer));
@@ -93,7 +92,7 @@ public final class SimulatedDevice implements Device {
     }
     deviceFreeAt = start + options.executionNanos().applyAsLong(simulated.name());
     executions.incrementAndGet();
-    return new SimulatedExecution(clock, deviceFreeAt, run(simulated, inputs));
+    return new SimulatedExecution(clock, deviceFreeAt, run(simulated, inputs, deviceFreeAt));
   }
 
   @Override
@@ -106,7 +105,7 @@ public final class SimulatedDevice implements Device {
 
   /** Programs and buffers that have not been closed. */
   public int openHandles() {
-    return openHandles.get();
+    return openHandles.size();
   }
 
   /** Executions started so far. */
@@ -116,21 +115,23 @@ public final class SimulatedDevice implements Device {
 
   @Override
   public void close() {
-    if (openHandles.get() > 0) {
+    if (!openHandles.isEmpty()) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
-          openHandles + " programs or buffers are still open; close them before the device");
+          "close these before the device: "
+              + openHandles.values().stream().limit(10).sorted().collect(Collectors.joining(", ")));
     }
     closed = true;
   }
 
-  private List<SimulatedBuffer> run(SimulatedProgram program, List<SimulatedBuffer> inputs) {
+  private List<SimulatedBuffer> run(
+      SimulatedProgram program, List<SimulatedBuffer> inputs, long endNanos) {
     List<MemorySegment> arguments = inputs.stream().map(SimulatedBuffer::data).toList();
     List<SimulatedBuffer> outputs = new ArrayList<>();
     try {
       for (TensorType type : program.results()) {
         MemorySegment memory = MemorySegment.ofArray(new byte[Math.toIntExact(type.byteSize())]);
-        outputs.add(newBuffer(type, memory, 0));
+        outputs.add(newBuffer(type, memory, endNanos));
       }
       program
           .function()
@@ -153,17 +154,42 @@ public final class SimulatedDevice implements Device {
               .formatted(type, bytes, used - bytes, options.memoryBytes()));
     }
     peakBytes.accumulateAndGet(used, Math::max);
-    openHandles.incrementAndGet();
-    return new SimulatedBuffer(type, data, arrivedNanos, this);
+    SimulatedBuffer buffer = new SimulatedBuffer(type, data, arrivedNanos, this);
+    openHandles.put(buffer, "buffer " + type);
+    return buffer;
   }
 
-  void onBufferClosed(long bytes) {
-    bytesInUse.addAndGet(-bytes);
-    openHandles.decrementAndGet();
+  void onClosed(SimulatedBuffer buffer) {
+    bytesInUse.addAndGet(-buffer.type().byteSize());
+    openHandles.remove(buffer);
   }
 
-  void onProgramClosed() {
-    openHandles.decrementAndGet();
+  void onClosed(SimulatedProgram program) {
+    openHandles.remove(program);
+  }
+
+  void awaitTime(long nanos) {
+    clock.sleepUntil(nanos);
+  }
+
+  private static void checkSize(TensorType type, MemorySegment data) {
+    if (!type.dtype().fixedSize() || !type.shape().isStatic()) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "a device tensor has elements of fixed size and a fixed shape, got " + type);
+    }
+    long expected;
+    try {
+      expected = type.byteSize();
+    } catch (ArithmeticException e) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT, type + " has more bytes than can be counted", e);
+    }
+    if (data.byteSize() != expected) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "upload of %s needs %d bytes, got %d".formatted(type, expected, data.byteSize()));
+    }
   }
 
   private static ArtifactSignature signature(ProgramSource source) {

@@ -8,6 +8,7 @@ final class SimulatedExecution implements Execution {
   private final NanoClock clock;
   private final long endNanos;
   private final List<SimulatedBuffer> outputs;
+  private boolean closed;
 
   SimulatedExecution(NanoClock clock, long endNanos, List<SimulatedBuffer> outputs) {
     this.clock = clock;
@@ -27,15 +28,21 @@ final class SimulatedExecution implements Execution {
 
   @Override
   public DeviceBuffer output(int index) {
-    if (!isDone()) {
+    if (closed) {
       throw new DeviceException(
-          DeviceException.Code.INVALID_ARGUMENT, "the execution is not over; await it first");
+          DeviceException.Code.CLOSED, "the execution is closed and its outputs are freed");
+    }
+    if (index < 0 || index >= outputs.size()) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "output " + index + " was asked for and there are " + outputs.size());
     }
     return outputs.get(index);
   }
 
   @Override
   public void close() {
+    closed = true;
     await();
     outputs.forEach(SimulatedBuffer::close);
   }

@@ -50,7 +50,7 @@ final class SimulatedProgram implements DeviceProgram {
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {
-      device.onProgramClosed();
+      device.onClosed(this);
     }
   }
 

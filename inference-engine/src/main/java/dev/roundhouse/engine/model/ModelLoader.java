@@ -5,10 +5,10 @@ import dev.roundhouse.bundle.BundleReader;
 import dev.roundhouse.bundle.Glue;
 import dev.roundhouse.bundle.ModelFolder;
 import dev.roundhouse.bundle.ProgramFile;
+import dev.roundhouse.bundle.SignatureCheck;
 import dev.roundhouse.bundle.artifact.Artifact;
 import dev.roundhouse.bundle.artifact.ArtifactReader;
 import dev.roundhouse.bundle.artifact.ArtifactSignature;
-import dev.roundhouse.bundle.artifact.SignatureCheck;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.device.Device;
@@ -74,9 +74,12 @@ public final class ModelLoader {
    */
   public CompletableFuture<ModelStatus> load(Path folder) {
     long started = clock.nanoTime();
-    ModelFolder.Version version = ModelFolder.newest(folder);
-    RegisteredModel model = registry.register(version.modelName(), Long.toString(version.number()));
-    return CompletableFuture.supplyAsync(() -> loadNow(model, version, started), compilers);
+    String name = folder.getFileName().toString();
+    List<ModelFolder.Version> versions = ModelFolder.versions(folder);
+    String newest = versions.isEmpty() ? "1" : Long.toString(versions.getLast().number());
+    Path directory = versions.isEmpty() ? folder : versions.getLast().directory();
+    RegisteredModel model = registry.register(name, newest);
+    return CompletableFuture.supplyAsync(() -> loadNow(model, directory, started), compilers);
   }
 
   /** Has loads that have not begun fail at once; for shutdown. */
@@ -84,19 +87,19 @@ public final class ModelLoader {
     stopping = true;
   }
 
-  private ModelStatus loadNow(RegisteredModel model, ModelFolder.Version version, long started) {
+  private ModelStatus loadNow(RegisteredModel model, Path directory, long started) {
     try {
       if (stopping) {
         throw new IllegalStateException("the server is stopping");
       }
-      return onReady(model, warmUp(prepare(model, version)), started);
+      return onReady(model, warmUp(prepare(model, directory)), started);
     } catch (RuntimeException | Error e) {
       return onFailed(model, e, started);
     }
   }
 
-  private ServedModel prepare(RegisteredModel model, ModelFolder.Version version) {
-    try (Bundle bundle = BundleReader.read(version.directory(), version.modelName())) {
+  private ServedModel prepare(RegisteredModel model, Path directory) {
+    try (Bundle bundle = BundleReader.read(directory, model.status().name())) {
       ModelSpec spec = bundle.spec();
       refuseGlue(bundle);
       List<CompiledProgram> programs = new ArrayList<>();

@@ -1,0 +1,72 @@
+"""Fixtures: a shared worker with the sample models, and workers of a test's own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+import tritonclient.grpc as triton
+from tritonclient.grpc import service_pb2_grpc
+
+from worker_process import SAMPLE_MODELS, WorkerProcess
+
+Launch = Callable[..., WorkerProcess]
+
+_running: list[WorkerProcess] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        for worker in _running:
+            tail = "\n".join(worker.log().splitlines()[-60:])
+            report.sections.append((f"log of the worker on {worker.address}", tail))
+    return report
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """Serves every sample model; shared, so a test must leave it as it was."""
+    process = WorkerProcess.launch(SAMPLE_MODELS, tmp_path_factory.mktemp("worker") / "log")
+    _running.append(process)
+    try:
+        yield process.await_ready()
+    finally:
+        process.close()
+        _running.remove(process)
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    """Starts workers that belong to one test: ``launch(models, *settings)``."""
+    started: list[WorkerProcess] = []
+
+    def start(models: Path, *settings: str) -> WorkerProcess:
+        process = WorkerProcess.launch(models, tmp_path / f"worker-{len(started)}.log", *settings)
+        started.append(process)
+        _running.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.close()
+        _running.remove(process)
+
+
+@pytest.fixture
+def client(worker: WorkerProcess) -> Iterator[triton.InferenceServerClient]:
+    with worker.client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def channel(worker: WorkerProcess) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(worker.address) as connected:
+        yield connected
+
+
+@pytest.fixture
+def stub(channel: grpc.Channel) -> service_pb2_grpc.GRPCInferenceServiceStub:
+    """The stock client's own stubs, for requests that its classes cannot build."""
+    return service_pb2_grpc.GRPCInferenceServiceStub(channel)

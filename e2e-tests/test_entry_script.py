@@ -1,0 +1,120 @@
+"""The commands of README, as a user runs them. The build and the plugin are there already when these run."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from worker_process import ROOT, WorkerProcess, free_ports, wait_until
+
+SCRIPT = ROOT / "roundhouse"
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SCRIPT, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",)])
+def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    result = run(*arguments, "--help", cwd=tmp_path)
+    assert result.returncode == 0
+    assert result.stdout.startswith(f"Usage: ./roundhouse {' '.join(arguments) or 'COMMAND'}")
+
+
+def test_should_list_the_commands_when_the_command_is_unknown() -> None:
+    result = run("serve")
+    assert result.returncode == 2
+    assert "unknown command 'serve'" in result.stderr
+    assert "up " in result.stderr
+
+
+def test_should_state_its_version_when_asked() -> None:
+    assert re.fullmatch(r"roundhouse \d+\.\d+\.\d+\S*\n", run("--version").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--grpc-port", "80001"), "--grpc-port takes a port from 0 to 65535"),
+        (("--http-port", "8001"), "port 8001 is given twice"),
+        (("--models", "/nonexistent"), "--models /nonexistent: no such folder"),
+        (("--set", "drain"), "--set takes KEY=VALUE"),
+        (("--port", "1"), "up does not know '--port'"),
+    ],
+)
+def test_should_refuse_and_name_the_flag_when_an_option_is_wrong(arguments: tuple[str, ...], complaint: str) -> None:
+    result = run("up", *arguments)
+    assert result.returncode != 0
+    assert complaint in result.stderr
+
+
+def test_should_name_port_and_flag_when_the_port_is_taken(worker: WorkerProcess) -> None:
+    ports = free_ports()
+    result = run("up", "--http-port", str(ports.http), "--grpc-port", str(worker.ports.grpc), "--metrics-port", "0")
+    assert result.returncode == 1
+    assert f"port {worker.ports.grpc} is already in use" in result.stderr
+    assert "--grpc-port" in result.stderr
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(stop: signal.Signals, tmp_path: Path) -> None:
+    ports = free_ports()
+    arguments = ["--http-port", ports.http, "--grpc-port", ports.grpc, "--metrics-port", ports.metrics]
+    log = tmp_path / "log"
+    with log.open("w") as out:
+        up = subprocess.Popen([SCRIPT, "up", *map(str, arguments)], cwd=tmp_path, stdout=out, stderr=out)
+    try:
+        wait_until(lambda: "\nready " in log.read_text() or up.poll() is not None, 120, "the line 'ready ...'")
+        assert up.poll() is None, log.read_text()
+        # The worker took the script's place: one process, so no child can be left behind.
+        assert Path(os.readlink(f"/proc/{up.pid}/exe")).name == "java"
+        assert Path(f"/proc/{up.pid}/task/{up.pid}/children").read_text().split() == []
+        up.send_signal(stop)
+        assert up.wait(30) in (0, 128 + stop)
+    finally:
+        up.kill()
+        up.wait()
+
+
+def test_should_show_digits_from_the_running_server_when_one_answers(worker: WorkerProcess) -> None:
+    result = run("demo", "digits", "--grpc-port", str(worker.ports.grpc))
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"accuracy +358 of 360 \(99\.44 %\)", result.stdout), result.stdout
+    assert re.search(r"latency +p50 [0-9.]+ ms, worst [0-9.]+ ms", result.stdout), result.stdout
+
+
+def test_should_start_and_stop_a_server_of_its_own_when_none_answers() -> None:
+    result = run("demo", "digits", "--grpc-port", str(free_ports().grpc))
+    assert result.returncode == 0, result.stderr
+    assert "server on port" in result.stderr
+    assert "accuracy" in result.stdout
+
+
+def test_should_find_everything_when_doctor_looks_at_a_machine_that_builds() -> None:
+    result = run("doctor")
+    assert result.returncode == 0, result.stdout
+    assert "MISSING" not in result.stdout
+
+
+def test_should_name_the_fix_when_doctor_finds_no_jdk() -> None:
+    parts = ["terminal", "jdk", "tools", "command_doctor"]
+    sources = "; ".join(f"source tools/cli/{part}.sh" for part in parts)
+    nothing_there = "find_jdk() { return 1; }; examine_jdk"
+    result = subprocess.run(["bash", "-c", f"{sources}; {nothing_there}"], cwd=ROOT, capture_output=True, text=True)
+    assert re.search(r"MISSING +JDK 25", result.stdout), result.stderr
+    assert re.search(r"fix: .*(openjdk-25-jdk-headless|Temurin 25.*JAVA_HOME=)", result.stdout)
+
+
+BENCH_KEYS = {"bench", "cell", "ours", "peer", "unit", "ratio", "goal", "met"}
+
+
+def test_should_print_objects_of_known_keys_when_bench_is_asked_for_json() -> None:
+    result = run("bench", "first-light", "--quick", "--json")
+    assert result.returncode == 0, result.stderr
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert rows
+    assert all(row.keys() == BENCH_KEYS for row in rows)

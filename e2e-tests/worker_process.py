@@ -1,0 +1,136 @@
+"""A real worker in a process of its own, on free ports, with its log kept for whoever must explain a failure."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import tritonclient.grpc as triton
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE_MODELS = ROOT / "examples" / "models"
+JVM_OPTIONS = ("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow")
+START_SECONDS = 120
+STOP_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Ports:
+    http: int
+    grpc: int
+    metrics: int
+
+
+def free_ports() -> Ports:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    numbers = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return Ports(*numbers)
+
+
+def worker_jar() -> Path:
+    """The jar that ``./roundhouse test`` names, else the one that Maven left."""
+    if named := os.environ.get("ROUNDHOUSE_WORKER_JAR"):
+        return Path(named)
+    found = [p for p in (ROOT / "worker-service" / "target").glob("worker-service-*.jar") if "sources" not in p.name]
+    if not found:
+        raise FileNotFoundError(f"no worker jar under {ROOT}/worker-service/target; run ./roundhouse test, or build it")
+    return found[0]
+
+
+def java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if not program:
+        raise FileNotFoundError("no java; set JAVA_HOME to a JDK 25")
+    return program
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    """Polls until the condition holds; AssertionError naming ``what`` when it never does."""
+    deadline = time.monotonic() + seconds
+    pause = 0.01
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {seconds} s")
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.25)
+
+
+class WorkerProcess:
+    """Owns the process from construction to ``close``."""
+
+    def __init__(self, command: list[str], ports: Ports, log: Path) -> None:
+        self.ports = ports
+        self.log_file = log
+        self._out = log.open("w")
+        self.process = subprocess.Popen(command, stdout=self._out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+
+    @classmethod
+    def launch(cls, models: Path, log: Path, *settings: str) -> "WorkerProcess":
+        ports = free_ports()
+        command = [
+            java(),
+            *JVM_OPTIONS,
+            "-jar",
+            str(worker_jar()),
+            f"--roundhouse.worker.repository.directories={models}",
+            f"--server.port={ports.http}",
+            f"--spring.grpc.server.port={ports.grpc}",
+            f"--management.server.port={ports.metrics}",
+            *settings,
+        ]
+        return cls(command, ports, log)
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.ports.grpc}"
+
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace")
+
+    def client(self) -> triton.InferenceServerClient:
+        return triton.InferenceServerClient(self.address)
+
+    def ready_line(self) -> str | None:
+        return next((line for line in self.log().splitlines() if line.startswith("ready ")), None)
+
+    def await_ready(self) -> "WorkerProcess":
+        wait_until(lambda: self._alive() and self.ready_line() is not None, START_SECONDS, "the line 'ready ...'")
+        return self
+
+    def get(self, port: int, path: str) -> tuple[int, str]:
+        """Returns status and body of a GET on loopback."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def terminate(self) -> int:
+        """Sends SIGTERM and returns the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_SECONDS)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self._out.close()
+
+    def _alive(self) -> bool:
+        code = self.process.poll()
+        assert code is None, f"the worker ended with exit code {code}"
+        return True

@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# Maven builds. A finished jar is copied to target/run under a name that carries a key of all sources: the name says
+# whether a build is current, and a running server keeps its own copy while the sources are built again.
+
+project_version() {
+    sed -n '/<parent>/,/<\/parent>/d; s/^ *<version>\(.*\)<\/version> *$/\1/p' "$ROOT/pom.xml" | head -n 1
+}
+
+# A key of the path, size and time of every source file of every module.
+source_key() {
+    local modules=() pom
+    for pom in "$ROOT"/*/pom.xml; do
+        modules+=("$(dirname "$pom")")
+    done
+    {
+        jdk_version "$JAVA_HOME"
+        find "$ROOT/pom.xml" "$ROOT/tools/pjrt-plugin" "${modules[@]}" -name target -prune -o \
+            -type f -printf '%p %s %T@\n' 2>/dev/null | LC_ALL=C sort
+    } | sha256sum | cut -c1-12
+}
+
+maven() { (cd "$ROOT" && exec mvn -B -ntp "$@"); }
+
+keep_jar() { # MODULE JAR KEY
+    local kept=$ROOT/target/run/$1-$3.jar
+    mkdir -p "$ROOT/target/run"
+    rm -f "$ROOT/target/run/$1"-*.jar
+    cp "$2" "$kept.part"
+    mv "$kept.part" "$kept"
+}
+
+# The jar that Maven leaves for a module.
+module_jar() {
+    case $1 in
+        benchmarks) echo "$ROOT/benchmarks/target/benchmarks.jar" ;;
+        *) echo "$ROOT/$1/target/$1-$(project_version).jar" ;;
+    esac
+}
+
+# Step: builds one module and what it needs, if a source changed; leaves the jar in JAR.
+ensure_built() {
+    local module=$1 key
+    begin_step "build $module"
+    key=$(source_key)
+    JAR=$ROOT/target/run/$module-$key.jar
+    if [[ -e $JAR ]]; then
+        end_step "nothing changed"
+        return
+    fi
+    run_logged "$CACHE/logs/build-$module.log" maven -q -DskipTests -pl "$module" -am package
+    keep_jar "$module" "$(module_jar "$module")" "$key"
+    end_step "built"
+}

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# test: what must pass before a change lands.
+
+usage_test() {
+    cat <<'TXT'
+Usage: ./roundhouse test [--quick]
+
+Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
+scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
+one of them failed.
+
+  --quick   Maven tests only, without those tagged 'slow'
+TXT
+}
+
+STAGES=()
+STAGE_FAILED=
+
+command_test() {
+    local quick=
+    while (($# > 0)); do
+        case $1 in
+            -h | --help)
+                usage_test
+                return
+                ;;
+            --quick) quick=yes ;;
+            *) misuse "test does not know '$1'" test ;;
+        esac
+        shift
+    done
+    if [[ -n $quick ]]; then
+        begin_steps 3
+        ensure_jdk
+        ensure_tools
+        ensure_plugin
+        stage "Java tests, quick" maven -q test -DexcludedGroups=slow
+    else
+        begin_steps 5
+        ensure_jdk
+        ensure_tools
+        ensure_plugin
+        # Two environments: the exporter and the stock client pin different ml_dtypes.
+        ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+        EXPORT_PYTHON=$VENV/bin/python
+        ensure_venv e2e "$ROOT/e2e-tests/requirements.txt"
+        E2E_PYTHON=$VENV/bin/python
+        stage "script checks" check_scripts
+        stage "Java build and tests" verify_and_keep
+        stage "exporter tests" exporter_tests
+        stage "end-to-end tests" end_to_end_tests
+    fi
+    print_stages
+    [[ -z $STAGE_FAILED ]]
+}
+
+# stage NAME COMMAND...: runs one stage with its output in the open, and remembers how it ended.
+stage() {
+    local name=$1 started result=pass
+    shift
+    started=$(tenths_now)
+    printf '\n== %s\n' "$name" >&2
+    set -m
+    "$@" </dev/null &
+    CHILD=$!
+    set +m
+    if ! wait "$CHILD"; then
+        result=FAIL
+        STAGE_FAILED=yes
+    fi
+    CHILD=
+    STAGES+=("$(printf '%-28s %8s s   %s' "$name" "$(seconds_since "$started")" "$result")")
+}
+
+print_stages() {
+    printf '\n%-28s %10s   %s\n' stage seconds result
+    printf '%s\n' "${STAGES[@]}"
+}
+
+check_scripts() {
+    cd "$ROOT" || exit
+    "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh
+    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/cli/demo e2e-tests
+}
+
+verify_and_keep() {
+    local key
+    key=$(source_key)
+    maven -q verify
+    keep_jar worker-service "$(module_jar worker-service)" "$key"
+}
+
+exporter_tests() {
+    cd "$ROOT/tools/model-export" || exit
+    exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider
+}
+
+end_to_end_tests() {
+    begin_steps 1
+    ensure_built worker-service
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_WORKER_JAR=$JAR exec "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5
+}

@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# The worker process: its command line, and a private one for commands that need a server.
+
+WORKER_OPTIONS=(--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow)
+
+# worker_command MODELS HTTP GRPC METRICS: leaves the command line in WORKER.
+worker_command() {
+    WORKER=("$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR"
+        "--roundhouse.worker.repository.directories=$1"
+        "--server.port=$2" "--spring.grpc.server.port=$3" "--management.server.port=$4")
+}
+
+# Starts a worker on free ports as this command's child and waits until every model is ready; leaves its gRPC port in
+# GRPC_PORT. It ends with this command.
+start_private_worker() {
+    local log=$CACHE/logs/worker-$$.log waited=0
+    GRPC_PORT=$(free_port)
+    worker_command "$1" 0 "$GRPC_PORT" 0
+    begin_step "server on port $GRPC_PORT"
+    start_child "$log" "${WORKER[@]}"
+    until grep -q '^ready ' "$log"; do
+        if ! kill -0 "$CHILD" 2>/dev/null || ((waited >= 240)); then
+            printf 'FAILED\n' >&2
+            tail -n 40 "$log" >&2
+            fail "the server did not become ready; its log is $log"
+        fi
+        tick_step
+        sleep 0.5
+        waited=$((waited + 1))
+    done
+    end_step "ready"
+}
+
+# Steps 1 to 4 of every command that runs what we build.
+prepare() {
+    ensure_jdk
+    ensure_tools
+    ensure_plugin
+    ensure_built "$1"
+}
