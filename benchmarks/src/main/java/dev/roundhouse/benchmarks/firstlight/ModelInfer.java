@@ -120,12 +120,7 @@ public final class ModelInfer implements Bench {
     cell(run, load + ": server CPU" + peer, rounds.cpu(), "CPU us/request", null);
   }
 
-  private void cell(
-      BenchRun run,
-      String cell,
-      Pairs pairs,
-      String unit,
-      @Nullable Goal goal) {
+  private void cell(BenchRun run, String cell, Pairs pairs, String unit, @Nullable Goal goal) {
     run.cells().accept(new Cell(name(), cell, pairs.compare(), unit, goal));
   }
 }

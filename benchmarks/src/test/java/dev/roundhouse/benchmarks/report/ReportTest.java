@@ -10,9 +10,11 @@ import org.junit.jupiter.api.Test;
 
 class ReportTest {
   private static final Cell MET =
-      new Cell("jni", "tiny", new Comparison(1500, 1250, 1.2, 1.1, 1.3), "ns/call", Goal.atMost(1.25));
+      new Cell(
+          "jni", "tiny", new Comparison(1500, 1250, 1.2, 1.1, 1.3), "ns/call", Goal.atMost(1.25));
   private static final Cell MISSED =
-      new Cell("infer", "rate", new Comparison(30, 50, 0.6, 0.5, 0.7), "requests/s", Goal.atLeast(0.8));
+      new Cell(
+          "infer", "rate", new Comparison(30, 50, 0.6, 0.5, 0.7), "requests/s", Goal.atLeast(0.8));
   private static final Cell UNJUDGED =
       new Cell("infer", "CPU", new Comparison(9, 3, 3, 2, 4), "CPU us/request", null);
 
