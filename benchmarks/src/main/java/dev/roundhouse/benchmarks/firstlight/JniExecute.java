@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class JniExecute implements Bench {
   private static final Goal TINY_GOAL = Goal.atMost(1.25);
-  private static final int WARM_UP_CALLS = 300_000;
 
   @Override
   public String name() {
@@ -59,13 +58,13 @@ public final class JniExecute implements Bench {
       throws IOException {
     int pairs = run.quick() ? 5 : 21;
     int sampleMillis = run.quick() ? 50 : 200;
+    int warmUpCalls = run.quick() ? 60_000 : 300_000;
     String cell = program.argumentCount() + " arguments";
     try (JavaCalls ours = new JavaCalls(device, program);
         CppCalls peer = CppCalls.start(run, scratch.path(), plugin, program, threads)) {
       run.say("%s, %s: warming up", name(), cell);
-      ours.run(WARM_UP_CALLS);
-      peer.run(WARM_UP_CALLS / 10);
-      int calls = (int) Math.max(1_000, sampleMillis * 1e6 / peer.run(10_000).cpuNanos());
+      ours.run(warmUpCalls);
+      int calls = (int) Math.max(1_000, sampleMillis * 1e6 / peer.run(warmUpCalls).cpuNanos());
       run.say("%s, %s: %d pairs of %d calls", name(), cell, pairs, calls);
       Pairs wall = new Pairs();
       Pairs cpu = new Pairs();

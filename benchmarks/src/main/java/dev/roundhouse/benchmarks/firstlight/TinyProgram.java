@@ -1,8 +1,11 @@
 package dev.roundhouse.benchmarks.firstlight;
 
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
 /**
- * A program that costs next to nothing to run: it adds up tensors f32[16], so that what is measured
- * is the call.
+ * A program that costs next to nothing to run: it adds its first and its last argument, tensors
+ * f32[16], and takes those between as a model takes weights, so that what is measured is the call.
  *
  * @param argumentCount 2 or more
  */
@@ -19,23 +22,19 @@ record TinyProgram(int argumentCount) {
   /** StableHLO, as text. */
   String code() {
     String type = "tensor<%dxf32>".formatted(ELEMENTS);
-    StringBuilder arguments = new StringBuilder();
-    StringBuilder body = new StringBuilder();
-    for (int i = 0; i < argumentCount; i++) {
-      arguments.append(i == 0 ? "" : ", ").append("%arg").append(i).append(": ").append(type);
-      if (i > 0) {
-        String sum = i == 1 ? "%arg0" : "%" + (i - 1);
-        body.append("    %%%d = stablehlo.add %s, %%arg%d : %s\n".formatted(i, sum, i, type));
+    String arguments =
+        IntStream.range(0, argumentCount)
+            .mapToObj(i -> "%arg" + i + ": " + type)
+            .collect(Collectors.joining(", "));
+    return """
+    module @sum {
+      func.func public @main(%1$s) -> %2$s {
+        %%0 = stablehlo.add %%arg0, %%arg%3$d : %2$s
+        return %%0 : %2$s
       }
     }
-    return """
-        module @sum {
-          func.func public @main(%s) -> %s {
-        %s    return %%%d : %s
-          }
-        }
-        """
-        .formatted(arguments, type, body, argumentCount - 1, type);
+    """
+        .formatted(arguments, type, argumentCount - 1);
   }
 
   /** What every element of argument {@code index} is. */
@@ -45,6 +44,6 @@ record TinyProgram(int argumentCount) {
 
   /** What the elements of the result add up to. */
   double expectedSum() {
-    return ELEMENTS * argumentCount * (argumentCount + 1) / 2.0;
+    return ELEMENTS * (fill(0) + fill(argumentCount - 1));
   }
 }

@@ -40,10 +40,10 @@ class EchoServiceTest {
   }
 
   @Test
-  void shouldKeepEverySlotBusyUntilTheEndWhenAnswersHaveTheRightSize() throws InterruptedException {
+  void shouldHaveEverySlotAnsweredWhenAnswersHaveTheRightSize() throws InterruptedException {
     ClosedLoop loop = new ClosedLoop(channel, IdentityModel.request(), IdentityModel.BYTES);
     ClosedLoop.Load load = loop.run(8, Duration.ofMillis(100));
-    assertThat(load.requests()).isGreaterThan(8);
+    assertThat(load.requests()).isGreaterThanOrEqualTo(8);
     assertThat(load.requestsPerSecond()).isPositive();
     assertThat(load.p50Micros()).isPositive();
   }

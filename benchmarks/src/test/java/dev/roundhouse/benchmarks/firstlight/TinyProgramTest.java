@@ -15,13 +15,12 @@ class TinyProgramTest {
             """
             module @sum {
               func.func public @main(%arg0: tensor<16xf32>, %arg1: tensor<16xf32>, %arg2: tensor<16xf32>) -> tensor<16xf32> {
-                %1 = stablehlo.add %arg0, %arg1 : tensor<16xf32>
-                %2 = stablehlo.add %1, %arg2 : tensor<16xf32>
-                return %2 : tensor<16xf32>
+                %0 = stablehlo.add %arg0, %arg2 : tensor<16xf32>
+                return %0 : tensor<16xf32>
               }
             }
             """);
-    assertThat(new TinyProgram(3).expectedSum()).isEqualTo(16 * (1 + 2 + 3));
+    assertThat(new TinyProgram(3).expectedSum()).isEqualTo(16 * (1 + 3));
   }
 
   @Test
