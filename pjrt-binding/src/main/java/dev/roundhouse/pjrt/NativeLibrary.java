@@ -38,10 +38,9 @@ final class NativeLibrary {
     } catch (IOException | UnsatisfiedLinkError e) {
       throw new DeviceException(
           Code.UNSUPPORTED,
-          "the JNI library "
-              + (given == null ? resource() + " in the jar" : given)
-              + " does not load: "
-              + e.getMessage(),
+          "the JNI library %s does not load: %s. Name another with -D%s; if the temporary folder forbids execution, choose one with -Djava.io.tmpdir."
+              .formatted(
+                  given == null ? resource() + " in the jar" : given, e.getMessage(), PROPERTY),
           e);
     }
     loaded = true;
@@ -51,9 +50,7 @@ final class NativeLibrary {
     try (InputStream library = NativeLibrary.class.getResourceAsStream(resource())) {
       if (library == null) {
         throw new IOException(
-            "it was not built for this platform; build the module pjrt-binding here, or name a"
-                + " library with -D"
-                + PROPERTY);
+            "it was not built for this platform; build the module pjrt-binding here");
       }
       Path copy = Files.createTempFile("roundhouse-pjrt-", ".so");
       try {

@@ -13,6 +13,7 @@ import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.ProgramSource;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -142,7 +143,7 @@ public final class PjrtDevice implements Device {
     if (!isHost(client)) {
       return client.memory().limit();
     }
-    var system = java.lang.management.ManagementFactory.getOperatingSystemMXBean();
+    var system = ManagementFactory.getOperatingSystemMXBean();
     return system instanceof com.sun.management.OperatingSystemMXBean host
         ? OptionalLong.of(host.getTotalMemorySize() / 4 * 3)
         : OptionalLong.empty();

@@ -34,7 +34,7 @@ public final class PjrtPlugin {
     this.path = path;
     this.environment = environment;
     this.api = open(path.toString());
-    this.apiVersion = checkedVersion(version(api));
+    this.apiVersion = checkedVersion(path, version(api));
     initialize(api);
     this.attributes = pairs(attributes(api));
   }
@@ -56,7 +56,7 @@ public final class PjrtPlugin {
       if (plugin == null) {
         quietUnlessAsked();
         options.environment().forEach(PjrtPlugin::setEnvironment);
-        plugin = new PjrtPlugin(path, options.environment());
+        plugin = opened(path, options);
         LOADED.put(path, plugin);
         log.info("loaded {} with PJRT API {}, {}", path, plugin.apiVersion, plugin.attributes);
       } else if (!options.environment().isEmpty()
@@ -67,6 +67,15 @@ public final class PjrtPlugin {
                 .formatted(path, plugin.environment, options.environment()));
       }
       return plugin;
+    }
+  }
+
+  private static PjrtPlugin opened(Path path, PluginOptions options) {
+    try {
+      return new PjrtPlugin(path, options.environment());
+    } catch (DeviceException refusal) {
+      throw new DeviceException(
+          refusal.code(), "plugin " + path + ": " + refusal.getMessage(), refusal);
     }
   }
 
@@ -108,7 +117,10 @@ public final class PjrtPlugin {
     return api;
   }
 
-  private String checkedVersion(long[] version) {
+  /**
+   * @param version major, minor, bytes of the plugin's function table, bytes of ours, our minor
+   */
+  static String checkedVersion(Path path, long[] version) {
     long major = version[0];
     long minor = version[1];
     long tableBytes = version[2];

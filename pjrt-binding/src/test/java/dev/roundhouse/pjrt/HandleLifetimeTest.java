@@ -136,6 +136,7 @@ class HandleLifetimeTest {
     while (true) {
       try {
         buffer.read(0, MemorySegment.ofArray(target));
+        Thread.yield();
       } catch (DeviceException closed) {
         assertThat(closed.code()).isEqualTo(DeviceException.Code.CLOSED);
         return target;
@@ -150,7 +151,7 @@ class HandleLifetimeTest {
         return;
       } catch (DeviceException inUse) {
         assertThat(inUse).hasMessageContaining("in use");
-        Thread.onSpinWait();
+        Thread.yield();
       }
     }
   }

@@ -47,6 +47,21 @@ class PjrtPluginTest {
   }
 
   @Test
+  void shouldRefuseAFunctionTableShorterThanOurs() {
+    long[] same = {0, 81, 1000, 1000, 81};
+    long[] newer = {0, 115, 1200, 1000, 81};
+    long[] older = {0, 54, 900, 1000, 81};
+    long[] incompatible = {1, 0, 1200, 1000, 81};
+    assertThat(PjrtPlugin.checkedVersion(plugin.path(), same)).isEqualTo("0.81");
+    assertThat(PjrtPlugin.checkedVersion(plugin.path(), newer)).isEqualTo("0.115");
+    for (long[] refused : new long[][] {older, incompatible}) {
+      assertThatThrownBy(() -> PjrtPlugin.checkedVersion(plugin.path(), refused))
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining("0.81 or newer");
+    }
+  }
+
+  @Test
   void shouldRefuseAFileThatIsNoPlugin(@TempDir Path folder) throws IOException {
     Path text = Files.writeString(folder.resolve("text.so"), "not a library");
     assertThatThrownBy(() -> PjrtPlugin.load(PluginOptions.DEFAULTS.withPath(text)))

@@ -73,13 +73,12 @@ public final class ModelLoader {
    * @throws IllegalStateException when the name is taken
    */
   public CompletableFuture<ModelStatus> load(Path folder) {
-    long started = clock.nanoTime();
     String name = folder.getFileName().toString();
     List<ModelFolder.Version> versions = ModelFolder.versions(folder);
     String newest = versions.isEmpty() ? "1" : Long.toString(versions.getLast().number());
     Path directory = versions.isEmpty() ? folder : versions.getLast().directory();
     RegisteredModel model = registry.register(name, newest);
-    return CompletableFuture.supplyAsync(() -> loadNow(model, directory, started), compilers);
+    return CompletableFuture.supplyAsync(() -> loadNow(model, directory), compilers);
   }
 
   /** Has loads that have not begun fail at once; for shutdown. */
@@ -87,7 +86,8 @@ public final class ModelLoader {
     stopping = true;
   }
 
-  private ModelStatus loadNow(RegisteredModel model, Path directory, long started) {
+  private ModelStatus loadNow(RegisteredModel model, Path directory) {
+    long started = clock.nanoTime();
     try {
       if (stopping) {
         throw new IllegalStateException("the server is stopping");

@@ -107,7 +107,8 @@ final class Format2Reader {
           "executable_outputs",
           "has variable axes " + unsized + " that no input has, so no variant gives them a size");
     }
-    return VariantReader.read(fields, "input_shapes", letters);
+    boolean none = letters.isEmpty() && fields.list("input_shapes").isEmpty();
+    return none ? List.of(Variant.SINGLE) : VariantReader.read(fields, "input_shapes", letters);
   }
 
   private List<String> calls(Kind kind) {

@@ -67,6 +67,11 @@ class Format2ReaderTest {
   }
 
   @Test
+  void shouldHaveOneShapeWhenListOfShapesIsEmpty() {
+    assertThat(read(IN + OUT + "input_shapes: []").variants()).containsExactly(Variant.SINGLE);
+  }
+
+  @Test
   void shouldReadMetaWhenItHasAClientContract() {
     ModelSpec spec =
         read(
