@@ -1,5 +1,6 @@
 package dev.roundhouse.benchmarks;
 
+import dev.roundhouse.benchmarks.measure.Machine;
 import dev.roundhouse.benchmarks.report.JsonReport;
 import dev.roundhouse.benchmarks.report.Report;
 import dev.roundhouse.benchmarks.report.TableReport;
@@ -40,7 +41,9 @@ public final class Benchmarks {
         case Command.ListBenches() -> System.out.print(Catalogue.list());
         case Command.Run(Bench bench, boolean quick, boolean json) -> {
           Report report = json ? new JsonReport(System.out) : new TableReport(System.out);
-          bench.run(new BenchRun(RepositoryRoot.find(), quick, System.err, report::add));
+          BenchRun run = new BenchRun(RepositoryRoot.find(), quick, System.err, report::add);
+          run.say("%s", Machine.now());
+          bench.run(run);
           report.finish();
         }
       }

@@ -56,8 +56,8 @@ public final class JniExecute implements Bench {
       TinyProgram program,
       @Nullable Goal goal)
       throws IOException {
-    int pairs = run.quick() ? 5 : 21;
-    int sampleMillis = run.quick() ? 50 : 200;
+    int pairs = run.quick() ? 5 : 41;
+    int sampleMillis = run.quick() ? 50 : 100;
     int warmUpCalls = run.quick() ? 60_000 : 300_000;
     String cell = program.argumentCount() + " arguments";
     try (JavaCalls ours = new JavaCalls(device, program);

@@ -64,7 +64,7 @@ public final class ModelInfer implements Bench {
 
   /** A number of requests, not of seconds: the JIT counts calls. */
   private void warmUp(BenchRun run, InferServer server) throws InterruptedException {
-    long wanted = run.quick() ? 8_000 : 60_000;
+    long wanted = run.quick() ? 6_000 : 60_000;
     run.say("%s: warming %s up with %d requests", name(), server.name(), wanted);
     ClosedLoop load = loop(server);
     long done = 0;
@@ -82,7 +82,7 @@ public final class ModelInfer implements Bench {
       int outstanding)
       throws IOException, InterruptedException {
     int rounds = run.quick() ? 5 : 11;
-    Duration sample = Duration.ofMillis(run.quick() ? 300 : 1000);
+    Duration sample = Duration.ofMillis(run.quick() ? 200 : 1000);
     String load = outstanding == 1 ? "depth 1, " + condition : outstanding + " outstanding";
     run.say("%s, %s: %d rounds of %d ms each", name(), load, rounds, sample.toMillis());
     Rounds echo = new Rounds();
