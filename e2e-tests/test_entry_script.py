@@ -1,7 +1,6 @@
 """The commands of README, as a user runs them. The build and the plugin are there already when these run."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -71,7 +70,7 @@ def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(stop: sig
         wait_until(lambda: "\nready " in log.read_text() or up.poll() is not None, 120, "the line 'ready ...'")
         assert up.poll() is None, log.read_text()
         # The worker took the script's place: one process, so no child can be left behind.
-        assert Path(os.readlink(f"/proc/{up.pid}/exe")).name == "java"
+        assert Path(f"/proc/{up.pid}/exe").readlink().name == "java"
         assert Path(f"/proc/{up.pid}/task/{up.pid}/children").read_text().split() == []
         up.send_signal(stop)
         assert up.wait(30) in (0, 128 + stop)

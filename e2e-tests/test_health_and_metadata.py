@@ -2,8 +2,9 @@ import grpc
 import pytest
 import tritonclient.grpc as triton
 import tritonclient.utils
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+from grpc_reflection.v1alpha import reflection_pb2
 from roundhouse_export import samples
 from roundhouse_export.contract import TensorSpec
 
@@ -66,15 +67,29 @@ def test_should_serve_grpc_health_when_ready(channel: grpc.Channel) -> None:
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
+def reflect(
+    channel: grpc.Channel, question: reflection_pb2.ServerReflectionRequest
+) -> reflection_pb2.ServerReflectionResponse:
+    """Asks reflection v1; its messages are those of v1alpha, which is what the Python package knows."""
+    call = channel.stream_stream(
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    return next(call(iter([question])))
+
+
 def test_should_list_services_when_reflected_upon(channel: grpc.Channel) -> None:
-    services = ProtoReflectionDescriptorDatabase(channel).get_services()
-    assert {"inference.GRPCInferenceService", "grpc.health.v1.Health"} <= set(services)
+    answer = reflect(channel, reflection_pb2.ServerReflectionRequest(list_services=""))
+    services = {service.name for service in answer.list_services_response.service}
+    assert {"inference.GRPCInferenceService", "grpc.health.v1.Health"} <= services
 
 
-def test_should_describe_messages_when_reflected_upon(channel: grpc.Channel) -> None:
-    database = ProtoReflectionDescriptorDatabase(channel)
-    file = database.FindFileContainingSymbol("inference.GRPCInferenceService")
-    methods = {method.name for service in file.service for method in service.method}
+def test_should_describe_the_service_when_reflected_upon(channel: grpc.Channel) -> None:
+    question = reflection_pb2.ServerReflectionRequest(file_containing_symbol="inference.GRPCInferenceService")
+    answer = reflect(channel, question)
+    files = [FileDescriptorProto.FromString(f) for f in answer.file_descriptor_response.file_descriptor_proto]
+    methods = {method.name for file in files for service in file.service for method in service.method}
     assert {"ServerLive", "ServerReady", "ModelReady", "ServerMetadata", "ModelMetadata", "ModelInfer"} <= methods
 
 

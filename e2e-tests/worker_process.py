@@ -38,7 +38,7 @@ def free_ports() -> Ports:
 
 def worker_jar() -> Path:
     """The jar that ``./roundhouse test`` names, else the one that Maven left."""
-    if named := os.environ.get("ROUNDHOUSE_WORKER_JAR"):
+    if named := os.environ.get("ROUNDHOUSE_E2E_JAR"):
         return Path(named)
     found = [p for p in (ROOT / "worker-service" / "target").glob("worker-service-*.jar") if "sources" not in p.name]
     if not found:

@@ -81,7 +81,7 @@ check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh
     "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/cli/demo e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo e2e-tests
 }
 
 verify_and_keep() {
@@ -100,5 +100,5 @@ end_to_end_tests() {
     begin_steps 1
     ensure_built worker-service
     cd "$ROOT/e2e-tests" || exit
-    ROUNDHOUSE_WORKER_JAR=$JAR exec "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5
+    ROUNDHOUSE_E2E_JAR=$JAR exec "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5
 }

@@ -12,7 +12,7 @@ foreground. Prints one line 'ready ...' when every model is ready. Ctrl-C or SIG
   --http-port N        REST and health (default 8000)
   --grpc-port N        KServe V2 gRPC (default 8001)
   --metrics-port N     actuator and Prometheus (default 8002)
-  --set KEY=VALUE      any configuration key, whole: --set roundhouse.worker.drain=10s; may be repeated
+  --set KEY=VALUE      any configuration key, whole: --set roundhouse.worker.shutdown.drain=10s; may be repeated
 
 Port 0 takes any free port.
 TXT

@@ -11,8 +11,10 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -51,7 +53,12 @@ final class ContractCheck {
 
   private static List<InputTensor> reorder(ModelContract contract, List<InputTensor> given)
       throws RefusedException {
-    @Nullable InputTensor[] ordered = new @Nullable InputTensor[contract.inputs().size()];
+    refuseDuplicates(given);
+    int wanted = contract.inputs().size();
+    if (given.size() > wanted) {
+      throw wrongCount(contract, given);
+    }
+    @Nullable InputTensor[] ordered = new @Nullable InputTensor[wanted];
     for (InputTensor input : given) {
       Integer position = contract.input(input.name());
       if (position == null) {
@@ -59,35 +66,44 @@ final class ContractCheck {
             "unexpected inference input '%s' for model '%s'; it takes %s"
                 .formatted(input.name(), contract.modelName(), names(contract.inputs())));
       }
-      if (ordered[position] != null) {
+      ordered[position] = input;
+    }
+    List<InputTensor> result = new ArrayList<>(wanted);
+    for (InputTensor input : ordered) {
+      if (input == null) {
+        throw wrongCount(contract, given);
+      }
+      result.add(input);
+    }
+    return result;
+  }
+
+  private static void refuseDuplicates(List<InputTensor> given) throws RefusedException {
+    Set<String> seen = new HashSet<>();
+    for (InputTensor input : given) {
+      if (!seen.add(input.name())) {
         throw RefusedException.invalid(
             "input '%s' already exists in request; send each input once".formatted(input.name()));
       }
-      ordered[position] = input;
     }
-    List<String> missing = new ArrayList<>();
-    for (int i = 0; i < ordered.length; i++) {
-      if (ordered[i] == null) {
-        missing.add("'" + contract.inputs().get(i).name() + "'");
-      }
-    }
-    if (!missing.isEmpty()) {
-      throw RefusedException.invalid(
-          "expected %d inputs but got %d inputs for model '%s'. Got input(s) %s, but missing required input(s) %s"
-              .formatted(
-                  ordered.length,
-                  given.size(),
-                  contract.modelName(),
-                  given.stream().map(input -> "'" + input.name() + "'").toList(),
-                  missing));
-    }
-    List<InputTensor> result = new ArrayList<>(ordered.length);
-    for (InputTensor input : ordered) {
-      if (input != null) {
-        result.add(input);
-      }
-    }
-    return result;
+  }
+
+  private static RefusedException wrongCount(ModelContract contract, List<InputTensor> given) {
+    List<String> got = given.stream().map(InputTensor::name).toList();
+    List<String> missing =
+        contract.inputs().stream()
+            .map(TensorSpec::name)
+            .filter(name -> !got.contains(name))
+            .map(name -> "'" + name + "'")
+            .toList();
+    return RefusedException.invalid(
+        "expected %d inputs but got %d inputs for model '%s'. Got input(s) %s, but missing required input(s) %s"
+            .formatted(
+                contract.inputs().size(),
+                given.size(),
+                contract.modelName(),
+                got.stream().map(name -> "'" + name + "'").toList(),
+                missing));
   }
 
   /** Checks one input; returns the batch extent seen so far. */
@@ -105,6 +121,11 @@ final class ContractCheck {
     }
     Shape shape = input.shape();
     int batchAxis = spec.batchAxis();
+    if (batchAxis >= 0 && shape.rank() == 0) {
+      throw RefusedException.invalid(
+          "input '%s' has no shape but model requires batch dimension for '%s': expected %s"
+              .formatted(spec.name(), contract.modelName(), spec.wireShape()));
+    }
     if (!fits(spec, shape)) {
       throw RefusedException.invalid(
           "unexpected shape for input '%s' for model '%s'. Expected %s, got %s.%s"

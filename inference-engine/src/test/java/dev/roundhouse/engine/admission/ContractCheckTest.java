@@ -88,6 +88,14 @@ class ContractCheckTest {
         request(i32("A", 1, 16), i32("C", 1, 16)),
         "unexpected inference input 'C' for model 'm'");
     refused(
+        SIMPLE,
+        request(i32("A", 1, 16), i32("B", 1, 16), i32("C", 1, 16)),
+        "expected 2 inputs but got 3 inputs for model 'm'. Got input(s) ['A', 'B', 'C']");
+    refused(
+        SIMPLE,
+        request(i32("A"), i32("B", 1, 16)),
+        "input 'A' has no shape but model requires batch dimension for 'm'");
+    refused(
         SIMPLE, request(i32("A", 1, 16), i32("A", 1, 16)), "input 'A' already exists in request");
     refused(
         SIMPLE,

@@ -1,7 +1,6 @@
 package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.engine.Engine;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
@@ -11,7 +10,7 @@ import org.springframework.context.ApplicationEventPublisher;
 public final class Readiness {
   private final Engine engine;
   private final ApplicationEventPublisher events;
-  private final AtomicBoolean announced = new AtomicBoolean();
+  private boolean announced;
   private volatile boolean modelsKnown;
   private volatile boolean stopping;
 
@@ -39,10 +38,11 @@ public final class Readiness {
     refresh();
   }
 
-  /** Announces a change since the last call. */
-  void refresh() {
+  /** Announces a change since the last call; one at a time, so that the last word is the truth. */
+  synchronized void refresh() {
     boolean ready = isReady();
-    if (announced.compareAndSet(!ready, ready)) {
+    if (announced != ready) {
+      announced = ready;
       events.publishEvent(new ReadinessChanged(ready));
     }
   }

@@ -80,15 +80,20 @@ final class ConfigurationReference {
             "| `%s` | %s | %s | %s |%n"
                 .formatted(
                     map ? name + ".NAME" : name,
-                    defaultOf(component),
+                    defaultOf(owner, component),
                     bounds(component),
                     text(owner, component)));
       }
     }
   }
 
-  private static String defaultOf(RecordComponent component) {
-    DefaultValue value = component.getAnnotation(DefaultValue.class);
+  private static String defaultOf(Class<?> owner, RecordComponent component) {
+    DefaultValue value =
+        Arrays.stream(owner.getDeclaredConstructors()[0].getParameters())
+            .filter(parameter -> parameter.getName().equals(component.getName()))
+            .findFirst()
+            .orElseThrow()
+            .getAnnotation(DefaultValue.class);
     if (value == null || value.value().length == 0) {
       return "none";
     }

@@ -22,6 +22,12 @@ class ConfigurationReferenceTest {
   }
 
   @Test
+  void shouldShowDefaultsAndBounds() {
+    assertThat(new ConfigurationReference(SOURCES).page())
+        .contains("| `roundhouse.worker.shutdown.drain` | `30s` | at least 0s, at most 1h |");
+  }
+
+  @Test
   void shouldHaveEveryKey() {
     String page = new ConfigurationReference(SOURCES).page();
 

@@ -19,8 +19,7 @@ class WorkerPropertiesTest {
 
   @Test
   void shouldHaveDefaultsForRepository() {
-    assertThat(bind().repository())
-        .isEqualTo(new RepositoryProperties(List.of(Path.of("./models"))));
+    assertThat(bind().repository()).isEqualTo(new RepositoryProperties(List.of(Path.of("models"))));
   }
 
   @Test

@@ -1,0 +1,76 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.proto.ModelMetadataRequest;
+import dev.roundhouse.kserve.proto.ModelReadyRequest;
+import dev.roundhouse.kserve.proto.ServerLiveRequest;
+import dev.roundhouse.kserve.proto.ServerReadyRequest;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(120)
+class StartTest {
+  @TempDir Path repository;
+  private final Gate gate = new Gate();
+
+  @Test
+  void shouldOpenPortsAtOnceAndBeReadyOnlyWhenModelsAre() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    gate.shut(); // a model warms up before it is ready
+    try (RunningWorker worker = new RunningWorker(repository, gate)) {
+      gate.awaitArrival();
+      var stub = worker.stub();
+      var modelReady = ModelReadyRequest.newBuilder().setName("double").build();
+
+      assertThat(stub.serverLive(ServerLiveRequest.getDefaultInstance()).getLive()).isTrue();
+      assertThat(stub.serverReady(ServerReadyRequest.getDefaultInstance()).getReady()).isFalse();
+      assertThat(stub.modelReady(modelReady).getReady()).isFalse();
+      assertThat(health(worker)).isEqualTo(ServingStatus.NOT_SERVING);
+      assertThat(worker.get("http", "/v2/health/live")).isEqualTo("200 {\"live\":true}");
+      assertThat(worker.get("http", "/v2/health/ready")).isEqualTo("503 {\"ready\":false}");
+      assertThat(worker.get("http", "/v2/models/double/ready")).startsWith("503 ");
+      assertThat(worker.get("metrics", "/actuator/health/readiness"))
+          .startsWith("503 ")
+          .contains("\"loading\":1");
+      assertRefused(() -> stub.modelInfer(WorkerTest.request("double", 1, 1, 2)));
+      var metadata = ModelMetadataRequest.newBuilder().setName("double").build();
+      assertRefused(() -> stub.modelMetadata(metadata));
+
+      gate.open();
+      worker.bean(EngineLifecycle.class).loaded().get(60, TimeUnit.SECONDS);
+
+      assertThat(stub.serverReady(ServerReadyRequest.getDefaultInstance()).getReady()).isTrue();
+      assertThat(stub.modelReady(modelReady).getReady()).isTrue();
+      assertThat(health(worker)).isEqualTo(ServingStatus.SERVING);
+      assertThat(worker.get("http", "/v2/health/ready")).isEqualTo("200 {\"ready\":true}");
+    } finally {
+      gate.open();
+    }
+  }
+
+  private static void assertRefused(ThrowingCallable call) {
+    StatusRuntimeException refusal = catchThrowableOfType(StatusRuntimeException.class, call);
+
+    assertThat(refusal.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(refusal.getStatus().getDescription()).contains("is not at ready state");
+  }
+
+  private static ServingStatus health(RunningWorker worker) {
+    return HealthGrpc.newBlockingStub(worker.channel())
+        .check(HealthCheckRequest.getDefaultInstance())
+        .getStatus();
+  }
+}
