@@ -59,16 +59,20 @@ def test_should_name_port_and_flag_when_the_port_is_taken(worker: WorkerProcess)
     assert "--grpc-port" in result.stderr
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(stop: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stop", "chosen"), [(signal.SIGTERM, True), (signal.SIGINT, False)])
+def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(
+    stop: signal.Signals, chosen: bool, tmp_path: Path
+) -> None:
     ports = free_ports()
-    arguments = ["--http-port", ports.http, "--grpc-port", ports.grpc, "--metrics-port", ports.metrics]
+    http, grpc, metrics = (ports.http, ports.grpc, ports.metrics) if chosen else (0, 0, 0)
+    arguments = ["--http-port", http, "--grpc-port", grpc, "--metrics-port", metrics]
     log = tmp_path / "log"
     with log.open("w") as out:
         up = subprocess.Popen([SCRIPT, "up", *map(str, arguments)], cwd=tmp_path, stdout=out, stderr=out)
     try:
         wait_until(lambda: "\nready " in log.read_text() or up.poll() is not None, 120, "the line 'ready ...'")
         assert up.poll() is None, log.read_text()
+        assert re.search(r"^ready grpc=[1-9]\d+ http=[1-9]\d+ metrics=[1-9]\d+ ", log.read_text(), re.MULTILINE)
         # The worker took the script's place: one process, so no child can be left behind.
         assert Path(f"/proc/{up.pid}/exe").readlink().name == "java"
         assert Path(f"/proc/{up.pid}/task/{up.pid}/children").read_text().split() == []

@@ -68,26 +68,27 @@ def test_should_serve_grpc_health_when_ready(channel: grpc.Channel) -> None:
 
 
 def reflect(
-    channel: grpc.Channel, question: reflection_pb2.ServerReflectionRequest
+    channel: grpc.Channel, version: str, question: reflection_pb2.ServerReflectionRequest
 ) -> reflection_pb2.ServerReflectionResponse:
-    """Asks reflection v1; its messages are those of v1alpha, which is what the Python package knows."""
+    """Asks either version; their messages are the same, and v1alpha is what the Python package knows."""
     call = channel.stream_stream(
-        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
         request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
         response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
     )
     return next(call(iter([question])))
 
 
-def test_should_list_services_when_reflected_upon(channel: grpc.Channel) -> None:
-    answer = reflect(channel, reflection_pb2.ServerReflectionRequest(list_services=""))
+@pytest.mark.parametrize("version", ["v1", "v1alpha"])
+def test_should_list_services_when_reflected_upon(channel: grpc.Channel, version: str) -> None:
+    answer = reflect(channel, version, reflection_pb2.ServerReflectionRequest(list_services=""))
     services = {service.name for service in answer.list_services_response.service}
     assert {"inference.GRPCInferenceService", "grpc.health.v1.Health"} <= services
 
 
 def test_should_describe_the_service_when_reflected_upon(channel: grpc.Channel) -> None:
     question = reflection_pb2.ServerReflectionRequest(file_containing_symbol="inference.GRPCInferenceService")
-    answer = reflect(channel, question)
+    answer = reflect(channel, "v1", question)
     files = [FileDescriptorProto.FromString(f) for f in answer.file_descriptor_response.file_descriptor_proto]
     methods = {method.name for file in files for service in file.service for method in service.method}
     assert {"ServerLive", "ServerReady", "ModelReady", "ServerMetadata", "ModelMetadata", "ModelInfer"} <= methods

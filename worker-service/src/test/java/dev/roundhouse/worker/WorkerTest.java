@@ -126,8 +126,7 @@ class WorkerTest {
           .startsWith("200 ")
           .contains("roundhouse_models{state=\"ready\"} 1.0")
           .contains("roundhouse_models{state=\"failed\"} 1.0")
-          .contains("roundhouse_requests_completed_total{model=\"double\"}")
-          .contains("rpc_method=\"ModelInfer\"");
+          .contains("roundhouse_requests_completed_total{model=\"double\"}");
     }
   }
 

@@ -66,8 +66,7 @@ public final class DispatchThread implements AutoCloseable {
   private void run() {
     long idleSince = 0;
     while (!stopped) {
-      int work = work();
-      if (work > 0 || loop.awaitDevice()) {
+      if (work() > 0) {
         idleSince = 0;
         continue;
       }
@@ -77,10 +76,12 @@ public final class DispatchThread implements AutoCloseable {
       }
       if (now - idleSince < spinNanos) {
         Thread.onSpinWait();
-      } else {
-        park();
-        idleSince = 0;
+        continue;
       }
+      if (!loop.awaitDevice()) {
+        park();
+      }
+      idleSince = 0;
     }
     loop.onStop();
     proxy.onStopped();

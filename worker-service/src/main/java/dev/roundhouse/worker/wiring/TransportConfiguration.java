@@ -10,8 +10,10 @@ import dev.roundhouse.worker.transport.grpc.GrpcHealth;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.ServerIdentity;
 import dev.roundhouse.worker.transport.rest.HealthController;
+import io.grpc.BindableService;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionService;
 import java.util.function.IntSupplier;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.info.BuildProperties;
@@ -49,6 +51,13 @@ class TransportConfiguration {
   @Bean
   GrpcHealth grpcHealth(HealthStatusManager statuses) {
     return new GrpcHealth(statuses);
+  }
+
+  /** Boot registers v1; stock Python tools still ask for v1alpha. */
+  @Bean
+  @SuppressWarnings("deprecation")
+  BindableService reflectionV1Alpha() {
+    return ProtoReflectionService.newInstance();
   }
 
   /** Calls run on the event loops: decoding and admission are short, and a hop costs more. */

@@ -1,0 +1,20 @@
+package dev.roundhouse.benchmarks;
+
+import dev.roundhouse.benchmarks.report.Cell;
+import java.io.PrintStream;
+import java.util.function.Consumer;
+
+/**
+ * What a bench gets.
+ *
+ * @param quick true for a run that shows the shape of the result, with figures not to be quoted
+ * @param progress for people who wait; never part of the result
+ * @param cells takes each result
+ */
+public record BenchRun(
+    RepositoryRoot root, boolean quick, PrintStream progress, Consumer<Cell> cells) {
+
+  public void say(String format, Object... arguments) {
+    progress.println("bench: " + format.formatted(arguments));
+  }
+}

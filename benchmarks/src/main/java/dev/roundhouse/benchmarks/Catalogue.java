@@ -1,0 +1,38 @@
+package dev.roundhouse.benchmarks;
+
+import dev.roundhouse.benchmarks.firstlight.FirstLight;
+import dev.roundhouse.benchmarks.firstlight.JniExecute;
+import dev.roundhouse.benchmarks.firstlight.ModelInfer;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Every bench there is. */
+final class Catalogue {
+  static final List<Bench> BENCHES = List.of(new FirstLight(), new JniExecute(), new ModelInfer());
+
+  private Catalogue() {}
+
+  /**
+   * The bench of that name.
+   *
+   * @throws IllegalArgumentException when there is none
+   */
+  static Bench named(String name) {
+    return BENCHES.stream()
+        .filter(bench -> bench.name().equals(name))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "there is no bench '%s'; there are: %s"
+                        .formatted(
+                            name,
+                            BENCHES.stream().map(Bench::name).collect(Collectors.joining(", ")))));
+  }
+
+  static String list() {
+    return BENCHES.stream()
+        .map(bench -> "  %-16s %s\n".formatted(bench.name(), bench.about()))
+        .collect(Collectors.joining());
+  }
+}

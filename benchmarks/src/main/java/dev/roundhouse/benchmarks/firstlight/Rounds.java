@@ -1,0 +1,17 @@
+package dev.roundhouse.benchmarks.firstlight;
+
+import dev.roundhouse.benchmarks.measure.Pairs;
+
+/** The samples of two servers, round by round. */
+record Rounds(Pairs p50, Pairs rate, Pairs cpu) {
+
+  Rounds() {
+    this(new Pairs(), new Pairs(), new Pairs());
+  }
+
+  void add(ServerSample ours, ServerSample peer) {
+    p50.add(ours.p50Micros(), peer.p50Micros());
+    rate.add(ours.requestsPerSecond(), peer.requestsPerSecond());
+    cpu.add(ours.cpuMicrosPerRequest(), peer.cpuMicrosPerRequest());
+  }
+}

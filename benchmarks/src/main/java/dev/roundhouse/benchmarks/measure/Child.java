@@ -1,0 +1,124 @@
+package dev.roundhouse.benchmarks.measure;
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A child process that is spoken to in lines. Its stderr goes to a file. It ends when this is
+ * closed, and when this JVM ends. Used by one thread.
+ */
+public final class Child implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private final String name;
+  private final Process process;
+  private final BufferedReader output;
+  private final BufferedWriter input;
+  private final Path errors;
+  private final List<String> seen = new ArrayList<>();
+  private final Thread killer;
+
+  private Child(String name, Process process, Path errors) {
+    this.name = name;
+    this.process = process;
+    this.output = process.inputReader();
+    this.input = process.outputWriter();
+    this.errors = errors;
+    this.killer = new Thread(process::destroyForcibly, "kill-" + name);
+    Runtime.getRuntime().addShutdownHook(killer);
+  }
+
+  /**
+   * Starts a process.
+   *
+   * @param errors takes stderr
+   */
+  public static Child start(
+      String name, List<String> command, Map<String, String> environment, Path errors)
+      throws IOException {
+    ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
+    builder.environment().putAll(environment);
+    return new Child(name, builder.start(), errors);
+  }
+
+  /**
+   * Reads up to the first line that starts with {@code prefix}.
+   *
+   * @return what follows the prefix
+   */
+  public String awaitLine(String prefix) throws IOException {
+    for (String line = output.readLine(); line != null; line = output.readLine()) {
+      seen.add(line);
+      if (line.startsWith(prefix)) {
+        return line.substring(prefix.length()).strip();
+      }
+    }
+    List<String> told = new ArrayList<>(seen);
+    told.addAll(Files.readAllLines(errors));
+    throw new IOException(
+        "%s ended before it printed '%s'; its last lines:\n%s"
+            .formatted(
+                name,
+                prefix,
+                String.join("\n", told.subList(Math.max(0, told.size() - 40), told.size()))));
+  }
+
+  /** Throws away what it prints from here on, so that a full pipe never stops it. */
+  public void ignoreOutput() {
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              try {
+                output.transferTo(java.io.Writer.nullWriter());
+              } catch (IOException ended) {
+                // The pipe broke because the process ended.
+              }
+            });
+  }
+
+  /** Sends a line and returns the line that answers it. */
+  public String ask(String line) throws IOException {
+    input.write(line);
+    input.newLine();
+    input.flush();
+    return awaitLine("");
+  }
+
+  /** Processor time used so far, as /proc counts it: in steps of 10 ms. */
+  public Duration cpu() {
+    return process
+        .info()
+        .totalCpuDuration()
+        .orElseThrow(() -> new IllegalStateException(name + " has ended"));
+  }
+
+  /** Ends the process: by closing its input, then by SIGTERM, then by SIGKILL. */
+  @Override
+  public void close() {
+    try {
+      input.close();
+    } catch (IOException ended) {
+      // It has gone already, which is what is wanted.
+    }
+    try {
+      if (!process.waitFor(200, TimeUnit.MILLISECONDS)) {
+        process.destroy();
+        if (!process.waitFor(PATIENCE)) {
+          process.destroyForcibly().waitFor();
+        }
+      }
+      Runtime.getRuntime().removeShutdownHook(killer);
+    } catch (InterruptedException stopped) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package dev.roundhouse.benchmarks.report;
+
+import dev.roundhouse.benchmarks.measure.Comparison;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One result.
+ *
+ * @param bench what measured it
+ * @param cell what was measured, against whom, in which condition
+ * @param unit of ours and of the peer's figure
+ * @param goal null when the figure only explains another one
+ */
+public record Cell(
+    String bench, String cell, Comparison figures, String unit, @Nullable Goal goal) {
+
+  /** Null without a goal. */
+  @Nullable Boolean met() {
+    return goal == null ? null : goal.metBy(figures.ratio());
+  }
+}

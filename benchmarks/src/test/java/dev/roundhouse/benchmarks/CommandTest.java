@@ -1,0 +1,48 @@
+package dev.roundhouse.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+
+class CommandTest {
+
+  @Test
+  void shouldRunTheNamedBenchWhenOptionsFollow() {
+    assertThat(Command.parse("first-light", "--quick", "--json"))
+        .isEqualTo(new Command.Run(Catalogue.named("first-light"), true, true));
+  }
+
+  @Test
+  void shouldListWhenAsked() {
+    assertThat(Command.parse("list")).isInstanceOf(Command.ListBenches.class);
+    assertThat(Catalogue.list()).contains("first-light", "jni-execute", "model-infer-4k");
+  }
+
+  @Test
+  void shouldHelpWhateverElseIsAsked() {
+    assertThat(Command.parse("--quick", "--help", "nothing")).isInstanceOf(Command.Help.class);
+  }
+
+  @Test
+  void shouldNameTheBenchesWhenThereIsNoneOfThatName() {
+    assertThatThrownBy(() -> Command.parse("fist-light"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'fist-light'")
+        .hasMessageContaining("first-light, jni-execute, model-infer-4k");
+  }
+
+  @Test
+  void shouldRefuseWhenAnOptionIsUnknown() {
+    assertThatThrownBy(() -> Command.parse("first-light", "--fast"))
+        .hasMessageContaining("'--fast'")
+        .hasMessageContaining("--quick");
+  }
+
+  @Test
+  void shouldRefuseWhenNoOrTwoNamesAreGiven() {
+    assertThatThrownBy(() -> Command.parse("--json")).hasMessageContaining("name a bench");
+    assertThatThrownBy(() -> Command.parse("jni-execute", "first-light"))
+        .hasMessageContaining("one bench at a time");
+  }
+}
