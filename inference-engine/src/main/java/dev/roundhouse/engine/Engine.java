@@ -1,17 +1,23 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.model.RegisteredModel;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.residency.Residency;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -42,7 +48,13 @@ public final class Engine implements AutoCloseable {
     compilers = Executors.newFixedThreadPool(options.compileThreads(), compileThreads);
     loader =
         new ModelLoader(
-            registry, device, residency, options.clock(), compilers, requests::activate);
+            registry,
+            device,
+            residency,
+            options.clock(),
+            options.costAlpha(),
+            compilers,
+            requests::activate);
   }
 
   /** Starts an engine on a device. The device is borrowed until {@link #close}. */
@@ -75,9 +87,57 @@ public final class Engine implements AutoCloseable {
     return registry.find(name).map(RegisteredModel::status);
   }
 
+  /**
+   * Changes a ready model's share of the device, from its next run on.
+   *
+   * @param weight relative to other models, above 0
+   * @return false when no such model is ready, or too many changes are on their way
+   */
+  public boolean setWeight(String name, double weight) {
+    if (!(weight > 0)) {
+      throw new IllegalArgumentException(
+          "weight " + weight + " of model '" + name + "' is not above 0");
+    }
+    return registry
+        .find(name)
+        .map(RegisteredModel::serving)
+        .map(model -> requests.setWeight(model, weight))
+        .orElse(false);
+  }
+
   /** Every model, by name. */
   public List<ModelStatus> models() {
     return registry.statuses();
+  }
+
+  /** What there is to say of every model, by name. */
+  public List<ModelReport> report() {
+    return registry.models().stream()
+        .map(Engine::report)
+        .sorted(Comparator.comparing(report -> report.status().name()))
+        .toList();
+  }
+
+  private static ModelReport report(RegisteredModel model) {
+    Map<Metric, Long> counts = new EnumMap<>(Metric.class);
+    for (Metric metric : Metric.values()) {
+      counts.put(metric, model.counters().get(metric));
+    }
+    ServedModel serving = model.serving();
+    return new ModelReport(
+        model.status(),
+        model.counters().waiting(),
+        counts,
+        serving == null ? 0 : serving.weights().byteSize(),
+        serving == null ? List.of() : serving.programs().stream().map(Engine::cost).toList());
+  }
+
+  private static ModelReport.ProgramCost cost(CompiledProgram program) {
+    return new ModelReport.ProgramCost(
+        program.variant(),
+        program.batchSize(),
+        program.cost().meanNanos(),
+        program.cost().highNanos());
   }
 
   /** What has been counted for a model. */

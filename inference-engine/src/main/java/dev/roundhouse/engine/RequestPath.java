@@ -4,6 +4,7 @@ import dev.roundhouse.engine.admission.Admission;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.DispatchThread;
+import dev.roundhouse.engine.dispatch.LaneOptions;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Accounting;
@@ -39,7 +40,8 @@ final class RequestPath implements AutoCloseable {
     this.options = options;
     this.registry = registry;
     dispatch =
-        new DispatchProxy(device, options.discipline(), options.clock(), options.maxHandOver());
+        new DispatchProxy(
+            device, options.discipline().get(), options.clock(), options.maxHandOver());
     admission = new Admission(registry, options.clock(), options.maxQueueDepth(), dispatch::submit);
     dispatchThread = DispatchThread.start(dispatch, options.spin().toNanos());
   }
@@ -65,8 +67,17 @@ final class RequestPath implements AutoCloseable {
 
   /** Opens the way to a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ServedModel model) {
-    int rowCap = options.rowCaps().getOrDefault(model.name(), Integer.MAX_VALUE);
-    return dispatch.activate(model, rowCap);
+    ModelOptions own = options.models().getOrDefault(model.name(), ModelOptions.DEFAULT);
+    return dispatch.activate(
+        model,
+        new LaneOptions(
+            own.weight().orElse(model.spec().serving().weight()),
+            own.rowCap().orElse(Integer.MAX_VALUE)));
+  }
+
+  /** Gives a model another weight; false when too many commands are on their way. */
+  boolean setWeight(ServedModel model, double weight) {
+    return dispatch.setWeight(model.slot(), weight);
   }
 
   /** Refuses what comes from now on. */

@@ -93,6 +93,36 @@ class EngineTest {
   }
 
   @Test
+  void shouldReportQueueCountsWeightsAndCostsOfEveryModel() throws Exception {
+    load("double");
+    infer("double", new long[] {3, 2}, 1, 2, 3, 4, 5, 6);
+    assertThat(engine.report()).hasSize(1);
+    ModelReport report = engine.report().getFirst();
+    assertThat(report.status().name()).isEqualTo("double");
+    assertThat(report.waiting()).isZero();
+    assertThat(report.counts())
+        .containsEntry(Metric.COMPLETED, 1L)
+        .containsEntry(Metric.ROWS, 3L)
+        .containsEntry(Metric.PADDING_ROWS, 1L);
+    assertThat(report.costs())
+        .extracting(ModelReport.ProgramCost::batchSize)
+        .containsExactlyInAnyOrder(1, 4);
+    // A warm-up has measured them: no guess is left.
+    assertThat(report.costs())
+        .allSatisfy(cost -> assertThat(cost.meanNanos()).isBetween(1.0, 9_000_000.0));
+  }
+
+  @Test
+  void shouldChangeTheWeightOfAReadyModelOnly() throws Exception {
+    load("double");
+    assertThat(engine.setWeight("double", 2.5)).isTrue();
+    assertThat(engine.setWeight("triple", 2.5)).isFalse();
+    assertThatThrownBy(() -> engine.setWeight("double", 0))
+        .hasMessageContaining("weight 0.0 of model 'double' is not above 0");
+    assertThat(infer("double", new long[] {1, 2}, 1, 2)).isInstanceOf(Outcome.Completed.class);
+  }
+
+  @Test
   void shouldRefuseANameTwice() throws Exception {
     load("double");
     assertThatThrownBy(() -> engine.load(repository.resolve("double")))

@@ -131,6 +131,19 @@ class WorkerTest {
   }
 
   @Test
+  void shouldShowEachModelsQueueCountsAndCosts() throws Exception {
+    infer(request("double", 1, 1, 2));
+
+    assertThat(worker.get("metrics", "/actuator/models/double"))
+        .startsWith("200 ")
+        .contains("\"state\":\"READY\"", "\"queueDepth\":0", "\"meanMicros\":")
+        .containsPattern("\"completed\":[1-9]");
+    assertThat(worker.get("metrics", "/actuator/models"))
+        .contains("\"name\":\"broken\"", "\"state\":\"FAILED\"", "weights.safetensors");
+    assertThat(worker.get("metrics", "/actuator/models/triple")).startsWith("404 ");
+  }
+
+  @Test
   void shouldDescribeServerAndModel() {
     var server = worker.stub().serverMetadata(ServerMetadataRequest.getDefaultInstance());
     assertThat(server.getName()).isEqualTo("triton");

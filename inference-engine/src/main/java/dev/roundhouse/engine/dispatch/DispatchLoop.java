@@ -8,7 +8,6 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.queue.ModelQueue;
-import dev.roundhouse.engine.queue.ReadyHeap;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
@@ -36,9 +35,8 @@ public final class DispatchLoop {
   private final Discipline discipline;
   private final NanoClock clock;
   private final Ingress<InferenceRequest> requests;
-  private final Ingress<Activation> activations;
+  private final Ingress<Command> commands;
   private final List<@Nullable ModelLane> lanes = new ArrayList<>();
-  private final ReadyHeap ready = new ReadyHeap();
   private final WarmUp warmUp;
   private final StagingSlot staging = new StagingSlot();
   private @Nullable Batch inFlight;
@@ -49,13 +47,13 @@ public final class DispatchLoop {
       Discipline discipline,
       NanoClock clock,
       Ingress<InferenceRequest> requests,
-      Ingress<Activation> activations) {
+      Ingress<Command> commands) {
     this.device = device;
     this.discipline = discipline;
     this.clock = clock;
     this.requests = requests;
-    this.activations = activations;
-    this.warmUp = new WarmUp(device, staging);
+    this.commands = commands;
+    this.warmUp = new WarmUp(device, staging, clock);
   }
 
   /**
@@ -74,7 +72,7 @@ public final class DispatchLoop {
       onExecuted(running);
       work++;
     }
-    return work + takeActivations() + runNext();
+    return work + takeCommands() + runNext();
   }
 
   /** Waits for the device when it is busy; false, at once, when it is not. */
@@ -95,10 +93,10 @@ public final class DispatchLoop {
   /** True when {@link #doWork} would find something to do. */
   public boolean hasWork() {
     return inFlight != null
-        || !ready.isEmpty()
+        || !discipline.isEmpty()
         || !warmUp.isEmpty()
         || !requests.isEmpty()
-        || !activations.isEmpty();
+        || !commands.isEmpty();
   }
 
   /** Ends every waiting request and frees what the loop holds. The last call. */
@@ -114,35 +112,42 @@ public final class DispatchLoop {
       }
     }
     warmUp.abandon();
-    for (Activation next = activations.poll(); next != null; next = activations.poll()) {
-      next.warmedUp().cancel(false);
+    for (Command next = commands.poll(); next != null; next = commands.poll()) {
+      if (next instanceof Command.Activate activate) {
+        activate.warmedUp().cancel(false);
+      }
     }
     staging.close();
   }
 
-  private int takeActivations() {
+  private int takeCommands() {
     int work = 0;
-    for (Activation next = activations.poll(); next != null; next = activations.poll()) {
-      onActivate(next);
+    for (Command next = commands.poll(); next != null; next = commands.poll()) {
+      switch (next) {
+        case Command.Activate activate -> onActivate(activate);
+        case Command.SetWeight change -> discipline.register(change.slot(), change.weight());
+      }
       work++;
     }
     return work;
   }
 
-  private void onActivate(Activation activation) {
+  private void onActivate(Command.Activate activate) {
     try {
-      ModelLane lane = new ModelLane(activation.model(), activation.rowCap());
-      int slot = activation.model().slot();
+      LaneOptions options = activate.options();
+      ModelLane lane = new ModelLane(activate.model(), options.rowCap());
+      int slot = activate.model().slot();
       while (lanes.size() <= slot) {
         lanes.add(null);
       }
       lanes.set(slot, lane);
+      discipline.register(slot, options.weight());
       for (PreparedProgram program : lane.programs()) {
         staging.ensureCapacity(program.stagingBytes());
       }
-      warmUp.add(lane, activation.warmedUp());
+      warmUp.add(lane, activate.warmedUp());
     } catch (RuntimeException e) {
-      activation.warmedUp().completeExceptionally(e);
+      activate.warmedUp().completeExceptionally(e);
     }
   }
 
@@ -156,8 +161,8 @@ public final class DispatchLoop {
       int slot = request.admitted().slot();
       ModelLane lane = lane(slot);
       lane.queue().add(request);
-      if (lane.queue().size() == 1) {
-        rank(slot, lane.queue());
+      if (lane.queue().size() == 1 || discipline.watchesQueues()) {
+        rank(lane);
       }
       taken++;
     }
@@ -165,26 +170,26 @@ public final class DispatchLoop {
   }
 
   private int runNext() {
-    if (!warmUp.isEmpty() && (ready.isEmpty() || !warmedLast)) {
+    if (!warmUp.isEmpty() && (discipline.isEmpty() || !warmedLast)) {
       warmedLast = true;
       warmUp.runOne();
       return 1;
     }
     warmedLast = false;
-    if (ready.isEmpty()) {
+    if (discipline.isEmpty()) {
       return 0;
     }
-    int slot = ready.first();
-    ModelLane lane = lane(slot);
     long now = clock.nanoTime();
+    int slot = discipline.choose();
+    ModelLane lane = lane(slot);
     dropOver(lane, now);
     if (!lane.queue().isEmpty()) {
       runBatch(lane, now);
     }
     if (lane.queue().isEmpty()) {
-      ready.remove(slot);
+      discipline.notReady(slot);
     } else {
-      rank(slot, lane.queue());
+      rank(lane);
     }
     return 1;
   }
@@ -193,7 +198,8 @@ public final class DispatchLoop {
     BatchPlan plan = lane.plan(now);
     int variant = lane.queue().get(0).admitted().variant();
     PreparedProgram program = lane.program(variant, plan.batchSize());
-    List<InferenceRequest> batch = claim(lane, plan.requests(), now);
+    long margin = discipline.shedsByCost() ? program.cost().highNanos() : 0;
+    List<InferenceRequest> batch = claim(lane, plan.requests(), now, margin);
     if (batch.isEmpty()) {
       return;
     }
@@ -212,12 +218,12 @@ public final class DispatchLoop {
   }
 
   /** Takes the first {@code count} requests out of the queue; returns those that are to run. */
-  private List<InferenceRequest> claim(ModelLane lane, int count, long now) {
+  private List<InferenceRequest> claim(ModelLane lane, int count, long now, long marginNanos) {
     ModelCounters counters = lane.model().counters();
     List<InferenceRequest> batch = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
       InferenceRequest request = lane.queue().remove();
-      if (ModelLane.isLate(request, now)) {
+      if (ModelLane.isLate(request, now + marginNanos)) {
         shedLate(lane, request, now);
       } else if (request.start()) {
         counters.leave();
@@ -228,10 +234,22 @@ public final class DispatchLoop {
   }
 
   private void onExecuted(Batch batch) {
+    RuntimeException failure = null;
     try {
       batch.execution().await();
-      long executed = clock.nanoTime();
-      deliver(batch, executed);
+    } catch (RuntimeException e) {
+      failure = e;
+    }
+    long ended = clock.nanoTime();
+    long took = ended - batch.startedNanos();
+    // A run that failed held the device too.
+    discipline.charge(batch.lane().model().slot(), took, ended);
+    try {
+      if (failure != null) {
+        throw failure;
+      }
+      batch.program().cost().record(took);
+      deliver(batch, ended);
     } catch (RuntimeException e) {
       fail(batch.lane(), batch.requests(), e);
     } finally {
@@ -282,8 +300,13 @@ public final class DispatchLoop {
         InferenceRequest.State.QUEUED,
         new Outcome.Shed(
             Status.DEADLINE_EXCEEDED,
-            "deadline passed after %d us in the queue of model '%s'"
-                .formatted((now - request.arrivalNanos()) / 1000, lane.model().name())));
+            "%s after %d us in the queue of model '%s'"
+                .formatted(
+                    ModelLane.isLate(request, now)
+                        ? "deadline passed"
+                        : "too little time left for a run",
+                    (now - request.arrivalNanos()) / 1000,
+                    lane.model().name())));
   }
 
   private void shedAll(ModelLane lane) {
@@ -322,9 +345,17 @@ public final class DispatchLoop {
     }
   }
 
-  private void rank(int slot, ModelQueue queue) {
-    ready.put(
-        slot, discipline.key(new Discipline.Front(queue.get(0).arrivalNanos(), queue.size())));
+  /** Tells the discipline where a model stands; its queue is not empty. */
+  private void rank(ModelLane lane) {
+    ModelQueue queue = lane.queue();
+    // Only a discipline that watches queues looks at more than the front.
+    boolean watches = discipline.watchesQueues();
+    discipline.ready(
+        lane.model().slot(),
+        new Discipline.Front(
+            queue.get(0).arrivalNanos(),
+            watches ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,
+            watches ? lane.rowCostNanos(Long.MIN_VALUE) : 1));
   }
 
   private ModelLane lane(int slot) {

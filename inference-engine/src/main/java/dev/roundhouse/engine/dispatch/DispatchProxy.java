@@ -15,10 +15,10 @@ import java.util.concurrent.CompletableFuture;
  * <p>Whoever owns the loop, a {@link DispatchThread} or a test, is woken through {@code wake}.
  */
 public final class DispatchProxy {
-  private static final int ACTIVATIONS = 1024;
+  private static final int MAX_COMMANDS = 1024;
 
   private final Ingress<InferenceRequest> requests;
-  private final Ingress<Activation> activations = new Ingress<>(ACTIVATIONS);
+  private final Ingress<Command> commands = new Ingress<>(MAX_COMMANDS);
   private final DispatchLoop loop;
   private volatile Runnable wake = () -> {};
   private volatile boolean stopped;
@@ -28,7 +28,7 @@ public final class DispatchProxy {
    */
   public DispatchProxy(Device device, Discipline discipline, NanoClock clock, int maxHandOver) {
     requests = new Ingress<>(maxHandOver);
-    loop = new DispatchLoop(device, discipline, clock, requests, activations);
+    loop = new DispatchLoop(device, discipline, clock, requests, commands);
   }
 
   /** For the one thread that runs it. */
@@ -55,16 +55,31 @@ public final class DispatchProxy {
    * @return completes when the model may be sent requests; exceptionally when a program does not
    *     run
    */
-  public CompletableFuture<Void> activate(ServedModel model, int rowCap) {
+  public CompletableFuture<Void> activate(ServedModel model, LaneOptions options) {
     CompletableFuture<Void> warmedUp = new CompletableFuture<>();
-    if (activations.offer(new Activation(model, rowCap, warmedUp))) {
-      VarHandle.fullFence();
-      wake.run();
-    } else {
+    if (!command(new Command.Activate(model, options, warmedUp))) {
       warmedUp.completeExceptionally(
-          new IllegalStateException(ACTIVATIONS + " models are waiting to be warmed up already"));
+          new IllegalStateException(MAX_COMMANDS + " models are waiting to be warmed up already"));
     }
     return warmedUp;
+  }
+
+  /**
+   * Gives a model another weight.
+   *
+   * @return false when too many commands are on their way; nothing happens then
+   */
+  public boolean setWeight(int slot, double weight) {
+    return command(new Command.SetWeight(slot, weight));
+  }
+
+  private boolean command(Command command) {
+    if (!commands.offer(command)) {
+      return false;
+    }
+    VarHandle.fullFence();
+    wake.run();
+    return true;
   }
 
   void wakeBy(Runnable wake) {

@@ -63,6 +63,13 @@ final class ModelLane {
     return planner.plan(leadingRun);
   }
 
+  /** What a row of the batch that would run now is expected to cost the device, in nanoseconds. */
+  double rowCostNanos(long nowNanos) {
+    BatchPlan plan = plan(nowNanos);
+    PreparedProgram program = program(queue.get(0).admitted().variant(), plan.batchSize());
+    return Math.max(program.cost().meanNanos(), 1) / Math.max(plan.rows(), 1);
+  }
+
   static boolean isLate(InferenceRequest request, long nowNanos) {
     return nowNanos >= request.deadlineNanos();
   }

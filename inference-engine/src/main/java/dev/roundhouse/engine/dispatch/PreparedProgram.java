@@ -8,6 +8,7 @@ import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.schedule.CostEstimate;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -26,8 +27,10 @@ final class PreparedProgram {
   private final long[] stagingOffsets;
   private final long stagingBytes;
   private final @Nullable DeviceBuffer[] arguments;
+  private final CostEstimate cost;
 
   PreparedProgram(ServedModel model, CompiledProgram compiled) {
+    cost = compiled.cost();
     program = compiled.program();
     variant = compiled.variant();
     batchSize = compiled.batchSize();
@@ -59,6 +62,11 @@ final class PreparedProgram {
 
   int batchSize() {
     return batchSize;
+  }
+
+  /** What a run of this program costs the device. */
+  CostEstimate cost() {
+    return cost;
   }
 
   long stagingBytes() {

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -14,11 +15,13 @@ import java.util.concurrent.CompletableFuture;
 final class WarmUp {
   private final Device device;
   private final StagingSlot staging;
+  private final NanoClock clock;
   private final Queue<Pending> pending = new ArrayDeque<>();
 
-  WarmUp(Device device, StagingSlot staging) {
+  WarmUp(Device device, StagingSlot staging, NanoClock clock) {
     this.device = device;
     this.staging = staging;
+    this.clock = clock;
   }
 
   void add(ModelLane lane, CompletableFuture<Void> done) {
@@ -54,8 +57,10 @@ final class WarmUp {
 
   private void run(PreparedProgram program) {
     BatchAssembler.zero(program, staging);
+    long started = clock.nanoTime();
     try (Execution execution = program.execute(device, staging)) {
       execution.await();
+      program.cost().record(clock.nanoTime() - started);
     } finally {
       program.closeInputs();
     }

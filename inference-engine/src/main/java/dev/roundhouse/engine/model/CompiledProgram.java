@@ -1,11 +1,14 @@
 package dev.roundhouse.engine.model;
 
 import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.schedule.CostEstimate;
 
 /**
  * One program of a model.
  *
  * @param variant index of its shape variant
  * @param batchSize rows it takes; 1 for a model without a batch axis
+ * @param cost what a run of it costs the device; written by the dispatch thread
  */
-public record CompiledProgram(int variant, int batchSize, DeviceProgram program) {}
+public record CompiledProgram(
+    int variant, int batchSize, DeviceProgram program, CostEstimate cost) {}

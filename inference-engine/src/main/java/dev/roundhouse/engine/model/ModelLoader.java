@@ -17,6 +17,7 @@ import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -42,11 +43,13 @@ public final class ModelLoader {
   private final Device device;
   private final Residency residency;
   private final NanoClock clock;
+  private final double costAlpha;
   private final Executor compilers;
   private final Function<ServedModel, CompletableFuture<Void>> activate;
   private volatile boolean stopping;
 
   /**
+   * @param costAlpha how much the latest run counts in what a run is expected to cost
    * @param compilers borrowed
    * @param activate has the dispatch thread take a model in and warm it up
    */
@@ -55,12 +58,14 @@ public final class ModelLoader {
       Device device,
       Residency residency,
       NanoClock clock,
+      double costAlpha,
       Executor compilers,
       Function<ServedModel, CompletableFuture<Void>> activate) {
     this.registry = registry;
     this.device = device;
     this.residency = residency;
     this.clock = clock;
+    this.costAlpha = costAlpha;
     this.compilers = compilers;
     this.activate = activate;
   }
@@ -138,7 +143,7 @@ public final class ModelLoader {
         program.close();
         throw e;
       }
-      programs.add(new CompiledProgram(file.variant(), rows, program));
+      programs.add(new CompiledProgram(file.variant(), rows, program, new CostEstimate(costAlpha)));
       log.info(
           "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
     }

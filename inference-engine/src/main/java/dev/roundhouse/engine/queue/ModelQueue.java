@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.queue;
 
 import dev.roundhouse.engine.request.InferenceRequest;
+import java.util.ArrayDeque;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,7 @@ public final class ModelQueue {
   private @Nullable InferenceRequest[] ring = new @Nullable InferenceRequest[INITIAL];
   private int head;
   private int size;
+  private final ArrayDeque<InferenceRequest> urgent = new ArrayDeque<>();
 
   public int size() {
     return size;
@@ -29,6 +31,7 @@ public final class ModelQueue {
     }
     ring[(head + size) & (ring.length - 1)] = request;
     size++;
+    noteDeadline(request);
   }
 
   /**
@@ -43,10 +46,38 @@ public final class ModelQueue {
 
   public InferenceRequest remove() {
     InferenceRequest front = get(0);
+    if (urgent.peekFirst() == front) {
+      urgent.removeFirst();
+    }
     ring[head] = null;
     head = (head + 1) & (ring.length - 1);
     size--;
     return front;
+  }
+
+  /** Of all that wait; {@link InferenceRequest#NO_DEADLINE} when none has one. */
+  public long earliestDeadlineNanos() {
+    InferenceRequest first = urgent.peekFirst();
+    if (first != null && first.state() == InferenceRequest.State.DONE) {
+      // It may have hidden others, which count again now that it is cancelled.
+      urgent.clear();
+      for (int position = 0; position < size; position++) {
+        noteDeadline(get(position));
+      }
+      first = urgent.peekFirst();
+    }
+    return first == null ? InferenceRequest.NO_DEADLINE : first.deadlineNanos();
+  }
+
+  private void noteDeadline(InferenceRequest request) {
+    if (request.deadlineNanos() == InferenceRequest.NO_DEADLINE
+        || request.state() == InferenceRequest.State.DONE) {
+      return;
+    }
+    while (!urgent.isEmpty() && urgent.getLast().deadlineNanos() > request.deadlineNanos()) {
+      urgent.removeLast();
+    }
+    urgent.addLast(request);
   }
 
   /** Removes requests at the front that somebody else has ended. */

@@ -1,7 +1,7 @@
 /**
- * Requests that wait, as data: a bounded hand-over from any thread to the dispatch thread, one ring
- * per model, and a heap of the models that have something to run. Everything but {@link
- * dev.roundhouse.engine.queue.Ingress} belongs to the dispatch thread.
+ * Requests that wait, as data: a bounded hand-over from any thread to the dispatch thread, and one
+ * ring per model. Everything but {@link dev.roundhouse.engine.queue.Ingress} belongs to the
+ * dispatch thread.
  */
 @NullMarked
 package dev.roundhouse.engine.queue;

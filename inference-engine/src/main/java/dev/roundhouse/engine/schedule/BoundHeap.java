@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * Ready models by an upper bound of their score, largest first; ties go to the earlier arrival, then
- * the lower slot. {@link #best} finds the model with the largest exact score without looking at those
- * whose bound cannot beat it.
+ * Ready models by an upper bound of their score, largest first; ties go to the earlier arrival,
+ * then the lower slot. {@link #best} finds the model with the largest exact score without looking
+ * at those whose bound cannot beat it.
  */
 final class BoundHeap {
   private static final int ABSENT = -1;
@@ -118,9 +118,7 @@ final class BoundHeap {
     if (a != b) {
       return a > b;
     }
-    return arrivals[slotA] != arrivals[slotB]
-        ? arrivals[slotA] < arrivals[slotB]
-        : slotA < slotB;
+    return arrivals[slotA] != arrivals[slotB] ? arrivals[slotA] < arrivals[slotB] : slotA < slotB;
   }
 
   private int siftUp(int start) {

@@ -5,8 +5,8 @@ import java.util.Arrays;
 /**
  * How much of the device each model had of late: seconds that count half after every half-life.
  *
- * <p>Everything decays alike, so nothing needs to be touched as time passes: what is charged later is
- * written down larger instead, and only proportions are ever read. Not thread-safe.
+ * <p>Everything decays alike, so nothing needs to be touched as time passes: what is charged later
+ * is written down larger instead, and only proportions are ever read. Not thread-safe.
  */
 public final class DecayingUse {
   /** Beyond this many half-lives since the last rescaling, numbers are brought back to size. */
@@ -17,18 +17,20 @@ public final class DecayingUse {
   private double total;
   private long originNanos;
 
-  public DecayingUse(long halfLifeNanos, long nowNanos) {
+  public DecayingUse(long halfLifeNanos) {
     if (halfLifeNanos <= 0) {
       throw new IllegalArgumentException("half-life " + halfLifeNanos + " ns is not above 0");
     }
     this.halfLifeNanos = halfLifeNanos;
-    this.originNanos = nowNanos;
   }
 
   /** Charges a model for device time that ended now. */
   public void charge(int slot, double seconds, long nowNanos) {
     if (slot >= scaled.length) {
       scaled = Arrays.copyOf(scaled, Math.max(slot + 1, scaled.length * 2));
+    }
+    if (total == 0) {
+      originNanos = nowNanos;
     }
     double halfLives = (nowNanos - originNanos) / halfLifeNanos;
     if (halfLives > RESCALE_AFTER) {

@@ -13,6 +13,16 @@ public interface Discipline {
   /** The name in the configuration. */
   String name();
 
+  /** True when {@link #ready} must be told of every request, not only of a new front. */
+  default boolean watchesQueues() {
+    return false;
+  }
+
+  /** True when a request is dropped as soon as its run could not end in time any more. */
+  default boolean shedsByCost() {
+    return false;
+  }
+
   /** Registers a model, or gives it another weight. */
   void register(int slot, double weight);
 

@@ -12,6 +12,18 @@ public final class EarliestDeadline implements Discipline {
     return "edf";
   }
 
+  /** A later request may have the earlier deadline. */
+  @Override
+  public boolean watchesQueues() {
+    return true;
+  }
+
+  /** A run that ends too late helps nobody and delays the rest; in overload that is everybody. */
+  @Override
+  public boolean shedsByCost() {
+    return true;
+  }
+
   @Override
   public void register(int slot, double weight) {
     // Weights play no part here.

@@ -32,12 +32,12 @@ public final class FairShare implements Discipline {
    * @param halfLifeNanos after which device time counts half
    * @param cap bounds how far recent use can count, in (0, 1]
    */
-  public FairShare(long halfLifeNanos, double cap, long nowNanos) {
+  public FairShare(long halfLifeNanos, double cap) {
     if (!(cap > 0 && cap <= 1)) {
       throw new IllegalArgumentException("recency cap " + cap + " is not in (0, 1]");
     }
     this.cap = cap;
-    this.use = new DecayingUse(halfLifeNanos, nowNanos);
+    this.use = new DecayingUse(halfLifeNanos);
     this.horizonEpoch = use.epoch();
   }
 
@@ -46,10 +46,17 @@ public final class FairShare implements Discipline {
     return "fair";
   }
 
+  /** What a row costs depends on how many requests wait. */
+  @Override
+  public boolean watchesQueues() {
+    return true;
+  }
+
   @Override
   public void register(int slot, double weight) {
     if (!(weight > 0)) {
-      throw new IllegalArgumentException("weight " + weight + " of slot " + slot + " is not above 0");
+      throw new IllegalArgumentException(
+          "weight " + weight + " of slot " + slot + " is not above 0");
     }
     if (slot >= weights.length) {
       int length = Math.max(slot + 1, weights.length * 2);

@@ -3,10 +3,10 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * Models that have something to run, smallest key first; ties go to the smaller second key, then the
- * lower slot. A binary heap
- * over primitive arrays with each slot's position kept, so that insert, re-key and remove cost
- * O(log ready), whatever the number of registered models. Owned by the dispatch thread.
+ * Models that have something to run, smallest key first; ties go to the smaller second key, then
+ * the lower slot. A binary heap over primitive arrays with each slot's position kept, so that
+ * insert, re-key and remove cost O(log ready), whatever the number of registered models. Owned by
+ * the dispatch thread.
  */
 final class ReadyHeap {
   private static final int ABSENT = -1;

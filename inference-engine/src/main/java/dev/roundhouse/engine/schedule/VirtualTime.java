@@ -4,8 +4,8 @@ import java.util.Arrays;
 
 /**
  * Start-time fair queueing (Goyal et al.): every model carries a tag that moves on by what its runs
- * cost over its weight; the smallest tag runs next. A model that comes back from idling starts at the
- * current virtual time, so it neither pays for its absence nor saves it up.
+ * cost over its weight; the smallest tag runs next. A model that comes back from idling starts at
+ * the current virtual time, so it neither pays for its absence nor saves it up.
  *
  * <p>True costs are charged after the fact. For two models that stay ready, the difference of
  * device time over weight never exceeds {@code c_i/w_i + c_j/w_j}, c being the longest run of each.
@@ -24,7 +24,8 @@ public final class VirtualTime implements Discipline {
   @Override
   public void register(int slot, double weight) {
     if (!(weight > 0)) {
-      throw new IllegalArgumentException("weight " + weight + " of slot " + slot + " is not above 0");
+      throw new IllegalArgumentException(
+          "weight " + weight + " of slot " + slot + " is not above 0");
     }
     if (slot >= weights.length) {
       int length = Math.max(slot + 1, weights.length * 2);

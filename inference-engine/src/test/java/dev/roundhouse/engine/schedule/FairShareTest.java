@@ -20,7 +20,8 @@ class FairShareTest {
     double discounted = 0.9; // upstream's discount scales every cost alike
     assertThat(FairScore.of(third, 0.2, 30 * discounted, CAP)).isCloseTo(0.00494, within(5e-6));
     assertThat(FairScore.of(third, 0.1, 100 * discounted, CAP)).isCloseTo(0.00259, within(5e-6));
-    // Over its share: upstream divides, -0.25 / 9 = -0.0278; multiplied, a dearer model is further back.
+    // Over its share: upstream divides, -0.25 / 9 = -0.0278; multiplied, a dearer model is further
+    // back.
     assertThat(FairScore.of(third, 0.7, 10 * discounted, CAP)).isCloseTo(-2.25, within(1e-9));
     assertThat(FairScore.of(third, 0.7, 100 * discounted, CAP))
         .isLessThan(FairScore.of(third, 0.7, 10 * discounted, CAP));
@@ -28,7 +29,7 @@ class FairShareTest {
 
   @Test
   void shouldChooseAsTheExampleSays() {
-    FairShare fair = new FairShare(HALF_LIFE, CAP, 0);
+    FairShare fair = new FairShare(HALF_LIFE, CAP);
     double[] recent = {0.7, 0.2, 0.1};
     double[] costs = {10e6, 30e6, 100e6};
     for (int slot = 0; slot < 3; slot++) {
@@ -43,7 +44,7 @@ class FairShareTest {
 
   @Test
   void shouldLetTheOlderRequestGoFirstWhenScoresAreEqual() {
-    FairShare fair = new FairShare(HALF_LIFE, CAP, 0);
+    FairShare fair = new FairShare(HALF_LIFE, CAP);
     for (int slot = 0; slot < 3; slot++) {
       fair.register(slot, 1);
     }
@@ -61,7 +62,7 @@ class FairShareTest {
   void shouldChooseExactlyWhatASearchOfAllWouldChoose(long seed) {
     Random random = new Random(seed);
     int models = 200;
-    FairShare fair = new FairShare(HALF_LIFE, CAP, 0);
+    FairShare fair = new FairShare(HALF_LIFE, CAP);
     boolean[] ready = new boolean[models];
     long[] arrival = new long[models];
     for (int slot = 0; slot < models; slot++) {
@@ -80,7 +81,8 @@ class FairShareTest {
         default -> {
           ready[slot] = true;
           arrival[slot] = now;
-          fair.ready(slot, new Discipline.Front(now, NO_DEADLINE, 1e5 + random.nextInt(50_000_000)));
+          fair.ready(
+              slot, new Discipline.Front(now, NO_DEADLINE, 1e5 + random.nextInt(50_000_000)));
         }
       }
       int expected = -1;
@@ -103,9 +105,10 @@ class FairShareTest {
 
   @Test
   void shouldGiveTheDeviceInProportionToWeightsWhenModelsAreSaturated() {
-    FairShare fair = new FairShare(HALF_LIFE, CAP, 0);
+    FairShare fair = new FairShare(HALF_LIFE, CAP);
     double[] weights = {3, 1};
     long[] costs = {7_000_000, 2_000_000};
-    assertThat(Saturated.share(fair, weights, costs, 100_000_000_000L)).isCloseTo(0.75, within(0.02));
+    assertThat(Saturated.share(fair, weights, costs, 100_000_000_000L))
+        .isCloseTo(0.75, within(0.02));
   }
 }

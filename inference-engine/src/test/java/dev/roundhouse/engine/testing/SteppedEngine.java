@@ -9,6 +9,7 @@ import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.dispatch.DispatchLoop;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
+import dev.roundhouse.engine.dispatch.LaneOptions;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
@@ -20,6 +21,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.time.ManualClock;
 import java.nio.file.Path;
@@ -42,13 +44,19 @@ public final class SteppedEngine {
   private final ModelLoader loader;
   private final Map<InferenceRequest, Outcome> outcomes = new HashMap<>();
   private final List<InferenceRequest> finished = new ArrayList<>();
+  private double weight = 1;
 
   public SteppedEngine(SimulatedDeviceOptions options, int maxQueueDepth) {
+    this(options, maxQueueDepth, new Fifo());
+  }
+
+  public SteppedEngine(SimulatedDeviceOptions options, int maxQueueDepth, Discipline discipline) {
     device = new SimulatedDevice(options, clock);
-    dispatch = new DispatchProxy(device, new Fifo(), clock, 4096);
+    dispatch = new DispatchProxy(device, discipline, clock, 4096);
     admission = new Admission(registry, clock, maxQueueDepth, dispatch::submit);
     Residency residency = new Residency(device, HostMemory.ALIAS);
-    loader = new ModelLoader(registry, device, residency, clock, Runnable::run, this::activate);
+    loader =
+        new ModelLoader(registry, device, residency, clock, 0.2, Runnable::run, this::activate);
   }
 
   public static SteppedEngine of(ReferenceFunction function) {
@@ -64,6 +72,11 @@ public final class SteppedEngine {
   }
 
   public ModelStatus load(Path folder) {
+    return load(folder, 1);
+  }
+
+  public ModelStatus load(Path folder, double weight) {
+    this.weight = weight;
     return loader.load(folder).join();
   }
 
@@ -144,7 +157,8 @@ public final class SteppedEngine {
   }
 
   private CompletableFuture<Void> activate(ServedModel model) {
-    CompletableFuture<Void> warmedUp = dispatch.activate(model, Integer.MAX_VALUE);
+    CompletableFuture<Void> warmedUp =
+        dispatch.activate(model, new LaneOptions(weight, Integer.MAX_VALUE));
     while (!warmedUp.isDone()) {
       dispatch.loop().doWork();
       dispatch.loop().awaitDevice();

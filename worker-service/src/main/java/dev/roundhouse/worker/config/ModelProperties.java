@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the operator wants of one model.
  *
- * @param weight Share of the device relative to other models; `fifo` treats all alike. Unset: the
- *     manifest's.
+ * @param weight Share of the device relative to other models, for `fair` and `virtual-time`. Unset:
+ *     the manifest's.
  * @param maxBatchSize Most rows that run together. Unset: the largest compiled batch size.
  */
 public record ModelProperties(

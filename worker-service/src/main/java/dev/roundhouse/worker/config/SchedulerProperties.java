@@ -1,22 +1,38 @@
 package dev.roundhouse.worker.config;
 
+import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Positive;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
  * Which model runs next.
  *
- * @param discipline `fifo` runs the model whose request has waited longest.
+ * @param discipline `fair` gives each model its share by weight over the last while, cheap ones
+ *     first; `virtual-time` gives each its share within one run of each, always; `edf` runs the
+ *     earliest deadline and drops what cannot be answered in time; `fifo` runs what has waited
+ *     longest.
+ * @param emaHalfLife For `fair`: after this long, device time counts half.
+ * @param recencyPenaltyCap For `fair`: how far recent use can count at most.
+ * @param costEmaAlpha How much the latest run counts in what a run is expected to cost.
  * @param maxQueueDepth Requests that may wait per model; further ones are refused with
  *     RESOURCE_EXHAUSTED.
  */
 public record SchedulerProperties(
-    @DefaultValue("fifo") Discipline discipline,
+    @DefaultValue("fair") Discipline discipline,
+    @DurationMin(millis = 1) @DefaultValue("30s") Duration emaHalfLife,
+    @Positive @DecimalMax("1") @DefaultValue("0.25") double recencyPenaltyCap,
+    @Positive @DecimalMax("1") @DefaultValue("0.2") double costEmaAlpha,
     @Min(1) @Max(1_000_000) @DefaultValue("1024") int maxQueueDepth) {
 
   /** Known disciplines. */
   public enum Discipline {
-    FIFO
+    FAIR,
+    FIFO,
+    EDF,
+    VIRTUAL_TIME
   }
 }

@@ -2,13 +2,20 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.schedule.Discipline;
+import dev.roundhouse.engine.schedule.EarliestDeadline;
+import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.worker.actuator.EngineMeters;
+import dev.roundhouse.worker.actuator.ModelsEndpoint;
 import dev.roundhouse.worker.actuator.ModelsHealth;
 import dev.roundhouse.worker.actuator.WorkerInfo;
+import dev.roundhouse.worker.config.ModelProperties;
+import dev.roundhouse.worker.config.SchedulerProperties;
 import dev.roundhouse.worker.config.UnknownKeyCheck;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
@@ -17,6 +24,8 @@ import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
@@ -58,6 +67,11 @@ class EngineConfiguration {
   }
 
   @Bean
+  ModelsEndpoint modelsEndpoint(Engine engine) {
+    return new ModelsEndpoint(engine);
+  }
+
+  @Bean
   EngineMeters engineMeters(Engine engine) {
     return new EngineMeters(engine);
   }
@@ -74,29 +88,36 @@ class EngineConfiguration {
   }
 
   private static EngineOptions options(WorkerProperties properties) {
-    Map<String, Integer> rowCaps = new HashMap<>();
-    properties
-        .models()
-        .forEach(
-            (name, model) -> {
-              Integer cap = model.maxBatchSize();
-              if (cap != null) {
-                rowCaps.put(name, cap);
-              }
-            });
-    Discipline discipline =
-        switch (properties.scheduler().discipline()) {
-          case FIFO -> new Fifo();
-        };
+    Map<String, ModelOptions> models = new HashMap<>();
+    properties.models().forEach((name, model) -> models.put(name, modelOptions(model)));
+    SchedulerProperties scheduler = properties.scheduler();
     HostMemory weights =
         switch (properties.device().cpu().weights()) {
           case ALIAS -> HostMemory.ALIAS;
           case COPY -> HostMemory.COPY;
         };
     return EngineOptions.DEFAULT
-        .withDiscipline(discipline)
-        .withMaxQueueDepth(properties.scheduler().maxQueueDepth())
+        .withDiscipline(() -> discipline(scheduler))
+        .withCostAlpha(scheduler.costEmaAlpha())
+        .withMaxQueueDepth(scheduler.maxQueueDepth())
         .withWeights(weights)
-        .withRowCaps(rowCaps);
+        .withModels(models);
+  }
+
+  private static Discipline discipline(SchedulerProperties scheduler) {
+    return switch (scheduler.discipline()) {
+      case FAIR -> new FairShare(scheduler.emaHalfLife().toNanos(), scheduler.recencyPenaltyCap());
+      case FIFO -> new Fifo();
+      case EDF -> new EarliestDeadline();
+      case VIRTUAL_TIME -> new VirtualTime();
+    };
+  }
+
+  private static ModelOptions modelOptions(ModelProperties model) {
+    Double weight = model.weight();
+    Integer rowCap = model.maxBatchSize();
+    return new ModelOptions(
+        weight == null ? OptionalDouble.empty() : OptionalDouble.of(weight),
+        rowCap == null ? OptionalInt.empty() : OptionalInt.of(rowCap));
   }
 }

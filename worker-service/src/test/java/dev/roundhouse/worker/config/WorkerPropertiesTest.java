@@ -63,13 +63,24 @@ class WorkerPropertiesTest {
   @Test
   void shouldHaveDefaultsForScheduler() {
     assertThat(bind().scheduler())
-        .isEqualTo(new SchedulerProperties(SchedulerProperties.Discipline.FIFO, 1024));
+        .isEqualTo(
+            new SchedulerProperties(
+                SchedulerProperties.Discipline.FAIR, Duration.ofSeconds(30), 0.25, 0.2, 1024));
   }
 
   @Test
   void shouldMapEveryKeyOfScheduler() {
-    assertThat(bind("scheduler.discipline=fifo", "scheduler.max-queue-depth=7").scheduler())
-        .isEqualTo(new SchedulerProperties(SchedulerProperties.Discipline.FIFO, 7));
+    assertThat(
+            bind(
+                    "scheduler.discipline=virtual-time",
+                    "scheduler.ema-half-life=5s",
+                    "scheduler.recency-penalty-cap=0.5",
+                    "scheduler.cost-ema-alpha=1",
+                    "scheduler.max-queue-depth=7")
+                .scheduler())
+        .isEqualTo(
+            new SchedulerProperties(
+                SchedulerProperties.Discipline.VIRTUAL_TIME, Duration.ofSeconds(5), 0.5, 1, 7));
   }
 
   @Test
@@ -133,6 +144,9 @@ class WorkerPropertiesTest {
             "device.cpu.threads=0",
             "scheduler.max-queue-depth=0",
             "scheduler.discipline=random",
+            "scheduler.ema-half-life=0s",
+            "scheduler.recency-penalty-cap=0",
+            "scheduler.cost-ema-alpha=1.5",
             "compile.max-program-memory=1KB",
             "server.name=",
             "server.max-message-size=2GB",

@@ -1,0 +1,19 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.model.ServedModel;
+import java.util.concurrent.CompletableFuture;
+
+/** What the dispatch thread can be asked to do, besides running requests. */
+sealed interface Command {
+
+  /**
+   * Take a model in and run each of its programs once.
+   *
+   * @param warmedUp completed on the dispatch thread; exceptionally when a program does not run
+   */
+  record Activate(ServedModel model, LaneOptions options, CompletableFuture<Void> warmedUp)
+      implements Command {}
+
+  /** Give a model another weight. */
+  record SetWeight(int slot, double weight) implements Command {}
+}

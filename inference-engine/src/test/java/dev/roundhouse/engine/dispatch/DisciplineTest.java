@@ -1,0 +1,162 @@
+package dev.roundhouse.engine.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.schedule.Discipline;
+import dev.roundhouse.engine.schedule.EarliestDeadline;
+import dev.roundhouse.engine.schedule.FairShare;
+import dev.roundhouse.engine.schedule.VirtualTime;
+import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.SteppedEngine;
+import dev.roundhouse.engine.testing.TestBundle;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The disciplines at work in the loop, on a device that takes 50 ms for one model and 1 ms for the
+ * other.
+ */
+class DisciplineTest {
+  private static final long MILLIS = 1_000_000;
+
+  @TempDir Path repository;
+
+  static Stream<Discipline> fairOnes() {
+    return Stream.of(new FairShare(30_000 * MILLIS, 0.25), new VirtualTime());
+  }
+
+  @ParameterizedTest
+  @MethodSource("fairOnes")
+  void shouldShareTheDeviceThreeToOneWhenWeightsAreAndBothAreSaturated(Discipline discipline) {
+    SteppedEngine engine = engine(discipline, 3, 1);
+    while (engine.clock().nanoTime() < 120_000 * MILLIS) {
+      keepBusy(engine, "dear");
+      keepBusy(engine, "cheap");
+      engine.step();
+      engine.clock().advance(MILLIS / 4);
+    }
+    double dear = engine.counters("dear").get(Metric.COMPUTE);
+    double cheap = engine.counters("cheap").get(Metric.COMPUTE);
+    assertThat(dear / (dear + cheap)).as(discipline.name()).isCloseTo(0.75, within(0.015));
+  }
+
+  @ParameterizedTest
+  @MethodSource("fairOnes")
+  void shouldNotLetADearModelHoldUpACheapOneForMoreThanOneRun(Discipline discipline) {
+    SteppedEngine engine = engine(discipline, 1, 1);
+    List<InferenceRequest> cheap = new ArrayList<>();
+    long nextCheap = 0;
+    while (engine.clock().nanoTime() < 60_000 * MILLIS) {
+      keepBusy(engine, "dear");
+      if (engine.clock().nanoTime() >= nextCheap) {
+        cheap.add(engine.submit("cheap", row()));
+        nextCheap = engine.clock().nanoTime() + 20 * MILLIS;
+      }
+      engine.step();
+      engine.clock().advance(MILLIS / 4);
+    }
+    engine.run();
+    // Alone it takes 1 ms and a step of this clock; with the other at most one run of that besides,
+    // and what of its own queued up during that run.
+    long worst =
+        cheap.stream()
+            .map(engine::completed)
+            .mapToLong(done -> done.timings().queueNanos() + done.timings().computeNanos())
+            .sorted()
+            .skip(cheap.size() * 99L / 100)
+            .findFirst()
+            .orElseThrow();
+    assertThat(worst).as(discipline.name()).isLessThanOrEqualTo((50 + 3 + 1) * MILLIS);
+  }
+
+  @Test
+  void shouldRunTheModelWithTheEarliestDeadlineFirst() {
+    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    long now = engine.clock().nanoTime();
+    InferenceRequest blocking = engine.submit("cheap", row());
+    engine.step();
+    InferenceRequest relaxed = engine.submit("cheap", now + 900 * MILLIS, List.of(), row());
+    InferenceRequest urgent = engine.submit("dear", now + 200 * MILLIS, List.of(), row());
+    engine.run();
+    assertThat(engine.finished()).containsExactly(blocking, urgent, relaxed);
+  }
+
+  @Test
+  void shouldLookAtEveryRequestOfAQueueForTheEarliestDeadline() {
+    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    long now = engine.clock().nanoTime();
+    InferenceRequest blocking = engine.submit("cheap", row());
+    engine.step();
+    InferenceRequest dear = engine.submit("dear", now + 500 * MILLIS, List.of(), row());
+    InferenceRequest front = engine.submit("cheap", row());
+    InferenceRequest urgent = engine.submit("cheap", now + 100 * MILLIS, List.of(), row());
+    engine.run();
+    assertThat(engine.finished()).containsExactly(blocking, front, urgent, dear);
+  }
+
+  @Test
+  void shouldForgetTheDeadlineOfACancelledRequest() {
+    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    long now = engine.clock().nanoTime();
+    InferenceRequest blocking = engine.submit("cheap", row());
+    engine.step();
+    InferenceRequest dear = engine.submit("dear", now + 500 * MILLIS, List.of(), row());
+    InferenceRequest later = engine.submit("cheap", now + 900 * MILLIS, List.of(), row());
+    InferenceRequest cancelled = engine.submit("cheap", now + 100 * MILLIS, List.of(), row());
+    engine.cancel(cancelled);
+    InferenceRequest last = engine.submit("cheap", now + 950 * MILLIS, List.of(), row());
+    engine.run();
+    assertThat(engine.finished()).containsExactly(cancelled, blocking, dear, later, last);
+  }
+
+  @Test
+  void shouldDropARequestThatARunCouldNoLongerAnswerInTime() {
+    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    InferenceRequest hopeless =
+        engine.submit("dear", engine.clock().nanoTime() + 49 * MILLIS, List.of(), row());
+    InferenceRequest possible =
+        engine.submit("dear", engine.clock().nanoTime() + 51 * MILLIS, List.of(), row());
+    engine.run();
+    assertThat(engine.outcome(hopeless)).isInstanceOf(Outcome.Shed.class);
+    Outcome.Shed shed = (Outcome.Shed) engine.outcome(hopeless);
+    assertThat(shed.status()).isEqualTo(Status.DEADLINE_EXCEEDED);
+    assertThat(shed.message()).contains("too little time left for a run", "'dear'");
+    assertThat(engine.completed(possible).timings().computeNanos()).isEqualTo(50 * MILLIS);
+    engine.assertQuiescent();
+  }
+
+  private SteppedEngine engine(Discipline discipline, double dearWeight, double cheapWeight) {
+    SteppedEngine engine =
+        new SteppedEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
+                .withExecutionNanos(name -> name.startsWith("dear") ? 50 * MILLIS : MILLIS),
+            64,
+            discipline);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "dear"), dearWeight);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "cheap"), cheapWeight);
+    return engine;
+  }
+
+  private static void keepBusy(SteppedEngine engine, String model) {
+    while (engine.counters(model).waiting() < 3) {
+      engine.submit(model, row());
+    }
+  }
+
+  private static InputTensor row() {
+    return Floats.input("x", new long[] {1, 2}, 1, 2);
+  }
+}
