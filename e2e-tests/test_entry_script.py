@@ -68,7 +68,14 @@ def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(
     arguments = ["--http-port", http, "--grpc-port", grpc, "--metrics-port", metrics]
     log = tmp_path / "log"
     with log.open("w") as out:
-        up = subprocess.Popen([SCRIPT, "up", *map(str, arguments)], cwd=tmp_path, stdout=out, stderr=out)
+        up = subprocess.Popen(
+            [SCRIPT, "up", *map(str, arguments)],
+            cwd=tmp_path,
+            stdout=out,
+            stderr=out,
+            # Whoever runs the tests in the background may have had SIGINT ignored, and a child keeps that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
     try:
         wait_until(lambda: "\nready " in log.read_text() or up.poll() is not None, 120, "the line 'ready ...'")
         assert up.poll() is None, log.read_text()

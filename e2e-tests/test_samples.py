@@ -17,13 +17,13 @@ CASES = [
     (name, variant, rows)
     for name in samples.NAMES
     for variant in range(max(1, len(samples.get(name).contract.variants)))
-    # 1 and 4 are compiled everywhere; 2 and 3 need padding in some model.
-    for rows in ((1, 2, 3, 4) if samples.get(name).contract.batched else (1,))
+    # 1 and 4 are compiled everywhere; 2 and 3 need padding in some model; 19 run piece by piece in most.
+    for rows in ((1, 2, 3, 4, 19) if samples.get(name).contract.batched else (1,))
 ]
 
 
 @pytest.mark.parametrize(("name", "variant", "rows"), CASES)
-def test_should_answer_as_the_framework_does_when_rows_need_padding_or_not(
+def test_should_answer_as_the_framework_does_when_rows_need_padding_or_pieces(
     client: triton.InferenceServerClient, name: str, variant: int, rows: int
 ) -> None:
     sample = samples.get(name)
@@ -37,7 +37,7 @@ def test_should_answer_as_the_framework_does_when_rows_need_padding_or_not(
         assert_close(answers[output], value, 0 if sample.tolerance == 0 else TOLERANCE[value.dtype])
 
 
-@pytest.mark.parametrize("rows", [5, 15, 16, 17, 63, 64])
+@pytest.mark.parametrize("rows", [5, 15, 16, 17, 63, 64, 65, 200])
 def test_should_answer_as_the_framework_does_when_digits_come_in_bulk(
     client: triton.InferenceServerClient, rows: int
 ) -> None:

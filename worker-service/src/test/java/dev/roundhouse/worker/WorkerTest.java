@@ -234,9 +234,9 @@ class WorkerTest {
         Status.Code.INVALID_ARGUMENT,
         "input byte size mismatch for input 'x' for model 'double'. Expected 12, got 8");
     refused(
-        request("double", 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0).toBuilder(),
+        request("double", 0).toBuilder(),
         Status.Code.INVALID_ARGUMENT,
-        "batch-size must be <= 4 for 'double'");
+        "batch-size must be >= 1 for 'double'");
     var unknownOutput = good.toBuilder();
     unknownOutput.addOutputsBuilder().setName("w");
     refused(unknownOutput, Status.Code.INVALID_ARGUMENT, "unexpected inference output 'w'");

@@ -12,6 +12,9 @@ record Rounds(Pairs p50, Pairs rate, Pairs cpu) {
   void add(ServerSample ours, ServerSample peer) {
     p50.add(ours.p50Micros(), peer.p50Micros());
     rate.add(ours.requestsPerSecond(), peer.requestsPerSecond());
-    cpu.add(ours.cpuMicrosPerRequest(), peer.cpuMicrosPerRequest());
+    // A thread that ended during a sample can leave it without any time; such a pair says nothing.
+    if (ours.cpuMicrosPerRequest() > 0 && peer.cpuMicrosPerRequest() > 0) {
+      cpu.add(ours.cpuMicrosPerRequest(), peer.cpuMicrosPerRequest());
+    }
   }
 }

@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
 final class ContractCheck {
   private static final long NOT_BATCHED = -1;
 
+  /** More rows than a program takes run piece by piece, but not without end. */
+  private static final int MAX_ROWS = 1 << 20;
+
   private ContractCheck() {}
 
   static Admitted check(int slot, ModelContract contract, InferenceRequest request)
@@ -193,10 +196,10 @@ final class ContractCheck {
           "inference request batch-size must be >= 1 for '%s', got %d"
               .formatted(contract.modelName(), rows));
     }
-    if (rows > contract.maxRows()) {
+    if (rows > MAX_ROWS) {
       throw RefusedException.invalid(
           "inference request batch-size must be <= %d for '%s', got %d; send fewer rows per request"
-              .formatted(contract.maxRows(), contract.modelName(), rows));
+              .formatted(MAX_ROWS, contract.modelName(), rows));
     }
     if (contract.exactBatches() && !contract.batchSizes().contains((int) rows)) {
       throw RefusedException.invalid(

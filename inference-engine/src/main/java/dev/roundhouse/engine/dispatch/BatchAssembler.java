@@ -1,6 +1,5 @@
 package dev.roundhouse.engine.dispatch;
 
-import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.TensorData;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -9,18 +8,16 @@ import java.util.List;
 final class BatchAssembler {
   private BatchAssembler() {}
 
-  static void assemble(PreparedProgram program, List<InferenceRequest> requests, StagingSlot slot) {
+  static void assemble(PreparedProgram program, List<Slice> slices, StagingSlot slot) {
     MemorySegment staging = slot.memory();
     for (int input = 0; input < program.inputs().size(); input++) {
       RowLayout layout = program.inputs().get(input);
       long base = program.stagingOffset(input);
       int row = 0;
-      for (int i = 0; i < requests.size(); i++) {
-        InferenceRequest request = requests.get(i);
-        TensorData data = request.admitted().inputs().get(input).data();
-        int rows = request.admitted().rows();
-        copyRows(layout, data, rows, staging, base, row);
-        row += rows;
+      for (Slice slice : slices) {
+        TensorData data = slice.request().admitted().inputs().get(input).data();
+        copyRows(layout, data, slice, staging, base, row);
+        row += slice.rows();
       }
       if (layout.batched()) {
         zeroRows(layout, staging, base, row);
@@ -34,13 +31,16 @@ final class BatchAssembler {
   }
 
   private static void copyRows(
-      RowLayout layout, TensorData data, int rows, MemorySegment staging, long base, int row) {
-    long length = layout.batched() ? rows * layout.rowBytes() : layout.rowBytes();
+      RowLayout layout, TensorData data, Slice slice, MemorySegment staging, long base, int row) {
+    long length = layout.batched() ? slice.rows() * layout.rowBytes() : layout.rowBytes();
     if (length == 0) {
       return;
     }
+    long stride = slice.request().admitted().rows() * layout.rowBytes();
+    long first = slice.firstRow() * layout.rowBytes();
     for (long repetition = 0; repetition < layout.outer(); repetition++) {
-      data.copyTo(repetition * length, staging, base + layout.offset(repetition, row), length);
+      data.copyTo(
+          repetition * stride + first, staging, base + layout.offset(repetition, row), length);
     }
   }
 

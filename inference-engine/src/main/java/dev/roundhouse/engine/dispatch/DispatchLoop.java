@@ -30,6 +30,8 @@ import org.slf4j.LoggerFactory;
 public final class DispatchLoop {
   private static final Logger log = LoggerFactory.getLogger(DispatchLoop.class);
   private static final int REQUESTS_PER_CYCLE = 256;
+  private static final Outcome EXITING =
+      new Outcome.Shed(Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
 
   private final Device device;
   private final Discipline discipline;
@@ -199,88 +201,100 @@ public final class DispatchLoop {
     int variant = lane.queue().get(0).admitted().variant();
     PreparedProgram program = lane.program(variant, plan.batchSize());
     long margin = discipline.shedsByCost() ? program.cost().highNanos() : 0;
-    List<InferenceRequest> batch = claim(lane, plan.requests(), now, margin);
-    if (batch.isEmpty()) {
+    List<Slice> slices = claim(lane, plan, now, margin);
+    if (slices.isEmpty()) {
       return;
     }
     int rows = 0;
-    for (InferenceRequest request : batch) {
-      rows += request.admitted().rows();
+    for (Slice slice : slices) {
+      rows += slice.rows();
     }
     try {
-      BatchAssembler.assemble(program, batch, staging);
+      BatchAssembler.assemble(program, slices, staging);
       long started = clock.nanoTime();
       Execution execution = program.execute(device, staging);
-      inFlight = new Batch(lane, program, batch, rows, execution, now, started);
+      inFlight = new Batch(lane, program, slices, rows, execution, now, started, 0);
     } catch (RuntimeException e) {
-      fail(lane, batch, e);
+      fail(lane, slices, e);
     }
   }
 
-  /** Takes the first {@code count} requests out of the queue; returns those that are to run. */
-  private List<InferenceRequest> claim(ModelLane lane, int count, long now, long marginNanos) {
-    ModelCounters counters = lane.model().counters();
-    List<InferenceRequest> batch = new ArrayList<>(count);
-    for (int i = 0; i < count; i++) {
-      InferenceRequest request = lane.queue().remove();
+  /** Takes what was planned out of the queue; returns what is to run. */
+  private List<Slice> claim(ModelLane lane, BatchPlan plan, long now, long marginNanos) {
+    List<Slice> slices = new ArrayList<>(plan.requests());
+    for (int i = 0; i < plan.requests(); i++) {
+      InferenceRequest request = lane.queue().get(0);
       if (ModelLane.isLate(request, now + marginNanos)) {
-        shedLate(lane, request, now);
+        shedLate(lane, now);
+      } else if (lane.hasBegun()) {
+        slices.add(lane.take(plan.batchSize()));
       } else if (request.start()) {
-        counters.leave();
-        batch.add(request);
+        lane.model().counters().leave();
+        Slice first = lane.take(plan.batchSize());
+        first.answer().waited(now - request.arrivalNanos());
+        slices.add(first);
+      } else {
+        lane.queue().remove();
       }
     }
-    return batch;
+    return slices;
   }
 
-  private void onExecuted(Batch batch) {
+  private void onExecuted(Batch running) {
     RuntimeException failure = null;
     try {
-      batch.execution().await();
+      running.execution().await();
     } catch (RuntimeException e) {
       failure = e;
     }
-    long ended = clock.nanoTime();
-    long took = ended - batch.startedNanos();
+    Batch batch = running.ended(clock.nanoTime());
     // A run that failed held the device too.
-    discipline.charge(batch.lane().model().slot(), took, ended);
+    discipline.charge(batch.lane().model().slot(), batch.computeNanos(), batch.endedNanos());
     try {
       if (failure != null) {
         throw failure;
       }
-      batch.program().cost().record(took);
-      deliver(batch, ended);
+      batch.program().cost().record(batch.computeNanos());
+      deliver(batch);
     } catch (RuntimeException e) {
-      fail(batch.lane(), batch.requests(), e);
+      fail(batch.lane(), batch.slices(), e);
     } finally {
       batch.execution().close();
       batch.program().closeInputs();
     }
   }
 
-  private void deliver(Batch batch, long executedNanos) {
+  private void deliver(Batch batch) {
     ModelCounters counters = batch.lane().model().counters();
     counters.increment(Metric.EXECUTIONS);
     counters.add(Metric.ROWS, batch.rows());
     counters.add(Metric.PADDING_ROWS, batch.paddingRows());
-    counters.add(Metric.COMPUTE, executedNanos - batch.startedNanos());
-    String version = batch.lane().model().version();
+    counters.add(Metric.COMPUTE, batch.computeNanos());
     int row = 0;
-    for (InferenceRequest request : batch.requests()) {
-      long waited = batch.assembledNanos() - request.arrivalNanos();
-      counters.add(Metric.QUEUE_WAIT, waited);
-      long sliceStart = clock.nanoTime();
-      var outputs = BatchSlicer.slice(batch, request, row);
-      row += request.admitted().rows();
-      var timings =
-          new Outcome.Timings(
-              waited,
-              batch.startedNanos() - batch.assembledNanos(),
-              executedNanos - batch.startedNanos(),
-              clock.nanoTime() - sliceStart,
-              batch.rows());
-      end(batch.lane(), request, new Outcome.Completed(version, outputs, timings));
+    for (Slice slice : batch.slices()) {
+      slice.answer().gather(batch, slice, row);
+      row += slice.rows();
+      if (slice.isLast()) {
+        answer(batch, slice);
+      }
     }
+  }
+
+  private void answer(Batch batch, Slice last) {
+    Answer answer = last.answer();
+    batch.lane().model().counters().add(Metric.QUEUE_WAIT, answer.queueNanos());
+    var outputs = answer.tensors(batch.program());
+    var timings =
+        new Outcome.Timings(
+            answer.queueNanos(),
+            answer.inputNanos(),
+            answer.computeNanos(),
+            clock.nanoTime() - batch.endedNanos(),
+            batch.rows());
+    end(
+        batch.lane(),
+        last.request(),
+        new Outcome.Completed(batch.lane().model().version(), outputs, timings));
   }
 
   /** Removes requests at the front that are cancelled or can no longer be answered in time. */
@@ -288,16 +302,19 @@ public final class DispatchLoop {
     ModelQueue queue = lane.queue();
     queue.dropEnded();
     while (!queue.isEmpty() && ModelLane.isLate(queue.get(0), now)) {
-      shedLate(lane, queue.remove(), now);
+      shedLate(lane, now);
       queue.dropEnded();
     }
   }
 
-  private void shedLate(ModelLane lane, InferenceRequest request, long now) {
+  /** Drops the front request. */
+  private void shedLate(ModelLane lane, long now) {
+    var expected = lane.hasBegun() ? InferenceRequest.State.RUNNING : InferenceRequest.State.QUEUED;
+    InferenceRequest request = lane.queue().remove();
     end(
         lane,
         request,
-        InferenceRequest.State.QUEUED,
+        expected,
         new Outcome.Shed(
             Status.DEADLINE_EXCEEDED,
             "%s after %d us in the queue of model '%s'"
@@ -311,23 +328,22 @@ public final class DispatchLoop {
 
   private void shedAll(ModelLane lane) {
     while (!lane.queue().isEmpty()) {
-      shedExiting(lane.queue().remove());
+      var expected =
+          lane.hasBegun() ? InferenceRequest.State.RUNNING : InferenceRequest.State.QUEUED;
+      end(lane, lane.queue().remove(), expected, EXITING);
     }
   }
 
   /** Ends a request that came too late for this loop. */
   void shedExiting(InferenceRequest request) {
-    end(
-        lane(request.admitted().slot()),
-        request,
-        InferenceRequest.State.QUEUED,
-        new Outcome.Shed(Status.UNAVAILABLE, "Server exiting; send the request elsewhere"));
+    ModelLane lane = lane(request.admitted().slot());
+    end(lane, request, InferenceRequest.State.QUEUED, EXITING);
   }
 
-  private void fail(ModelLane lane, List<InferenceRequest> batch, RuntimeException cause) {
+  private void fail(ModelLane lane, List<Slice> slices, RuntimeException cause) {
     Outcome.Failed outcome = Failures.outcome(lane.model().name(), cause);
-    for (InferenceRequest request : batch) {
-      end(lane, request, outcome);
+    for (Slice slice : slices) {
+      end(lane, slice.request(), outcome);
     }
   }
 

@@ -7,6 +7,7 @@ import dev.roundhouse.engine.schedule.BatchPlan;
 import dev.roundhouse.engine.schedule.BatchPlanner;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the dispatch thread keeps for one model: its queue, its programs made ready to run, and a
@@ -18,6 +19,9 @@ final class ModelLane {
   private final List<PreparedProgram> programs = new ArrayList<>();
   private final List<BatchPlanner> planners = new ArrayList<>();
   private final LeadingRun leadingRun = new LeadingRun();
+
+  /** The last slice taken of a request that has more rows to run. */
+  private @Nullable Slice lastPiece;
 
   ModelLane(ServedModel model, int rowCap) {
     this.model = model;
@@ -63,6 +67,44 @@ final class ModelLane {
     return planner.plan(leadingRun);
   }
 
+  /** True when the front request is running already, with rows left that wait. */
+  boolean hasBegun() {
+    return begun() != null;
+  }
+
+  /**
+   * Takes rows of the front request, which must have been claimed; the request leaves the queue
+   * with its last row.
+   *
+   * @param atMost rows to take
+   */
+  Slice take(int atMost) {
+    InferenceRequest front = queue.get(0);
+    Slice before = begun();
+    int first = before == null ? 0 : before.firstRow() + before.rows();
+    Answer answer = before == null ? new Answer(this, front) : before.answer();
+    Slice slice =
+        new Slice(front, first, Math.min(atMost, front.admitted().rows() - first), answer);
+    if (slice.isLast()) {
+      queue.remove();
+      lastPiece = null;
+    } else {
+      lastPiece = slice;
+    }
+    return slice;
+  }
+
+  private int rowsLeftOfFront() {
+    int rows = queue.get(0).admitted().rows();
+    Slice before = begun();
+    return before == null ? rows : rows - before.firstRow() - before.rows();
+  }
+
+  private @Nullable Slice begun() {
+    Slice last = lastPiece;
+    return last != null && !queue.isEmpty() && last.request() == queue.get(0) ? last : null;
+  }
+
   /** What a row of the batch that would run now is expected to cost the device, in nanoseconds. */
   double rowCostNanos(long nowNanos) {
     BatchPlan plan = plan(nowNanos);
@@ -102,7 +144,10 @@ final class ModelLane {
     public int rows(int position) {
       InferenceRequest request = queue.get(position);
       boolean over = request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos);
-      return over ? 0 : request.admitted().rows();
+      if (over) {
+        return 0;
+      }
+      return position == 0 ? rowsLeftOfFront() : request.admitted().rows();
     }
   }
 }

@@ -44,8 +44,8 @@ public record ModelContract(
         indexByName(spec.clientOutputs()));
   }
 
-  /** Most rows one request may have; 1 for a model without a batch axis. */
-  public int maxRows() {
+  /** Most rows that can run at once; 1 for a model without a batch axis. */
+  public int largestBatch() {
     return batched ? batchSizes.getLast() : 1;
   }
 

@@ -164,7 +164,7 @@ public final class ModelLoader {
   }
 
   private ModelStatus onReady(RegisteredModel model, ServedModel served, long started) {
-    int maxBatchSize = served.contract().batched() ? served.contract().maxRows() : 0;
+    int maxBatchSize = served.contract().batched() ? served.contract().largestBatch() : 0;
     long took = clock.nanoTime() - started;
     ModelStatus ready = model.status().ready(served.spec(), maxBatchSize, took);
     model.serve(served, ready);

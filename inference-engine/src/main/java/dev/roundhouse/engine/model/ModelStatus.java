@@ -9,7 +9,7 @@ import java.util.Optional;
  * @param version decimal; what responses carry
  * @param reason why it failed; empty otherwise
  * @param spec absent until the manifest has been read
- * @param maxBatchSize most rows one request may have; 0 for a model without a batch axis
+ * @param maxBatchSize largest compiled batch size; 0 for a model without a batch axis
  * @param loadNanos how long it took from the start of loading to ready or failed; 0 while loading
  */
 public record ModelStatus(

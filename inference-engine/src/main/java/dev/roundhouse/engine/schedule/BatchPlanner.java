@@ -8,7 +8,7 @@ import java.util.Arrays;
  *
  * <p>The rule is ReactantServer's: take the largest compiled size that the queued rows fill, or the
  * smallest when they fill none; when the front request alone needs more, the smallest size that
- * holds it.
+ * holds it. What no size holds runs piece by piece.
  */
 public final class BatchPlanner {
   private final int[] compiledSizes;
@@ -31,7 +31,7 @@ public final class BatchPlanner {
     this.rowCap = rowCap;
   }
 
-  /** Most rows one request may have. */
+  /** Most rows that can run at once. */
   public int largest() {
     return compiledSizes[compiledSizes.length - 1];
   }
@@ -44,6 +44,9 @@ public final class BatchPlanner {
   public BatchPlan plan(Rows queued) {
     int front = queued.rows(0);
     int size = chooseSize(front, queued);
+    if (front > size) {
+      return new BatchPlan(size, 1, size);
+    }
     int limit = Math.min(size, rowCap);
     int requests = 1;
     int rows = front;

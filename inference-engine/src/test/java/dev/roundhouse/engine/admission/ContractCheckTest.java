@@ -114,10 +114,6 @@ class ContractCheckTest {
         "input 'B' batch size does not match other inputs for 'm'");
     refused(
         SIMPLE,
-        request(i32("A", 5, 16), i32("B", 5, 16)),
-        "inference request batch-size must be <= 4 for 'm', got 5");
-    refused(
-        SIMPLE,
         request(i32("A", 0, 16), i32("B", 0, 16)),
         "inference request batch-size must be >= 1 for 'm', got 0");
     refused(
@@ -133,6 +129,21 @@ class ContractCheckTest {
         SIMPLE,
         request(List.of("SUM", "SUM"), i32("A", 1, 16), i32("B", 1, 16)),
         "output 'SUM' already exists in request");
+  }
+
+  @Test
+  void shouldAcceptMoreRowsThanAProgramTakesButNotWithoutEnd() throws RefusedException {
+    assertThat(ContractCheck.check(0, SIMPLE, request(i32("A", 50, 16), i32("B", 50, 16))).rows())
+        .isEqualTo(50);
+    ModelContract empty =
+        contract(
+            List.of(tensor("nothing", DType.F32, Axis.BATCH, fixed(0))),
+            List.of(tensor("y", DType.F32, Axis.BATCH)),
+            List.of(Variant.SINGLE),
+            1);
+    InputTensor endless =
+        new InputTensor("nothing", DType.F32, Shape.of(1L << 40, 0), TensorData.of(new byte[0]));
+    refused(empty, request(endless), "batch-size must be <= 1048576 for 'm', got 1099511627776");
   }
 
   @Test

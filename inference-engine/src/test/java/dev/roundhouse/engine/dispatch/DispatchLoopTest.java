@@ -69,6 +69,91 @@ class DispatchLoopTest {
   }
 
   @Test
+  void shouldRunARequestThatNoProgramHoldsPieceByPieceAndAnswerItOnce() {
+    SteppedEngine engine = engineWithDoubling(1, 4);
+    float[] many = new float[2 * 9];
+    float[] doubled = new float[many.length];
+    for (int i = 0; i < many.length; i++) {
+      many[i] = i;
+      doubled[i] = 2 * i;
+    }
+    InferenceRequest large = engine.submit("double", Floats.input("x", shape(9), many));
+    InferenceRequest small = engine.submit("double", Floats.input("x", shape(1), 7, 8));
+    long before = engine.device().executions();
+    engine.run();
+    assertThat(floats(engine, large)).containsExactly(doubled);
+    assertThat(engine.completed(large).outputs().getFirst().shape().dims()).containsExactly(9, 2);
+    assertThat(floats(engine, small)).containsExactly(14, 16);
+    // 4 + 4 rows, then the ninth and the other caller's row, one run each as a program of 1 is
+    // filled
+    assertThat(engine.device().executions() - before).isEqualTo(4);
+    assertThat(engine.counters("double").get(Metric.ROWS)).isEqualTo(10);
+    assertThat(engine.counters("double").get(Metric.ACCEPTED)).isEqualTo(2);
+    assertThat(engine.counters("double").get(Metric.COMPLETED)).isEqualTo(2);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldShareTheLastPieceOfALargeRequestWithOthers() {
+    SteppedEngine engine = engineWithDoubling(4);
+    float[] many = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5};
+    InferenceRequest large = engine.submit("double", Floats.input("x", shape(5), many));
+    InferenceRequest small = engine.submit("double", Floats.input("x", shape(2), 6, 6, 7, 7));
+    long before = engine.device().executions();
+    engine.run();
+    assertThat(engine.device().executions() - before).isEqualTo(2);
+    assertThat(floats(engine, large)).containsExactly(2, 2, 4, 4, 6, 6, 8, 8, 10, 10);
+    assertThat(floats(engine, small)).containsExactly(12, 12, 14, 14);
+  }
+
+  @Test
+  void shouldEndALargeRequestOnceWhenItsDeadlinePassesBetweenPieces() {
+    SteppedEngine engine =
+        new SteppedEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 1_000), 64);
+    engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
+    InferenceRequest large =
+        engine.submit(
+            "double",
+            engine.clock().nanoTime() + 1_500,
+            List.of(),
+            Floats.input("x", shape(12), new float[24]));
+    InferenceRequest next = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    assertThat(engine.counters("double").waiting()).isEqualTo(2);
+    engine.step();
+    assertThat(engine.counters("double").waiting()).isEqualTo(1);
+    assertThat(engine.cancel(large)).isFalse();
+    engine.run();
+    assertThat(engine.outcome(large)).isInstanceOf(Outcome.Shed.class);
+    assertThat(floats(engine, next)).containsExactly(2, 4);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldFailALargeRequestOnceWhenAPieceFails() {
+    int[] runs = {0};
+    SteppedEngine engine =
+        SteppedEngine.of(
+            (program, arguments, results) -> {
+              if (++runs[0] == 3) { // the first is the warm-up
+                throw new DeviceException(DeviceException.Code.INTERNAL, "second piece broke");
+              }
+              TestBundle.DOUBLE.apply(program, arguments, results);
+            });
+    engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
+    InferenceRequest large = engine.submit("double", Floats.input("x", shape(12), new float[24]));
+    InferenceRequest next = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    engine.run();
+    assertThat(engine.outcome(large)).isInstanceOf(Outcome.Failed.class);
+    assertThat(((Outcome.Failed) engine.outcome(large)).message()).contains("second piece broke");
+    assertThat(floats(engine, next)).containsExactly(2, 4);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
   void shouldServeTheModelWhoseRequestIsOldestFirst() {
     SteppedEngine engine = SteppedEngine.of(TestBundle.DOUBLE);
     engine.load(TestBundle.doubling(2, 1).write(repository, "a"));
@@ -202,7 +287,7 @@ class DispatchLoopTest {
     }
     List<InferenceRequest> all = new ArrayList<>();
     for (int i = 0; i < 3_000; i++) {
-      int rows = 1 + random.nextInt(8);
+      int rows = 1 + random.nextInt(random.nextInt(5) == 0 ? 30 : 8);
       float[] values = new float[rows * 3];
       for (int v = 0; v < values.length; v++) {
         values[v] = i * 31 + v;

@@ -30,6 +30,8 @@ class BatchPlannerTest {
         "1,4,8 |  0 | 1,1,1,1,1,1,1,1,1 | 8,8,8",
         "8,4,1 |  0 | 3                 | 4,1,3",
         "1,4   |  0 | 4,4               | 4,1,4",
+        "1,4   |  0 | 9,1               | 4,1,4",
+        "1,4   |  2 | 9                 | 4,1,4",
       })
   void shouldPlanAsReactantServerDoes(String sizes, int cap, String rows, String expected) {
     BatchPlanner planner = new BatchPlanner(ints(sizes), cap == 0 ? Integer.MAX_VALUE : cap);
