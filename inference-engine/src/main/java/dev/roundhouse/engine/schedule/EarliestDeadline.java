@@ -4,8 +4,7 @@ package dev.roundhouse.engine.schedule;
  * The model that holds the earliest deadline anywhere in its queue; among equals, the one whose
  * oldest request has waited longest. ReactantServer, "edf".
  */
-public final class EarliestDeadline implements Discipline {
-  private final ReadyHeap heap = new ReadyHeap();
+public final class EarliestDeadline extends KeyedDiscipline {
 
   @Override
   public String name() {
@@ -25,37 +24,12 @@ public final class EarliestDeadline implements Discipline {
   }
 
   @Override
-  public void register(int slot, double weight) {
-    // Weights play no part here.
+  long key(Front front) {
+    return front.earliestDeadlineNanos();
   }
 
   @Override
-  public void unregister(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public void ready(int slot, Front front) {
-    heap.put(slot, front.earliestDeadlineNanos(), front.arrivalNanos());
-  }
-
-  @Override
-  public void notReady(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return heap.isEmpty();
-  }
-
-  @Override
-  public int choose() {
-    return heap.first();
-  }
-
-  @Override
-  public void charge(int slot, long deviceNanos, long nowNanos) {
-    // What a run cost plays no part here.
+  long secondKey(Front front) {
+    return front.arrivalNanos();
   }
 }

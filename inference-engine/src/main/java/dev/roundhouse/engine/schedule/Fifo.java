@@ -1,8 +1,7 @@
 package dev.roundhouse.engine.schedule;
 
 /** The model whose oldest request has waited longest. ReactantServer, "fifo". */
-public final class Fifo implements Discipline {
-  private final ReadyHeap heap = new ReadyHeap();
+public final class Fifo extends KeyedDiscipline {
 
   @Override
   public String name() {
@@ -10,37 +9,12 @@ public final class Fifo implements Discipline {
   }
 
   @Override
-  public void register(int slot, double weight) {
-    // Weights play no part here.
+  long key(Front front) {
+    return front.arrivalNanos();
   }
 
   @Override
-  public void unregister(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public void ready(int slot, Front front) {
-    heap.put(slot, front.arrivalNanos(), 0);
-  }
-
-  @Override
-  public void notReady(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return heap.isEmpty();
-  }
-
-  @Override
-  public int choose() {
-    return heap.first();
-  }
-
-  @Override
-  public void charge(int slot, long deviceNanos, long nowNanos) {
-    // What a run cost plays no part here.
+  long secondKey(Front front) {
+    return 0;
   }
 }
