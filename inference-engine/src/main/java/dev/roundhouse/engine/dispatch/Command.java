@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 sealed interface Command {
 
   /**
-   * Take a model in and run each of its programs once.
+   * Take a model in and warm each of its programs up.
    *
    * @param warmedUp completed on the dispatch thread; exceptionally when a program does not run
    */

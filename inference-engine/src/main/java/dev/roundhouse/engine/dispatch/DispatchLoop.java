@@ -225,6 +225,10 @@ public final class DispatchLoop {
     for (int i = 0; i < plan.requests(); i++) {
       InferenceRequest request = lane.queue().get(0);
       if (ModelLane.isLate(request, now + marginNanos)) {
+        if (!ModelLane.isLate(request, now)) {
+          // Nothing would ever prove a wrong figure wrong if whatever it rules out is dropped.
+          lane.program(request.admitted().variant(), plan.batchSize()).cost().doubt();
+        }
         shedLate(lane, now);
       } else if (lane.hasBegun()) {
         slices.add(lane.take(plan.batchSize()));

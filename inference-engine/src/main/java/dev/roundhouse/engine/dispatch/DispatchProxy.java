@@ -50,7 +50,7 @@ public final class DispatchProxy {
   }
 
   /**
-   * Has the loop take a model in and run each of its programs once.
+   * Has the loop take a model in and warm each of its programs up.
    *
    * @return completes when the model may be sent requests; exceptionally when a program does not
    *     run

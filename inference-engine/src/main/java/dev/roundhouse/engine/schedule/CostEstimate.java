@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.schedule;
 
+import java.util.Arrays;
+
 /**
  * What a run of one program costs: a mean that follows, and a high quantile of the latest runs. Not
  * thread-safe for writing; the figures may be read by any thread.
@@ -34,6 +36,27 @@ public final class CostEstimate {
     highNanos = secondHighest();
   }
 
+  /**
+   * Casts doubt on the high figure, because something was dropped on its account. The highest of
+   * the latest runs is forgotten: was it an accident, the figure falls and the next request may run
+   * and prove it; was it the rule, the others say the same.
+   */
+  public void doubt() {
+    int count = Math.min(runs, WINDOW);
+    if (count < 2) {
+      highNanos /= 2;
+      return;
+    }
+    int highest = 0;
+    for (int i = 1; i < count; i++) {
+      if (latest[i] > latest[highest]) {
+        highest = i;
+      }
+    }
+    latest[highest] = median(count);
+    highNanos = secondHighest();
+  }
+
   public double meanNanos() {
     return meanNanos;
   }
@@ -41,6 +64,12 @@ public final class CostEstimate {
   /** Second highest of the latest 32 runs, about the 95th percentile; the highest while few ran. */
   public long highNanos() {
     return highNanos;
+  }
+
+  private long median(int count) {
+    long[] sorted = Arrays.copyOf(latest, count);
+    Arrays.sort(sorted);
+    return sorted[(count - 1) / 2];
   }
 
   private long secondHighest() {
