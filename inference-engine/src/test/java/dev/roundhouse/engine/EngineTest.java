@@ -199,6 +199,44 @@ class EngineTest {
     assertRefused(infer("double", new long[] {1, 2}, 1, 2), Status.UNAVAILABLE, "Server exiting");
   }
 
+  @Test
+  void shouldShedWhatWaitsWhenClosedAndNotRunIt() throws Exception {
+    SimulatedDevice slow =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
+                .withExecutionNanos(program -> 20_000_000),
+            NanoClock.SYSTEM);
+    Engine closing = Engine.open(EngineOptions.DEFAULT, slow);
+    closing.load(TestBundle.doubling(2, 1).write(repository, "slow")).get(30, TimeUnit.SECONDS);
+    List<CompletableFuture<Outcome>> outcomes = new ArrayList<>();
+    for (int i = 0; i < 600; i++) {
+      CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+      outcomes.add(outcome);
+      closing.submit(
+          new InferenceRequest(
+              "slow",
+              "",
+              "",
+              List.of(row(i, i)),
+              List.of(),
+              InferenceRequest.NO_DEADLINE,
+              (request, result) -> outcome.complete(result)));
+    }
+    long before = slow.executions();
+    closing.close();
+    // 600 runs would take 12 s; the one that was running may end, and one may just have begun.
+    assertThat(slow.executions() - before).isLessThan(5);
+    int shed = 0;
+    for (CompletableFuture<Outcome> outcome : outcomes) {
+      Outcome ended = outcome.getNow(new Outcome.Cancelled("still open"));
+      assertThat(ended).isInstanceOfAny(Outcome.Completed.class, Outcome.Shed.class);
+      shed += ended instanceof Outcome.Shed ? 1 : 0;
+    }
+    assertThat(shed).isGreaterThan(500);
+    assertThat(slow.openHandles()).isZero();
+    slow.close();
+  }
+
   private ModelStatus load(String name) throws Exception {
     return engine
         .load(TestBundle.doubling(2, 1, 4).write(repository, name))

@@ -3,6 +3,7 @@ package dev.roundhouse.engine.dispatch;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.OutputTensor;
@@ -99,7 +100,8 @@ final class Answer {
   private int size(RowLayout layout, int index) {
     long bytes = layout.bytesOf(request.admitted().rows());
     if (bytes > Integer.MAX_VALUE - 8) {
-      throw new IllegalStateException(
+      throw new DeviceException(
+          DeviceException.Code.OUT_OF_MEMORY,
           "output '%s' of %d rows would have %d bytes, more than %d; send fewer rows"
               .formatted(
                   specs().get(index).name(),

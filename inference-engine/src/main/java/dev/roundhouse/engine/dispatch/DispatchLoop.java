@@ -101,11 +101,12 @@ public final class DispatchLoop {
         || !commands.isEmpty();
   }
 
-  /** Ends every waiting request and frees what the loop holds. The last call. */
+  /** Lets the running batch end, sheds what waits and frees what the loop holds. The last call. */
   void onStop() {
-    while (inFlight != null) {
-      awaitDevice();
-      doWork();
+    Batch running = inFlight;
+    if (running != null) {
+      inFlight = null;
+      onExecuted(running); // waits for the device
     }
     takeRequests();
     for (ModelLane lane : lanes) {
@@ -135,10 +136,10 @@ public final class DispatchLoop {
   }
 
   private void onActivate(Command.Activate activate) {
+    int slot = activate.model().slot();
     try {
       LaneOptions options = activate.options();
       ModelLane lane = new ModelLane(activate.model(), options.rowCap());
-      int slot = activate.model().slot();
       while (lanes.size() <= slot) {
         lanes.add(null);
       }
@@ -149,7 +150,15 @@ public final class DispatchLoop {
       }
       warmUp.add(lane, activate.warmedUp());
     } catch (RuntimeException e) {
+      forget(slot);
       activate.warmedUp().completeExceptionally(e);
+    }
+  }
+
+  /** Lets go of a model that does not run: it must not keep a share of the device. */
+  private void forget(int slot) {
+    if (slot < lanes.size() && lanes.set(slot, null) != null) {
+      discipline.unregister(slot);
     }
   }
 
@@ -174,7 +183,10 @@ public final class DispatchLoop {
   private int runNext() {
     if (!warmUp.isEmpty() && (discipline.isEmpty() || !warmedLast)) {
       warmedLast = true;
-      warmUp.runOne();
+      ModelLane broken = warmUp.runOne();
+      if (broken != null) {
+        forget(broken.model().slot());
+      }
       return 1;
     }
     warmedLast = false;
@@ -203,6 +215,10 @@ public final class DispatchLoop {
     long margin = discipline.shedsByCost() ? program.cost().highNanos() : 0;
     List<Slice> slices = claim(lane, plan, now, margin);
     if (slices.isEmpty()) {
+      if (margin > 0) {
+        // Dropped for what a run costs, and nothing runs that could prove the figure wrong.
+        program.cost().doubt();
+      }
       return;
     }
     int rows = 0;
@@ -225,10 +241,6 @@ public final class DispatchLoop {
     for (int i = 0; i < plan.requests(); i++) {
       InferenceRequest request = lane.queue().get(0);
       if (ModelLane.isLate(request, now + marginNanos)) {
-        if (!ModelLane.isLate(request, now)) {
-          // Nothing would ever prove a wrong figure wrong if whatever it rules out is dropped.
-          lane.program(request.admitted().variant(), plan.batchSize()).cost().doubt();
-        }
         shedLate(lane, now);
       } else if (lane.hasBegun()) {
         slices.add(lane.take(plan.batchSize()));
@@ -276,11 +288,16 @@ public final class DispatchLoop {
     counters.add(Metric.COMPUTE, batch.computeNanos());
     int row = 0;
     for (Slice slice : batch.slices()) {
-      slice.answer().gather(batch, slice, row);
-      row += slice.rows();
-      if (slice.isLast()) {
-        answer(batch, slice);
+      try {
+        slice.answer().gather(batch, slice, row);
+        if (slice.isLast()) {
+          answer(batch, slice);
+        }
+      } catch (RuntimeException e) {
+        // One request's trouble, such as an answer too large for an array, is not its batch-mates'.
+        fail(batch.lane(), List.of(slice), e);
       }
+      row += slice.rows();
     }
   }
 

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs every program of a new model twice with zeros, so that the first request does not pay for
@@ -25,15 +26,19 @@ final class WarmUp {
   }
 
   void add(ModelLane lane, CompletableFuture<Void> done) {
-    pending.add(new Pending(new ArrayDeque<>(lane.programs()), done));
+    pending.add(new Pending(lane, new ArrayDeque<>(lane.programs()), done));
   }
 
   boolean isEmpty() {
     return pending.isEmpty();
   }
 
-  /** Runs one program of the model that has waited longest. */
-  void runOne() {
+  /**
+   * Warms up one program of the model that has waited longest.
+   *
+   * @return that model when the program does not run; else null
+   */
+  @Nullable ModelLane runOne() {
     Pending next = pending.element();
     try {
       run(next.programs().remove());
@@ -41,9 +46,11 @@ final class WarmUp {
         pending.remove();
         next.done().complete(null);
       }
+      return null;
     } catch (RuntimeException e) {
       pending.remove();
       next.done().completeExceptionally(e);
+      return next.lane();
     }
   }
 
@@ -72,5 +79,6 @@ final class WarmUp {
     }
   }
 
-  private record Pending(Queue<PreparedProgram> programs, CompletableFuture<Void> done) {}
+  private record Pending(
+      ModelLane lane, Queue<PreparedProgram> programs, CompletableFuture<Void> done) {}
 }

@@ -42,11 +42,6 @@ public final class DecayingUse {
     total += amount;
   }
 
-  /** The model's part of all recent use, 0 to 1; 0 when nothing has run. */
-  public double fraction(int slot) {
-    return total == 0 ? 0 : scaled(slot) / total;
-  }
-
   /** The model's recent use in the unit of {@link #total}. */
   double scaled(int slot) {
     return slot < scaled.length ? scaled[slot] : 0;
@@ -55,11 +50,6 @@ public final class DecayingUse {
   /** Grows with every charge and with nothing else, but for {@link #epoch} changes. */
   double total() {
     return total;
-  }
-
-  /** Recent seconds of a model, decayed to now. */
-  public double seconds(int slot, long nowNanos) {
-    return scaled(slot) * Math.exp(-(nowNanos - originNanos) / halfLifeNanos * Math.log(2));
   }
 
   /** When the unit of {@link #total} was last set; figures of different epochs do not compare. */

@@ -3,6 +3,7 @@ package dev.roundhouse.engine.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.InferenceRequest;
@@ -12,6 +13,7 @@ import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
+import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.SteppedEngine;
@@ -157,6 +159,69 @@ class DisciplineTest {
     } while (engine.outcome(last) instanceof Outcome.Shed && dropped < 50);
     assertThat(engine.outcome(last)).isInstanceOf(Outcome.Completed.class);
     assertThat(dropped).isLessThan(10);
+  }
+
+  @Test
+  void shouldNotKeepAShareForAModelThatDoesNotRun() {
+    List<Integer> registered = new ArrayList<>();
+    Discipline watching =
+        new Discipline() {
+          private final Discipline fifo = new Fifo();
+
+          @Override
+          public String name() {
+            return "watching";
+          }
+
+          @Override
+          public void register(int slot, double weight) {
+            registered.add(slot);
+          }
+
+          @Override
+          public void unregister(int slot) {
+            registered.remove((Integer) slot);
+          }
+
+          @Override
+          public void ready(int slot, Front front) {
+            fifo.ready(slot, front);
+          }
+
+          @Override
+          public void notReady(int slot) {
+            fifo.notReady(slot);
+          }
+
+          @Override
+          public boolean isEmpty() {
+            return fifo.isEmpty();
+          }
+
+          @Override
+          public int choose() {
+            return fifo.choose();
+          }
+
+          @Override
+          public void charge(int slot, long deviceNanos, long nowNanos) {
+            fifo.charge(slot, deviceNanos, nowNanos);
+          }
+        };
+    SteppedEngine engine =
+        new SteppedEngine(
+            SimulatedDeviceOptions.instant(
+                (program, arguments, results) -> {
+                  if (program.name().startsWith("broken")) {
+                    throw new DeviceException(DeviceException.Code.INTERNAL, "no such kernel");
+                  }
+                }),
+            64,
+            watching);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "broken"));
+    engine.load(TestBundle.doubling(2, 1).write(repository, "sound"));
+    assertThat(registered).hasSize(1);
+    engine.assertNothingLeaks();
   }
 
   private SteppedEngine engine(Discipline discipline, double dearWeight, double cheapWeight) {
