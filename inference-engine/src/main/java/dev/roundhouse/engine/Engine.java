@@ -2,6 +2,7 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.model.CompiledProgram;
+import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelState;
@@ -20,9 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -37,15 +35,14 @@ public final class Engine implements AutoCloseable {
   private final RequestPath requests;
   private final ModelLoader loader;
   private final Residency residency;
-  private final ExecutorService compilers;
+  private final EngineThreads threads;
   private volatile boolean draining;
 
-  private Engine(EngineOptions options, Device device) {
+  Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
+    this.threads = threads;
     requests = new RequestPath(options, device, registry);
     residency = new Residency(device, options.weights());
-    ThreadFactory compileThreads = Thread.ofPlatform().name("compile-", 1).factory();
-    compilers = Executors.newFixedThreadPool(options.compileThreads(), compileThreads);
     loader =
         new ModelLoader(
             registry,
@@ -53,13 +50,14 @@ public final class Engine implements AutoCloseable {
             residency,
             options.clock(),
             options.costAlpha(),
-            compilers,
-            requests::activate);
+            threads.compilers(),
+            model -> threads.awaiting(requests.activate(model)));
+    threads.start(requests.dispatch());
   }
 
   /** Starts an engine on a device. The device is borrowed until {@link #close}. */
   public static Engine open(EngineOptions options, Device device) {
-    return new Engine(options, device);
+    return new Engine(options, device, new OwnThreads(options));
   }
 
   /**
@@ -71,6 +69,18 @@ public final class Engine implements AutoCloseable {
    */
   public CompletableFuture<ModelStatus> load(Path modelFolder) {
     return loader.load(modelFolder);
+  }
+
+  /**
+   * Starts to load a model that has been read already; the name is known, as loading, when this
+   * returns.
+   *
+   * @param image its weights are borrowed until the load has ended
+   * @return completes with ready or failed; never exceptionally
+   * @throws IllegalStateException when the name is taken
+   */
+  public CompletableFuture<ModelStatus> load(ModelImage image) {
+    return loader.load(image);
   }
 
   /** Submits a request; its outcome goes to its completion, exactly once. Never blocks. */
@@ -193,26 +203,7 @@ public final class Engine implements AutoCloseable {
     draining = true;
     requests.closeAdmission();
     loader.stop();
-    compilers.shutdown();
-    awaitCompilers();
-    requests.close();
+    threads.close();
     registry.models().forEach(loader::unload);
-  }
-
-  /** A compile cannot be interrupted, and it must not outlive the device. */
-  private void awaitCompilers() {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        if (compilers.awaitTermination(1, TimeUnit.HOURS)) {
-          break;
-        }
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
   }
 }

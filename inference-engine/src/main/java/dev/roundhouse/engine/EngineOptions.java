@@ -14,6 +14,9 @@ import java.util.function.Supplier;
  * @param discipline makes what decides which ready model runs next; asked once per engine
  * @param costAlpha how much the latest run counts in what a run is expected to cost, in (0, 1]
  * @param maxQueueDepth requests that may wait per model
+ * @param maxQueuedBytes bytes of inputs that accepted requests may hold together
+ * @param maxQueueDelay how long a batch that could be larger may be held for more requests; zero
+ *     holds none
  * @param maxHandOver requests that may be between acceptance and the dispatch thread
  * @param compileThreads models that are loaded at once
  * @param spin how long the dispatch thread looks for work before it parks
@@ -25,6 +28,8 @@ public record EngineOptions(
     Supplier<Discipline> discipline,
     double costAlpha,
     int maxQueueDepth,
+    long maxQueuedBytes,
+    Duration maxQueueDelay,
     int maxHandOver,
     int compileThreads,
     Duration spin,
@@ -37,6 +42,8 @@ public record EngineOptions(
           () -> new FairShare(Duration.ofSeconds(30).toNanos(), 0.25),
           0.2,
           1024,
+          1L << 30,
+          Duration.ZERO,
           16_384,
           1,
           Duration.ofNanos(20_000),
@@ -48,52 +55,117 @@ public record EngineOptions(
     models = Map.copyOf(models);
   }
 
-  public EngineOptions withDiscipline(Supplier<Discipline> other) {
-    return new EngineOptions(
-        other, costAlpha, maxQueueDepth, maxHandOver, compileThreads, spin, weights, models, clock);
+  /** Starts from {@link #DEFAULT}. */
+  public static Builder builder() {
+    return new Builder(DEFAULT);
   }
 
-  public EngineOptions withCostAlpha(double other) {
-    return new EngineOptions(
-        discipline,
-        other,
-        maxQueueDepth,
-        maxHandOver,
-        compileThreads,
-        spin,
-        weights,
-        models,
-        clock);
+  /** Starts from these options. */
+  public Builder toBuilder() {
+    return new Builder(this);
   }
 
-  public EngineOptions withMaxQueueDepth(int other) {
-    return new EngineOptions(
-        discipline, costAlpha, other, maxHandOver, compileThreads, spin, weights, models, clock);
+  /** What is wanted of a model. */
+  public ModelOptions of(String model) {
+    return models.getOrDefault(model, ModelOptions.DEFAULT);
   }
 
-  public EngineOptions withWeights(HostMemory other) {
-    return new EngineOptions(
-        discipline,
-        costAlpha,
-        maxQueueDepth,
-        maxHandOver,
-        compileThreads,
-        spin,
-        other,
-        models,
-        clock);
-  }
+  /** Collects options; see {@link EngineOptions} for what each means. Not thread-safe. */
+  public static final class Builder {
+    private Supplier<Discipline> discipline;
+    private double costAlpha;
+    private int maxQueueDepth;
+    private long maxQueuedBytes;
+    private Duration maxQueueDelay;
+    private int maxHandOver;
+    private int compileThreads;
+    private Duration spin;
+    private HostMemory weights;
+    private Map<String, ModelOptions> models;
+    private NanoClock clock;
 
-  public EngineOptions withModels(Map<String, ModelOptions> other) {
-    return new EngineOptions(
-        discipline,
-        costAlpha,
-        maxQueueDepth,
-        maxHandOver,
-        compileThreads,
-        spin,
-        weights,
-        other,
-        clock);
+    private Builder(EngineOptions options) {
+      discipline = options.discipline;
+      costAlpha = options.costAlpha;
+      maxQueueDepth = options.maxQueueDepth;
+      maxQueuedBytes = options.maxQueuedBytes;
+      maxQueueDelay = options.maxQueueDelay;
+      maxHandOver = options.maxHandOver;
+      compileThreads = options.compileThreads;
+      spin = options.spin;
+      weights = options.weights;
+      models = options.models;
+      clock = options.clock;
+    }
+
+    public Builder discipline(Supplier<Discipline> value) {
+      discipline = value;
+      return this;
+    }
+
+    public Builder costAlpha(double value) {
+      costAlpha = value;
+      return this;
+    }
+
+    public Builder maxQueueDepth(int value) {
+      maxQueueDepth = value;
+      return this;
+    }
+
+    public Builder maxQueuedBytes(long value) {
+      maxQueuedBytes = value;
+      return this;
+    }
+
+    public Builder maxQueueDelay(Duration value) {
+      maxQueueDelay = value;
+      return this;
+    }
+
+    public Builder maxHandOver(int value) {
+      maxHandOver = value;
+      return this;
+    }
+
+    public Builder compileThreads(int value) {
+      compileThreads = value;
+      return this;
+    }
+
+    public Builder spin(Duration value) {
+      spin = value;
+      return this;
+    }
+
+    public Builder weights(HostMemory value) {
+      weights = value;
+      return this;
+    }
+
+    public Builder models(Map<String, ModelOptions> value) {
+      models = value;
+      return this;
+    }
+
+    public Builder clock(NanoClock value) {
+      clock = value;
+      return this;
+    }
+
+    public EngineOptions build() {
+      return new EngineOptions(
+          discipline,
+          costAlpha,
+          maxQueueDepth,
+          maxQueuedBytes,
+          maxQueueDelay,
+          maxHandOver,
+          compileThreads,
+          spin,
+          weights,
+          models,
+          clock);
+    }
   }
 }

@@ -1,15 +1,19 @@
 package dev.roundhouse.engine;
 
+import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 
 /**
- * What the operator wants of one model.
+ * What the operator wants of one model; what is empty is decided elsewhere.
  *
  * @param weight share of the device relative to other models; empty for the manifest's
  * @param rowCap most rows that may run together; empty for no cap
+ * @param maxQueueDelay how long an undersized batch may be held; empty for the engine's
  */
-public record ModelOptions(OptionalDouble weight, OptionalInt rowCap) {
+public record ModelOptions(
+    OptionalDouble weight, OptionalInt rowCap, Optional<Duration> maxQueueDelay) {
   public static final ModelOptions DEFAULT =
-      new ModelOptions(OptionalDouble.empty(), OptionalInt.empty());
+      new ModelOptions(OptionalDouble.empty(), OptionalInt.empty(), Optional.empty());
 }

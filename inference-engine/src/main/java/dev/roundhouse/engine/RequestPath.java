@@ -3,7 +3,6 @@ package dev.roundhouse.engine;
 import dev.roundhouse.engine.admission.Admission;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
-import dev.roundhouse.engine.dispatch.DispatchThread;
 import dev.roundhouse.engine.dispatch.LaneOptions;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ServedModel;
@@ -29,12 +28,11 @@ import java.util.concurrent.CompletableFuture;
  *
  * Thread-safe.
  */
-final class RequestPath implements AutoCloseable {
+final class RequestPath {
   private final EngineOptions options;
   private final ModelRegistry registry;
   private final Admission admission;
   private final DispatchProxy dispatch;
-  private final DispatchThread dispatchThread;
 
   RequestPath(EngineOptions options, Device device, ModelRegistry registry) {
     this.options = options;
@@ -43,7 +41,6 @@ final class RequestPath implements AutoCloseable {
         new DispatchProxy(
             device, options.discipline().get(), options.clock(), options.maxHandOver());
     admission = new Admission(registry, options.clock(), options.maxQueueDepth(), dispatch::submit);
-    dispatchThread = DispatchThread.start(dispatch, options.spin().toNanos());
   }
 
   /** Admits a request or refuses it; see {@link dev.roundhouse.engine.request.Completion}. */
@@ -67,7 +64,7 @@ final class RequestPath implements AutoCloseable {
 
   /** Opens the way to a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ServedModel model) {
-    ModelOptions own = options.models().getOrDefault(model.name(), ModelOptions.DEFAULT);
+    ModelOptions own = options.of(model.name());
     return dispatch.activate(
         model,
         new LaneOptions(
@@ -85,10 +82,8 @@ final class RequestPath implements AutoCloseable {
     admission.close();
   }
 
-  /** Ends the running batch and whatever waits. */
-  @Override
-  public void close() {
-    closeAdmission();
-    dispatchThread.close();
+  /** What the thread that runs the dispatch loop is started on. */
+  DispatchProxy dispatch() {
+    return dispatch;
   }
 }

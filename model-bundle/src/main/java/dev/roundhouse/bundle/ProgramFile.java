@@ -14,9 +14,15 @@ import java.util.Optional;
  * @param batchSize rows it is compiled for; 0 when the file's name says none
  * @param sha256 what the bytes must hash to, where the bundle says so
  */
-public record ProgramFile(int variant, int batchSize, Path file, Optional<String> sha256) {
+public record ProgramFile(int variant, int batchSize, Path file, Optional<String> sha256)
+    implements ProgramCode {
   /** Larger modules carry weights as constants, which belong in the weights file. */
   private static final int MAX_BYTES = 1 << 30;
+
+  @Override
+  public String name() {
+    return file.getFileName().toString();
+  }
 
   /**
    * Reads the artifact. The bytes returned are those whose digest was checked, so what the compiler
@@ -24,6 +30,7 @@ public record ProgramFile(int variant, int batchSize, Path file, Optional<String
    *
    * @throws BundleException when the file cannot be read or its digest differs
    */
+  @Override
   public byte[] read() {
     byte[] bytes;
     try (InputStream stream = Files.newInputStream(file)) {

@@ -17,12 +17,12 @@ import java.util.List;
 public final class SignatureCheck {
   private final ModelSpec spec;
   private final List<Weight> weights;
-  private final ProgramFile program;
+  private final ProgramCode program;
   private final ArtifactSignature signature;
   private final List<String> problems = new ArrayList<>();
 
   private SignatureCheck(
-      ModelSpec spec, List<Weight> weights, ProgramFile program, ArtifactSignature signature) {
+      ModelSpec spec, List<Weight> weights, ProgramCode program, ArtifactSignature signature) {
     this.spec = spec;
     this.weights = weights;
     this.program = program;
@@ -37,7 +37,7 @@ public final class SignatureCheck {
    * @throws BundleException naming each argument that differs
    */
   public static int check(
-      ModelSpec spec, List<Weight> weights, ProgramFile program, ArtifactSignature signature) {
+      ModelSpec spec, List<Weight> weights, ProgramCode program, ArtifactSignature signature) {
     return new SignatureCheck(spec, weights, program, signature).check();
   }
 
@@ -131,8 +131,7 @@ public final class SignatureCheck {
 
   private void refuseIfAny() {
     if (!problems.isEmpty()) {
-      throw new BundleException(
-          "model '" + spec.name() + "', " + program.file().getFileName(), problems);
+      throw new BundleException("model '" + spec.name() + "', " + program.name(), problems);
     }
   }
 }

@@ -108,6 +108,11 @@ public final class SimulatedDevice implements Device {
     return openHandles.size();
   }
 
+  /** When the last execution started so far will be over, on the device's clock. */
+  public long busyUntilNanos() {
+    return deviceFreeAt;
+  }
+
   /** Executions started so far. */
   public long executions() {
     return executions.get();

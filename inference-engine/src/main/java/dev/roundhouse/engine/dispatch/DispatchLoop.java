@@ -92,6 +92,11 @@ public final class DispatchLoop {
     return true;
   }
 
+  /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
+  public long nextReleaseNanos() {
+    return Long.MAX_VALUE;
+  }
+
   /** True when {@link #doWork} would find something to do. */
   public boolean hasWork() {
     return inFlight != null

@@ -86,8 +86,9 @@ public final class DispatchProxy {
     this.wake = wake;
   }
 
-  /** Called when the loop has made its last turn: from here on, hand-overs end at once. */
-  void onStopped() {
+  /** The loop's last turn, on the thread that runs it; from here on, hand-overs end at once. */
+  public void stop() {
+    loop.onStop();
     stopped = true;
     sweep();
   }

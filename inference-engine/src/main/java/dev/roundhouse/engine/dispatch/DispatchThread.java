@@ -83,8 +83,7 @@ public final class DispatchThread implements AutoCloseable {
       }
       idleSince = 0;
     }
-    loop.onStop();
-    proxy.onStopped();
+    proxy.stop();
   }
 
   private int work() {

@@ -4,7 +4,7 @@ import dev.roundhouse.bundle.Bundle;
 import dev.roundhouse.bundle.BundleReader;
 import dev.roundhouse.bundle.Glue;
 import dev.roundhouse.bundle.ModelFolder;
-import dev.roundhouse.bundle.ProgramFile;
+import dev.roundhouse.bundle.ProgramCode;
 import dev.roundhouse.bundle.SignatureCheck;
 import dev.roundhouse.bundle.artifact.Artifact;
 import dev.roundhouse.bundle.artifact.ArtifactReader;
@@ -28,6 +28,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -83,7 +84,21 @@ public final class ModelLoader {
     String newest = versions.isEmpty() ? "1" : Long.toString(versions.getLast().number());
     Path directory = versions.isEmpty() ? folder : versions.getLast().directory();
     RegisteredModel model = registry.register(name, newest);
-    return CompletableFuture.supplyAsync(() -> loadNow(model, directory), compilers);
+    return CompletableFuture.supplyAsync(
+        () -> loadNow(model, () -> prepare(model, directory)), compilers);
+  }
+
+  /**
+   * Starts to load a model that has been read already. Its name is registered, as loading, before
+   * this returns.
+   *
+   * @return completes with ready or failed; never exceptionally
+   * @throws IllegalStateException when the name is taken
+   */
+  public CompletableFuture<ModelStatus> load(ModelImage image) {
+    RegisteredModel model = registry.register(image.spec().name(), image.version());
+    return CompletableFuture.supplyAsync(
+        () -> loadNow(model, () -> prepare(model, image)), compilers);
   }
 
   /** Has loads that have not begun fail at once; for shutdown. */
@@ -91,13 +106,13 @@ public final class ModelLoader {
     stopping = true;
   }
 
-  private ModelStatus loadNow(RegisteredModel model, Path directory) {
+  private ModelStatus loadNow(RegisteredModel model, Supplier<ServedModel> prepared) {
     long started = clock.nanoTime();
     try {
       if (stopping) {
         throw new IllegalStateException("the server is stopping");
       }
-      return onReady(model, warmUp(prepare(model, directory)), started);
+      return onReady(model, warmUp(prepared.get()), started);
     } catch (RuntimeException | Error e) {
       return onFailed(model, e, started);
     }
@@ -105,52 +120,61 @@ public final class ModelLoader {
 
   private ServedModel prepare(RegisteredModel model, Path directory) {
     try (Bundle bundle = BundleReader.read(directory, model.status().name())) {
-      ModelSpec spec = bundle.spec();
       refuseGlue(bundle);
-      List<CompiledProgram> programs = new ArrayList<>();
-      try {
-        compile(bundle, programs);
-        ModelWeights weights = residency.load(bundle.weights());
-        return new ServedModel(
-            registry.newSlot(),
-            spec.name(),
-            model.status().version(),
-            spec,
-            ModelContract.of(spec, batchSizes(programs)),
-            programs,
-            weights,
-            model.counters());
-      } catch (RuntimeException e) {
-        programs.forEach(each -> each.program().close());
-        throw e;
-      }
+      return prepare(
+          model,
+          new ModelImage(
+              model.status().version(),
+              bundle.spec(),
+              List.copyOf(bundle.programs()),
+              bundle.weights()));
     }
   }
 
-  private void compile(Bundle bundle, List<CompiledProgram> programs) {
-    for (ProgramFile file : bundle.programs()) {
-      byte[] code = file.read();
-      String name = bundle.name() + "/" + file.file().getFileName();
-      Artifact artifact = ArtifactReader.read(code, name);
-      artifact.signature().ifPresent(signature -> check(bundle, file, signature));
-      long started = clock.nanoTime();
-      DeviceProgram program = device.compile(new ProgramSource(name, code));
-      // Bytecode does not show its signature: what was compiled does, before it is ever run.
-      int rows;
-      try {
-        rows = check(bundle, file, new ArtifactSignature(program.parameters(), program.results()));
-      } catch (RuntimeException e) {
-        program.close();
-        throw e;
+  private ServedModel prepare(RegisteredModel model, ModelImage image) {
+    List<CompiledProgram> programs = new ArrayList<>();
+    try {
+      for (ProgramCode code : image.programs()) {
+        programs.add(compile(image, code));
       }
-      programs.add(new CompiledProgram(file.variant(), rows, program, new CostEstimate(costAlpha)));
-      log.info(
-          "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
+      ModelWeights weights = residency.load(image.weights());
+      return new ServedModel(
+          registry.newSlot(),
+          image.spec().name(),
+          image.version(),
+          image.spec(),
+          ModelContract.of(image.spec(), batchSizes(programs)),
+          programs,
+          weights,
+          model.counters());
+    } catch (RuntimeException e) {
+      programs.forEach(each -> each.program().close());
+      throw e;
     }
   }
 
-  private static int check(Bundle bundle, ProgramFile file, ArtifactSignature signature) {
-    return SignatureCheck.check(bundle.spec(), bundle.weights().arguments(), file, signature);
+  private CompiledProgram compile(ModelImage image, ProgramCode file) {
+    byte[] code = file.read();
+    String name = image.spec().name() + "/" + file.name();
+    Artifact artifact = ArtifactReader.read(code, name);
+    artifact.signature().ifPresent(signature -> check(image, file, signature));
+    long started = clock.nanoTime();
+    DeviceProgram program = device.compile(new ProgramSource(name, code));
+    // Bytecode does not show its signature: what was compiled does, before it is ever run.
+    int rows;
+    try {
+      rows = check(image, file, new ArtifactSignature(program.parameters(), program.results()));
+    } catch (RuntimeException e) {
+      program.close();
+      throw e;
+    }
+    log.info(
+        "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
+    return new CompiledProgram(file.variant(), rows, program, new CostEstimate(costAlpha));
+  }
+
+  private static int check(ModelImage image, ProgramCode file, ArtifactSignature signature) {
+    return SignatureCheck.check(image.spec(), image.weights().arguments(), file, signature);
   }
 
   private ServedModel warmUp(ServedModel served) {

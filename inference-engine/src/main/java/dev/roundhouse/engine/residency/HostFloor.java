@@ -2,7 +2,7 @@ package dev.roundhouse.engine.residency;
 
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.bundle.weights.Weight;
-import dev.roundhouse.bundle.weights.WeightsFile;
+import dev.roundhouse.bundle.weights.WeightSource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -27,8 +27,8 @@ final class HostFloor implements AutoCloseable {
     this.offsets = offsets;
   }
 
-  static HostFloor of(WeightsFile file) {
-    List<Weight> weights = file.arguments();
+  static HostFloor of(WeightSource source) {
+    List<Weight> weights = source.arguments();
     long[] offsets = new long[weights.size()];
     long size = 0;
     for (int i = 0; i < offsets.length; i++) {
@@ -40,7 +40,7 @@ final class HostFloor implements AutoCloseable {
       MemorySegment block = arena.allocate(Math.max(size, ALIGNMENT), ALIGNMENT);
       HostFloor floor = new HostFloor(arena, block, weights, offsets);
       for (int i = 0; i < offsets.length; i++) {
-        file.copyTo(i, floor.tensor(i));
+        source.copyTo(i, floor.tensor(i));
       }
       return floor;
     } catch (RuntimeException | Error e) {

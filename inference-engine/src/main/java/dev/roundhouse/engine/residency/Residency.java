@@ -1,6 +1,6 @@
 package dev.roundhouse.engine.residency;
 
-import dev.roundhouse.bundle.weights.WeightsFile;
+import dev.roundhouse.bundle.weights.WeightSource;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
@@ -28,12 +28,12 @@ public final class Residency {
   /**
    * Copies a model's weights to a new host floor and uploads them.
    *
-   * @param file borrowed for the call
+   * @param source borrowed for the call
    * @throws dev.roundhouse.engine.device.DeviceException when device memory does not suffice;
    *     nothing is kept then
    */
-  public ModelWeights load(WeightsFile file) {
-    HostFloor floor = HostFloor.of(file);
+  public ModelWeights load(WeightSource source) {
+    HostFloor floor = HostFloor.of(source);
     List<DeviceBuffer> buffers = new ArrayList<>();
     try {
       for (int i = 0; i < floor.count(); i++) {

@@ -16,7 +16,7 @@ import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.testing.Floats;
-import dev.roundhouse.engine.testing.SteppedEngine;
+import dev.roundhouse.engine.testing.TestEngine;
 import dev.roundhouse.engine.testing.TestBundle;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,7 +43,7 @@ class DisciplineTest {
   @ParameterizedTest
   @MethodSource("fairOnes")
   void shouldShareTheDeviceThreeToOneWhenWeightsAreAndBothAreSaturated(Discipline discipline) {
-    SteppedEngine engine = engine(discipline, 3, 1);
+    TestEngine engine = engine(discipline, 3, 1);
     while (engine.clock().nanoTime() < 120_000 * MILLIS) {
       keepBusy(engine, "dear");
       keepBusy(engine, "cheap");
@@ -58,7 +58,7 @@ class DisciplineTest {
   @ParameterizedTest
   @MethodSource("fairOnes")
   void shouldNotLetADearModelHoldUpACheapOneForMoreThanOneRun(Discipline discipline) {
-    SteppedEngine engine = engine(discipline, 1, 1);
+    TestEngine engine = engine(discipline, 1, 1);
     List<InferenceRequest> cheap = new ArrayList<>();
     long nextCheap = 0;
     while (engine.clock().nanoTime() < 60_000 * MILLIS) {
@@ -86,7 +86,7 @@ class DisciplineTest {
 
   @Test
   void shouldRunTheModelWithTheEarliestDeadlineFirst() {
-    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    TestEngine engine = engine(new EarliestDeadline(), 1, 1);
     long now = engine.clock().nanoTime();
     InferenceRequest blocking = engine.submit("cheap", row());
     engine.step();
@@ -98,7 +98,7 @@ class DisciplineTest {
 
   @Test
   void shouldLookAtEveryRequestOfAQueueForTheEarliestDeadline() {
-    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    TestEngine engine = engine(new EarliestDeadline(), 1, 1);
     long now = engine.clock().nanoTime();
     InferenceRequest blocking = engine.submit("cheap", row());
     engine.step();
@@ -111,7 +111,7 @@ class DisciplineTest {
 
   @Test
   void shouldForgetTheDeadlineOfACancelledRequest() {
-    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    TestEngine engine = engine(new EarliestDeadline(), 1, 1);
     long now = engine.clock().nanoTime();
     InferenceRequest blocking = engine.submit("cheap", row());
     engine.step();
@@ -126,7 +126,7 @@ class DisciplineTest {
 
   @Test
   void shouldDropARequestThatARunCouldNoLongerAnswerInTime() {
-    SteppedEngine engine = engine(new EarliestDeadline(), 1, 1);
+    TestEngine engine = engine(new EarliestDeadline(), 1, 1);
     InferenceRequest hopeless =
         engine.submit("dear", engine.clock().nanoTime() + 49 * MILLIS, List.of(), row());
     InferenceRequest possible =
@@ -143,8 +143,8 @@ class DisciplineTest {
   @Test
   void shouldServeAgainWhenTheFigureThatRequestsWereDroppedForWasAnAccident() {
     long[] cost = {900 * MILLIS};
-    SteppedEngine engine =
-        new SteppedEngine(
+    TestEngine engine =
+        new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(name -> cost[0]),
             64,
             new EarliestDeadline());
@@ -208,8 +208,8 @@ class DisciplineTest {
             fifo.charge(slot, deviceNanos, nowNanos);
           }
         };
-    SteppedEngine engine =
-        new SteppedEngine(
+    TestEngine engine =
+        new TestEngine(
             SimulatedDeviceOptions.instant(
                 (program, arguments, results) -> {
                   if (program.name().startsWith("broken")) {
@@ -224,9 +224,9 @@ class DisciplineTest {
     engine.assertNothingLeaks();
   }
 
-  private SteppedEngine engine(Discipline discipline, double dearWeight, double cheapWeight) {
-    SteppedEngine engine =
-        new SteppedEngine(
+  private TestEngine engine(Discipline discipline, double dearWeight, double cheapWeight) {
+    TestEngine engine =
+        new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
                 .withExecutionNanos(name -> name.startsWith("dear") ? 50 * MILLIS : MILLIS),
             64,
@@ -236,7 +236,7 @@ class DisciplineTest {
     return engine;
   }
 
-  private static void keepBusy(SteppedEngine engine, String model) {
+  private static void keepBusy(TestEngine engine, String model) {
     while (engine.counters(model).waiting() < 3) {
       engine.submit(model, row());
     }

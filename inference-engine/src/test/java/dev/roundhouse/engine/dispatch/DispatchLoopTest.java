@@ -12,7 +12,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.testing.Floats;
-import dev.roundhouse.engine.testing.SteppedEngine;
+import dev.roundhouse.engine.testing.TestEngine;
 import dev.roundhouse.engine.testing.TestBundle;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
@@ -29,7 +29,7 @@ class DispatchLoopTest {
 
   @Test
   void shouldRunQueuedRequestsOfAModelTogetherAndGiveEachItsOwnRows() {
-    SteppedEngine engine = engineWithDoubling(1, 4, 8);
+    TestEngine engine = engineWithDoubling(1, 4, 8);
     InferenceRequest two = engine.submit("double", Floats.input("x", shape(2), 1, 2, 3, 4));
     InferenceRequest one = engine.submit("double", Floats.input("x", shape(1), 5, 6));
     InferenceRequest other = engine.submit("double", Floats.input("x", shape(1), 7, 8));
@@ -56,7 +56,7 @@ class DispatchLoopTest {
           }
           TestBundle.DOUBLE.apply(program, arguments, results);
         };
-    SteppedEngine engine = SteppedEngine.of(recording);
+    TestEngine engine = TestEngine.of(recording);
     engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
     engine.submit("double", Floats.input("x", shape(4), 9, 9, 9, 9, 9, 9, 9, 9));
     engine.run();
@@ -70,7 +70,7 @@ class DispatchLoopTest {
 
   @Test
   void shouldRunARequestThatNoProgramHoldsPieceByPieceAndAnswerItOnce() {
-    SteppedEngine engine = engineWithDoubling(1, 4);
+    TestEngine engine = engineWithDoubling(1, 4);
     float[] many = new float[2 * 9];
     float[] doubled = new float[many.length];
     for (int i = 0; i < many.length; i++) {
@@ -96,7 +96,7 @@ class DispatchLoopTest {
 
   @Test
   void shouldShareTheLastPieceOfALargeRequestWithOthers() {
-    SteppedEngine engine = engineWithDoubling(4);
+    TestEngine engine = engineWithDoubling(4);
     float[] many = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5};
     InferenceRequest large = engine.submit("double", Floats.input("x", shape(5), many));
     InferenceRequest small = engine.submit("double", Floats.input("x", shape(2), 6, 6, 7, 7));
@@ -109,8 +109,8 @@ class DispatchLoopTest {
 
   @Test
   void shouldEndALargeRequestOnceWhenItsDeadlinePassesBetweenPieces() {
-    SteppedEngine engine =
-        new SteppedEngine(
+    TestEngine engine =
+        new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 1_000), 64);
     engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
     InferenceRequest large =
@@ -134,8 +134,8 @@ class DispatchLoopTest {
   @Test
   void shouldFailALargeRequestOnceWhenAPieceFails() {
     int[] runs = {0};
-    SteppedEngine engine =
-        SteppedEngine.of(
+    TestEngine engine =
+        TestEngine.of(
             (program, arguments, results) -> {
               if (++runs[0] == 4) { // the first two are the warm-up
                 throw new DeviceException(DeviceException.Code.INTERNAL, "second piece broke");
@@ -155,7 +155,7 @@ class DispatchLoopTest {
 
   @Test
   void shouldServeTheModelWhoseRequestIsOldestFirst() {
-    SteppedEngine engine = SteppedEngine.of(TestBundle.DOUBLE);
+    TestEngine engine = TestEngine.of(TestBundle.DOUBLE);
     engine.load(TestBundle.doubling(2, 1).write(repository, "a"));
     engine.load(TestBundle.doubling(2, 1).write(repository, "b"));
     InferenceRequest b = engine.submit("b", Floats.input("x", shape(1), 1, 1));
@@ -169,8 +169,8 @@ class DispatchLoopTest {
 
   @Test
   void shouldHaveOneExecutionInFlightAtATime() {
-    SteppedEngine engine =
-        new SteppedEngine(
+    TestEngine engine =
+        new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 1_000), 64);
     engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
     InferenceRequest first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
@@ -196,7 +196,7 @@ class DispatchLoopTest {
 
   @Test
   void shouldShedARequestWhoseDeadlinePassedInTheQueueAndRunItsBatchMates() {
-    SteppedEngine engine = engineWithDoubling(1, 4);
+    TestEngine engine = engineWithDoubling(1, 4);
     InferenceRequest kept = engine.submit("double", Floats.input("x", shape(1), 1, 2));
     InferenceRequest late =
         engine.submit(
@@ -214,7 +214,7 @@ class DispatchLoopTest {
 
   @Test
   void shouldForgetACancelledRequestAndFreeItsPlaceAtOnce() {
-    SteppedEngine engine = new SteppedEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 2);
+    TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 2);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "double"));
     InferenceRequest first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
     InferenceRequest second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
@@ -243,7 +243,7 @@ class DispatchLoopTest {
           }
           TestBundle.DOUBLE.apply(program, arguments, results);
         };
-    SteppedEngine engine = SteppedEngine.of(sometimes);
+    TestEngine engine = TestEngine.of(sometimes);
     engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
     broken[0] = true;
     InferenceRequest unlucky = engine.submit("double", Floats.input("x", shape(1), 1, 1));
@@ -262,8 +262,8 @@ class DispatchLoopTest {
 
   @Test
   void shouldNotServeAModelWhoseProgramDoesNotRun() {
-    SteppedEngine engine =
-        SteppedEngine.of(
+    TestEngine engine =
+        TestEngine.of(
             (program, arguments, results) -> {
               throw new DeviceException(DeviceException.Code.INTERNAL, "no such kernel");
             });
@@ -277,8 +277,8 @@ class DispatchLoopTest {
   @ValueSource(longs = {101, 102, 103, 104})
   void shouldGiveEveryRequestItsOwnResultExactlyOnceWhateverHappens(long seed) {
     Random random = new Random(seed);
-    SteppedEngine engine =
-        new SteppedEngine(
+    TestEngine engine =
+        new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
                 .withExecutionNanos(program -> 500 + program.length() * 37L),
             40);
@@ -330,8 +330,8 @@ class DispatchLoopTest {
     engine.assertNothingLeaks();
   }
 
-  private SteppedEngine engineWithDoubling(int... batchSizes) {
-    SteppedEngine engine = SteppedEngine.of(TestBundle.DOUBLE);
+  private TestEngine engineWithDoubling(int... batchSizes) {
+    TestEngine engine = TestEngine.of(TestBundle.DOUBLE);
     ModelStatus status =
         engine.load(TestBundle.doubling(2, batchSizes).write(repository, "double"));
     assertThat(status.reason()).isEmpty();
@@ -342,7 +342,7 @@ class DispatchLoopTest {
     return new long[] {rows, 2};
   }
 
-  private static float[] floats(SteppedEngine engine, InferenceRequest request) {
+  private static float[] floats(TestEngine engine, InferenceRequest request) {
     return Floats.of(engine.completed(request).outputs().getFirst());
   }
 }

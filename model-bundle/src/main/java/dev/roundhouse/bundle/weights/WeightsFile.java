@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * A checked, memory-mapped safetensors file. Any thread may read until {@link #close}; a read after
  * it throws {@link IllegalStateException}.
  */
-public final class WeightsFile implements AutoCloseable {
+public final class WeightsFile implements WeightSource, AutoCloseable {
   /** What the safetensors library itself accepts. */
   private static final long MAX_HEADER_BYTES = 100_000_000;
 
@@ -91,7 +91,7 @@ public final class WeightsFile implements AutoCloseable {
     }
   }
 
-  /** The weights in the order {@code @main} takes them. */
+  @Override
   public List<Weight> arguments() {
     return arguments;
   }
@@ -102,13 +102,11 @@ public final class WeightsFile implements AutoCloseable {
   }
 
   /**
-   * Writes one weight as dense row-major device bytes.
+   * {@inheritDoc}
    *
-   * @param index in {@link #arguments}
-   * @param target borrowed; of any alignment; at least as large as the weight; on a throw its
-   *     content is undefined
    * @throws BundleException when the file was cut short or changed since it was opened
    */
+  @Override
   public void copyTo(int index, MemorySegment target) {
     FileTensor tensor = tensors.get(index);
     long size = tensor.type().byteSize();

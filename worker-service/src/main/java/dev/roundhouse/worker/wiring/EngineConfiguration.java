@@ -24,6 +24,7 @@ import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -96,12 +97,13 @@ class EngineConfiguration {
           case ALIAS -> HostMemory.ALIAS;
           case COPY -> HostMemory.COPY;
         };
-    return EngineOptions.DEFAULT
-        .withDiscipline(() -> discipline(scheduler))
-        .withCostAlpha(scheduler.costEmaAlpha())
-        .withMaxQueueDepth(scheduler.maxQueueDepth())
-        .withWeights(weights)
-        .withModels(models);
+    return EngineOptions.builder()
+        .discipline(() -> discipline(scheduler))
+        .costAlpha(scheduler.costEmaAlpha())
+        .maxQueueDepth(scheduler.maxQueueDepth())
+        .weights(weights)
+        .models(models)
+        .build();
   }
 
   private static Discipline discipline(SchedulerProperties scheduler) {
@@ -118,6 +120,7 @@ class EngineConfiguration {
     Integer rowCap = model.maxBatchSize();
     return new ModelOptions(
         weight == null ? OptionalDouble.empty() : OptionalDouble.of(weight),
-        rowCap == null ? OptionalInt.empty() : OptionalInt.of(rowCap));
+        rowCap == null ? OptionalInt.empty() : OptionalInt.of(rowCap),
+        Optional.empty());
   }
 }

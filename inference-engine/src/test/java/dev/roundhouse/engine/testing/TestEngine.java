@@ -2,25 +2,17 @@ package dev.roundhouse.engine.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.engine.admission.Admission;
-import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.SteppedEngine;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
-import dev.roundhouse.engine.dispatch.DispatchLoop;
-import dev.roundhouse.engine.dispatch.DispatchProxy;
-import dev.roundhouse.engine.dispatch.LaneOptions;
-import dev.roundhouse.engine.model.ModelLoader;
-import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.observe.Accounting;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.time.ManualClock;
@@ -29,38 +21,46 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 
 /**
- * The engine's parts on a simulated device and a clock that stands still, run by the test's own
- * thread: nothing happens until {@link #step}.
+ * An engine on a simulated device and a clock that stands still, run by the test's own thread:
+ * nothing happens until {@link #step}.
  */
-public final class SteppedEngine {
+public final class TestEngine {
   private final ManualClock clock = new ManualClock(1_000_000);
   private final SimulatedDevice device;
-  private final ModelRegistry registry = new ModelRegistry();
-  private final DispatchProxy dispatch;
-  private final Admission admission;
-  private final ModelLoader loader;
+  private final SteppedEngine stepped;
   private final Map<InferenceRequest, Outcome> outcomes = new HashMap<>();
   private final List<InferenceRequest> finished = new ArrayList<>();
-  private double weight = 1;
 
-  public SteppedEngine(SimulatedDeviceOptions options, int maxQueueDepth) {
+  public TestEngine(SimulatedDeviceOptions options, int maxQueueDepth) {
     this(options, maxQueueDepth, new Fifo());
   }
 
-  public SteppedEngine(SimulatedDeviceOptions options, int maxQueueDepth, Discipline discipline) {
-    device = new SimulatedDevice(options, clock);
-    dispatch = new DispatchProxy(device, discipline, clock, 4096);
-    admission = new Admission(registry, clock, maxQueueDepth, dispatch::submit);
-    Residency residency = new Residency(device, HostMemory.ALIAS);
-    loader =
-        new ModelLoader(registry, device, residency, clock, 0.2, Runnable::run, this::activate);
+  public TestEngine(SimulatedDeviceOptions options, int maxQueueDepth, Discipline discipline) {
+    this(
+        options,
+        EngineOptions.builder()
+            .maxQueueDepth(maxQueueDepth)
+            .maxHandOver(4096)
+            .discipline(() -> discipline)
+            .build());
   }
 
-  public static SteppedEngine of(ReferenceFunction function) {
-    return new SteppedEngine(SimulatedDeviceOptions.instant(function), 1024);
+  /**
+   * @param engineOptions whatever their clock, it is this engine's that counts
+   */
+  public TestEngine(SimulatedDeviceOptions options, EngineOptions engineOptions) {
+    device = new SimulatedDevice(options, clock);
+    stepped = SteppedEngine.open(engineOptions.toBuilder().clock(clock).build(), device);
+  }
+
+  public static TestEngine of(ReferenceFunction function) {
+    return new TestEngine(SimulatedDeviceOptions.instant(function), 1024);
+  }
+
+  public Engine engine() {
+    return stepped.engine();
   }
 
   public ManualClock clock() {
@@ -72,16 +72,18 @@ public final class SteppedEngine {
   }
 
   public ModelStatus load(Path folder) {
-    return load(folder, 1);
+    return engine().load(folder).join();
   }
 
   public ModelStatus load(Path folder, double weight) {
-    this.weight = weight;
-    return loader.load(folder).join();
+    ModelStatus status = load(folder);
+    assertThat(engine().setWeight(status.name(), weight)).isTrue();
+    step();
+    return status;
   }
 
   public ModelCounters counters(String model) {
-    return registry.find(model).orElseThrow().counters();
+    return engine().counters(model).orElseThrow();
   }
 
   public InferenceRequest submit(String model, InputTensor... inputs) {
@@ -93,29 +95,25 @@ public final class SteppedEngine {
     InferenceRequest request =
         new InferenceRequest(
             model, "", "r", List.of(inputs), outputs, deadlineNanos, this::onOutcome);
-    admission.submit(request);
+    engine().submit(request);
     return request;
   }
 
   public boolean cancel(InferenceRequest request) {
-    return Accounting.end(
-        request,
-        InferenceRequest.State.QUEUED,
-        counters(request.modelName()),
-        new Outcome.Cancelled("cancelled"));
+    return engine().cancel(request);
   }
 
   /** One turn of the dispatch loop. */
   public int step() {
-    return dispatch.loop().doWork();
+    return stepped.step();
   }
 
   /** Turns the loop, letting executions end, until nothing is left. */
   public void run() {
-    DispatchLoop loop = dispatch.loop();
-    while (loop.hasWork()) {
-      loop.doWork();
-      loop.awaitDevice();
+    while (stepped.hasWork()) {
+      if (stepped.step() == 0 && !stepped.awaitDevice()) {
+        clock.sleepUntil(stepped.nextReleaseNanos());
+      }
     }
   }
 
@@ -143,27 +141,17 @@ public final class SteppedEngine {
 
   /** Every accepted request ended exactly once, and none is left waiting. */
   public void assertQuiescent() {
-    for (RegisteredModel model : registry.models()) {
-      assertThat(model.counters().open()).as("open requests of %s", model.status().name()).isZero();
-      assertThat(model.counters().waiting()).as("waiting of %s", model.status().name()).isZero();
+    for (ModelStatus model : engine().models()) {
+      assertThat(counters(model.name()).open()).as("open requests of %s", model.name()).isZero();
+      assertThat(counters(model.name()).waiting()).as("waiting of %s", model.name()).isZero();
     }
   }
 
   /** Frees every model and checks that the device holds nothing any more. */
   public void assertNothingLeaks() {
-    registry.models().forEach(loader::unload);
+    stepped.close();
     assertThat(device.openHandles()).isZero();
     device.close();
-  }
-
-  private CompletableFuture<Void> activate(ServedModel model) {
-    CompletableFuture<Void> warmedUp =
-        dispatch.activate(model, new LaneOptions(weight, Integer.MAX_VALUE));
-    while (!warmedUp.isDone()) {
-      dispatch.loop().doWork();
-      dispatch.loop().awaitDevice();
-    }
-    return warmedUp;
   }
 
   private void onOutcome(InferenceRequest request, Outcome outcome) {

@@ -1,0 +1,106 @@
+package dev.roundhouse.engine;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.dispatch.DispatchLoop;
+import dev.roundhouse.engine.dispatch.DispatchProxy;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An engine without threads: nothing happens between two calls of {@link #step}. The same engine
+ * otherwise, for tests and simulations; with a manual clock every run of it is the same.
+ *
+ * <p>Loading is done when {@link Engine#load} returns. Not thread-safe: one thread calls
+ * everything, the engine's own methods included.
+ */
+public final class SteppedEngine implements AutoCloseable {
+  private final Engine engine;
+  private final DispatchLoop loop;
+
+  private SteppedEngine(EngineOptions options, Device device) {
+    Stepping stepping = new Stepping();
+    engine = new Engine(options, device, stepping);
+    loop = stepping.loop();
+  }
+
+  /** Opens an engine on a device, which is borrowed until {@link #close}. */
+  public static SteppedEngine open(EngineOptions options, Device device) {
+    return new SteppedEngine(options, device);
+  }
+
+  /** Load, submit, cancel and look through this. */
+  public Engine engine() {
+    return engine;
+  }
+
+  /**
+   * One turn of the dispatch loop; never waits.
+   *
+   * @return how many things were done; 0 when there was nothing to do, or the device is busy
+   */
+  public int step() {
+    return loop.doWork();
+  }
+
+  /** True when {@link #step} has, or will have once the device is done, something to do. */
+  public boolean hasWork() {
+    return loop.hasWork();
+  }
+
+  /** Waits for the device when it is busy; on a manual clock that moves the clock. */
+  public boolean awaitDevice() {
+    return loop.awaitDevice();
+  }
+
+  /**
+   * When a held batch is due, on the engine's clock: if the clock does not reach it, {@link #step}
+   * does not run it. {@link Long#MAX_VALUE} when none is held.
+   */
+  public long nextReleaseNanos() {
+    return loop.nextReleaseNanos();
+  }
+
+  @Override
+  public void close() {
+    engine.close();
+  }
+
+  /** Runs what would run elsewhere on the one thread there is. */
+  private static final class Stepping implements EngineThreads {
+    private @Nullable DispatchProxy dispatch;
+
+    @Override
+    public Executor compilers() {
+      return Runnable::run;
+    }
+
+    @Override
+    public void start(DispatchProxy proxy) {
+      dispatch = proxy;
+    }
+
+    @Override
+    public <T> CompletableFuture<T> awaiting(CompletableFuture<T> future) {
+      while (!future.isDone()) {
+        loop().doWork();
+        loop().awaitDevice();
+      }
+      return future;
+    }
+
+    @Override
+    public void close() {
+      if (dispatch != null) {
+        dispatch.stop();
+      }
+    }
+
+    DispatchLoop loop() {
+      if (dispatch == null) {
+        throw new IllegalStateException("the engine has not been started");
+      }
+      return dispatch.loop();
+    }
+  }
+}

@@ -1,0 +1,34 @@
+package dev.roundhouse.bundle.weights;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** Where a model's weights are read from while it is loaded. */
+public interface WeightSource {
+
+  /** For a model that takes its inputs only. */
+  WeightSource NONE =
+      new WeightSource() {
+        @Override
+        public List<Weight> arguments() {
+          return List.of();
+        }
+
+        @Override
+        public void copyTo(int index, MemorySegment target) {
+          throw new IndexOutOfBoundsException("weight " + index + " of a model that has none");
+        }
+      };
+
+  /** The weights in the order {@code @main} takes them. */
+  List<Weight> arguments();
+
+  /**
+   * Writes one weight as dense row-major device bytes.
+   *
+   * @param index in {@link #arguments}
+   * @param target borrowed; of any alignment; at least as large as the weight; on a throw its
+   *     content is undefined
+   */
+  void copyTo(int index, MemorySegment target);
+}
