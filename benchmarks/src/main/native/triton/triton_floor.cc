@@ -1,10 +1,12 @@
 // The Triton core in this process, with no-op models, fed by one caller thread. Linked against nothing of Triton:
 // main.cc loads the core first, then this library.
 //
-//   triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING SPIN_US
+//   triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS SPIN_US
 //
 // Writes MODELS models into the folder REPOSITORY (BATCHING: `dynamic` or `none`), starts the core on them and prints
-// `ready start_us=... rss_kb=... threads=...`. Then, per line `DEPTH MILLIS` on standard input, keeps DEPTH requests
+// `ready start_us=... rss_kb=... threads=...`. REQUESTS says whether request objects are made for each call (`fresh`,
+// as Triton's front ends do) or taken again once released (`reused`); the caller looks for answers for SPIN_US before it
+// sleeps. Then, per line `DEPTH MILLIS` on standard input, keeps DEPTH requests
 // outstanding for MILLIS, round robin over the models, checks every answer, and prints
 // `requests=... wall_ns=... cpu_ns=... p50_ns=... p99_ns=...`: CPU is that of the whole process, latencies are 0
 // unless DEPTH is 1. The line `memory` is answered with `rss_kb=... threads=...`. Ends when standard input closes.
@@ -21,10 +23,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "triton_api.h"
@@ -124,17 +126,21 @@ struct Slot {
   uint32_t index;
   uint32_t expected;
   uint32_t answer;
+  std::atomic<int> events_left;  // until the slot is the caller's again
+  size_t model;
+  TRITONSERVER_InferenceRequest* request;
   Clock::time_point sent;
   alignas(64) char input[kInputBytes];
 };
 
 class Caller {
  public:
-  Caller(TRITONSERVER_Server* server, int models, int spin_us)
-      : server_(server), completions_(spin_us), slots_(kMostOutstanding) {
-    for (int i = 0; i < models; i++) names_.push_back("m" + std::to_string(i));
+  Caller(TRITONSERVER_Server* server, int models, bool reuse_requests, int spin_us)
+      : server_(server), reuse_requests_(reuse_requests), completions_(spin_us), slots_(kMostOutstanding) {
+    for (int i = 0; i < models; i++) models_.push_back({"m" + std::to_string(i), {}});
     for (uint32_t i = 0; i < kMostOutstanding; i++) {
       slots_[i].index = i;
+      owners_[i] = {this, &slots_[i]};
       std::memset(slots_[i].input, 1, kInputBytes);
     }
     CHECK(TRITONSERVER_ResponseAllocatorNew, &allocator_, &Caller::Allocate, &Caller::Release, nullptr);
@@ -154,6 +160,7 @@ class Caller {
       if (slot.answer != slot.expected) {
         Fail("answer " + std::to_string(slot.answer) + " to " + std::to_string(slot.expected));
       }
+      if (reuse_requests_) models_[slot.model].spare.push_back(slot.request);
       requests++;
       if (depth == 1) {
         now = Clock::now();
@@ -177,25 +184,39 @@ class Caller {
   }
 
  private:
-  // A request object per call, as Triton's own front ends make it.
   void Submit(Slot* slot) {
-    const std::string& model = names_[next_model_];
-    if (++next_model_ == names_.size()) next_model_ = 0;
     slot->expected = ++sequence_;
     slot->answer = 0;
     std::memcpy(slot->input, &slot->expected, sizeof(slot->expected));
-    const int64_t shape[] = {1, kInputBytes / 4};
-    TRITONSERVER_InferenceRequest* request;
+    slot->model = next_model_;
+    if (++next_model_ == models_.size()) next_model_ = 0;
     slot->sent = Clock::now();
-    CHECK(TRITONSERVER_InferenceRequestNew, &request, server_, model.c_str(), -1);
-    CHECK(TRITONSERVER_InferenceRequestAddInput, request, "x", TRITONSERVER_TYPE_FP32, shape, 2);
+    // A request object may be used again only after its release, which may come before or after the response.
+    slot->events_left.store(reuse_requests_ ? 2 : 1, std::memory_order_relaxed);
+    TRITONSERVER_InferenceRequest* request = Request(slot);
+    slot->request = request;
     CHECK(TRITONSERVER_InferenceRequestAppendInputData, request, "x", slot->input, kInputBytes,
           TRITONSERVER_MEMORY_CPU, 0);
-    CHECK(TRITONSERVER_InferenceRequestSetReleaseCallback, request, &Caller::Released, nullptr);
-    slot_owner_[slot->index] = {this, slot};
-    CHECK(TRITONSERVER_InferenceRequestSetResponseCallback, request, allocator_, slot, &Caller::Responded,
-          &slot_owner_[slot->index]);
+    Owner* owner = &owners_[slot->index];
+    CHECK(TRITONSERVER_InferenceRequestSetReleaseCallback, request, &Caller::Released, owner);
+    CHECK(TRITONSERVER_InferenceRequestSetResponseCallback, request, allocator_, slot, &Caller::Responded, owner);
     CHECK(TRITONSERVER_ServerInferAsync, server_, request, nullptr);
+  }
+
+  // A request to the slot's model, without data.
+  TRITONSERVER_InferenceRequest* Request(Slot* slot) {
+    Model& model = models_[slot->model];
+    TRITONSERVER_InferenceRequest* request;
+    if (!model.spare.empty()) {
+      request = model.spare.back();
+      model.spare.pop_back();
+      CHECK(TRITONSERVER_InferenceRequestRemoveAllInputData, request, "x");
+      return request;
+    }
+    const int64_t shape[] = {1, kInputBytes / 4};
+    CHECK(TRITONSERVER_InferenceRequestNew, &request, server_, model.name.c_str(), -1);
+    CHECK(TRITONSERVER_InferenceRequestAddInput, request, "x", TRITONSERVER_TYPE_FP32, shape, 2);
+    return request;
   }
 
   static TRITONSERVER_Error* Allocate(TRITONSERVER_ResponseAllocator*, const char*, size_t bytes,
@@ -214,29 +235,43 @@ class Caller {
     return nullptr;
   }
 
-  static void Released(TRITONSERVER_InferenceRequest* request, uint32_t, void*) {
-    CHECK(TRITONSERVER_InferenceRequestDelete, request);
-  }
-
-  static void Responded(TRITONSERVER_InferenceResponse* response, uint32_t, void* userp) {
-    auto* owner = static_cast<Owner*>(userp);
-    if (response == nullptr) Fail("a response without content");
-    CHECK(TRITONSERVER_InferenceResponseError, response);
-    CHECK(TRITONSERVER_InferenceResponseDelete, response);
-    owner->caller->completions_.Put(owner->slot->index);
-  }
-
   struct Owner {
     Caller* caller;
     Slot* slot;
+
+    void OnEvent() {
+      if (slot->events_left.fetch_sub(1) == 1) caller->completions_.Put(slot->index);
+    }
   };
+
+  struct Model {
+    std::string name;
+    std::vector<TRITONSERVER_InferenceRequest*> spare;
+  };
+
+  static void Released(TRITONSERVER_InferenceRequest* request, uint32_t, void* userp) {
+    auto* owner = static_cast<Owner*>(userp);
+    if (owner->caller->reuse_requests_) {
+      owner->OnEvent();
+    } else {
+      CHECK(TRITONSERVER_InferenceRequestDelete, request);
+    }
+  }
+
+  static void Responded(TRITONSERVER_InferenceResponse* response, uint32_t, void* userp) {
+    if (response == nullptr) Fail("a response without content");
+    CHECK(TRITONSERVER_InferenceResponseError, response);
+    CHECK(TRITONSERVER_InferenceResponseDelete, response);
+    static_cast<Owner*>(userp)->OnEvent();
+  }
 
   TRITONSERVER_Server* const server_;
   TRITONSERVER_ResponseAllocator* allocator_ = nullptr;
+  const bool reuse_requests_;
   Completions completions_;
-  std::vector<std::string> names_;
+  std::vector<Model> models_;
   std::vector<Slot> slots_;
-  Owner slot_owner_[kMostOutstanding] = {};
+  Owner owners_[kMostOutstanding] = {};
   size_t next_model_ = 0;
   uint32_t sequence_ = 0;
 };
@@ -277,15 +312,17 @@ TRITONSERVER_Server* StartServer(const char* repository, const char* backends) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int TritonFloor(int argc, char** argv) {
-  if (argc != 7) Fail("usage: triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING SPIN_US");
+  if (argc != 8) Fail("usage: triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS SPIN_US");
   const int models = std::atoi(argv[4]);
   const std::string batching = argv[5];
   if (batching != "dynamic" && batching != "none") Fail("BATCHING is dynamic or none, got " + batching);
+  const std::string requests = argv[6];
+  if (requests != "fresh" && requests != "reused") Fail("REQUESTS is fresh or reused, got " + requests);
   WriteModels(argv[2], models, batching == "dynamic");
   const auto start = Clock::now();
   TRITONSERVER_Server* server = StartServer(argv[2], argv[3]);
   std::cout << "ready start_us=" << Nanos(Clock::now() - start) / 1000 << " " << Memory() << std::endl;
-  auto caller = std::make_unique<Caller>(server, models, std::atoi(argv[6]));
+  auto caller = std::make_unique<Caller>(server, models, requests == "reused", std::atoi(argv[7]));
   std::string line;
   while (std::getline(std::cin, line)) {
     if (line == "memory") {
