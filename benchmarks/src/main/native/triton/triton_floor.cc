@@ -1,15 +1,14 @@
 // The Triton core in this process, with no-op models, fed by one caller thread. Linked against nothing of Triton:
 // main.cc loads the core first, then this library.
 //
-//   triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS SPIN_US
+//   triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS
 //
 // Writes MODELS models into the folder REPOSITORY (BATCHING: `dynamic` or `none`), starts the core on them and prints
 // `ready start_us=... rss_kb=... threads=...`. REQUESTS says whether request objects are made for each call (`fresh`,
-// as Triton's front ends do) or taken again once released (`reused`); the caller looks for answers for SPIN_US before it
-// sleeps. Then, per line `DEPTH MILLIS` on standard input, keeps DEPTH requests
-// outstanding for MILLIS, round robin over the models, checks every answer, and prints
+// as Triton's front ends do) or taken again once released (`reused`). Then, per line `DEPTH MILLIS SPIN_US` on standard input, keeps DEPTH
+// requests outstanding for MILLIS, round robin over the models, checks every answer, and prints
 // `requests=... wall_ns=... cpu_ns=... p50_ns=... p99_ns=...`: CPU is that of the whole process, latencies are 0
-// unless DEPTH is 1. The line `memory` is answered with `rss_kb=... threads=...`. Ends when standard input closes.
+// unless DEPTH is 1. The caller looks for answers for SPIN_US before it sleeps. The line `memory` is answered with `rss_kb=... threads=...`. Ends when standard input closes.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -76,8 +75,6 @@ std::string Memory() {
 // Slots whose request is over, from the core's threads to the caller's.
 class Completions {
  public:
-  explicit Completions(int spin_us) : spin_(std::chrono::microseconds(spin_us)) {}
-
   void Put(uint32_t slot) {
     const uint64_t at = tail_.fetch_add(1);
     ring_[at % kRingSize].store(slot + 1, std::memory_order_seq_cst);
@@ -97,10 +94,10 @@ class Completions {
     return true;
   }
 
-  uint32_t Take() {
+  uint32_t Take(Clock::duration spin) {
     uint32_t slot;
     if (TryTake(&slot)) return slot;
-    const auto end = Clock::now() + spin_;
+    const auto end = Clock::now() + spin;
     do {
       __builtin_ia32_pause();
       if (TryTake(&slot)) return slot;
@@ -113,7 +110,6 @@ class Completions {
   }
 
  private:
-  const Clock::duration spin_;
   std::atomic<uint32_t> ring_[kRingSize] = {};
   alignas(64) std::atomic<uint64_t> tail_{0};
   alignas(64) uint64_t head_ = 0;
@@ -135,8 +131,8 @@ struct Slot {
 
 class Caller {
  public:
-  Caller(TRITONSERVER_Server* server, int models, bool reuse_requests, int spin_us)
-      : server_(server), reuse_requests_(reuse_requests), completions_(spin_us), slots_(kMostOutstanding) {
+  Caller(TRITONSERVER_Server* server, int models, bool reuse_requests)
+      : server_(server), reuse_requests_(reuse_requests), slots_(kMostOutstanding) {
     for (int i = 0; i < models; i++) models_.push_back({"m" + std::to_string(i), {}});
     for (uint32_t i = 0; i < kMostOutstanding; i++) {
       slots_[i].index = i;
@@ -146,7 +142,7 @@ class Caller {
     CHECK(TRITONSERVER_ResponseAllocatorNew, &allocator_, &Caller::Allocate, &Caller::Release, nullptr);
   }
 
-  std::string Run(uint32_t depth, int millis) {
+  std::string Run(uint32_t depth, int millis, Clock::duration spin) {
     std::vector<int64_t> latencies;
     uint64_t requests = 0;
     const int64_t cpu = CpuNanos();
@@ -156,7 +152,7 @@ class Caller {
     for (; outstanding < depth; outstanding++) Submit(&slots_[outstanding]);
     auto now = start;
     while (outstanding > 0) {
-      Slot& slot = slots_[completions_.Take()];
+      Slot& slot = slots_[completions_.Take(spin)];
       if (slot.answer != slot.expected) {
         Fail("answer " + std::to_string(slot.answer) + " to " + std::to_string(slot.expected));
       }
@@ -312,7 +308,7 @@ TRITONSERVER_Server* StartServer(const char* repository, const char* backends) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int TritonFloor(int argc, char** argv) {
-  if (argc != 8) Fail("usage: triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS SPIN_US");
+  if (argc != 7) Fail("usage: triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS");
   const int models = std::atoi(argv[4]);
   const std::string batching = argv[5];
   if (batching != "dynamic" && batching != "none") Fail("BATCHING is dynamic or none, got " + batching);
@@ -322,7 +318,7 @@ extern "C" __attribute__((visibility("default"))) int TritonFloor(int argc, char
   const auto start = Clock::now();
   TRITONSERVER_Server* server = StartServer(argv[2], argv[3]);
   std::cout << "ready start_us=" << Nanos(Clock::now() - start) / 1000 << " " << Memory() << std::endl;
-  auto caller = std::make_unique<Caller>(server, models, requests == "reused", std::atoi(argv[7]));
+  auto caller = std::make_unique<Caller>(server, models, requests == "reused");
   std::string line;
   while (std::getline(std::cin, line)) {
     if (line == "memory") {
@@ -331,9 +327,9 @@ extern "C" __attribute__((visibility("default"))) int TritonFloor(int argc, char
     }
     std::istringstream arguments(line);
     uint32_t depth = 0;
-    int millis = 0;
-    if (!(arguments >> depth >> millis) || depth < 1 || depth > kMostOutstanding) Fail("bad line: " + line);
-    std::cout << caller->Run(depth, millis) << std::endl;
+    int millis = 0, spin_us = 0;
+    if (!(arguments >> depth >> millis >> spin_us) || depth < 1 || depth > kMostOutstanding) Fail("bad line: " + line);
+    std::cout << caller->Run(depth, millis, std::chrono::microseconds(spin_us)) << std::endl;
   }
   // An orderly stop of thousands of models takes seconds and measures nothing.
   std::_Exit(0);

@@ -13,7 +13,6 @@ final class CompletionRing {
 
   private final int[] cells;
   private final int mask;
-  private final long spinNanos;
   private final Thread caller;
   private volatile boolean waiting;
   private long head; // the caller's
@@ -23,13 +22,12 @@ final class CompletionRing {
    * @param capacity most slots at once; a power of two
    * @param caller the only one that takes
    */
-  CompletionRing(int capacity, long spinNanos, Thread caller) {
+  CompletionRing(int capacity, Thread caller) {
     if (Integer.bitCount(capacity) != 1) {
       throw new IllegalArgumentException("capacity " + capacity + " is not a power of two");
     }
     this.cells = new int[capacity];
     this.mask = capacity - 1;
-    this.spinNanos = spinNanos;
     this.caller = caller;
   }
 
@@ -42,8 +40,12 @@ final class CompletionRing {
     }
   }
 
-  /** The next slot; waits for it. */
-  int take() {
+  /**
+   * The next slot; waits for it.
+   *
+   * @param spinNanos how long to look before sleeping
+   */
+  int take(long spinNanos) {
     int slot = poll();
     if (slot >= 0) {
       return slot;

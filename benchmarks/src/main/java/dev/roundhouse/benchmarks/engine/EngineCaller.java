@@ -22,9 +22,9 @@ final class EngineCaller {
   private int sequence;
 
   /** For use by the thread that constructs it. */
-  EngineCaller(Engine engine, Arena arena, long spinNanos) {
+  EngineCaller(Engine engine, Arena arena) {
     this.engine = engine;
-    this.ring = new CompletionRing(MOST_OUTSTANDING, spinNanos, Thread.currentThread());
+    this.ring = new CompletionRing(MOST_OUTSTANDING, Thread.currentThread());
     for (int i = 0; i < slots.length; i++) {
       slots[i] = new Slot(i, arena, ring);
     }
@@ -36,7 +36,7 @@ final class EngineCaller {
   }
 
   /** Runs and says what it took, as the peer's program does. */
-  String run(int depth, int millis) {
+  String run(int depth, int millis, long spinNanos) {
     if (depth < 1 || depth > MOST_OUTSTANDING) {
       throw new IllegalArgumentException(
           "depth %d is not within 1..%d".formatted(depth, MOST_OUTSTANDING));
@@ -52,7 +52,7 @@ final class EngineCaller {
       submit(slots[outstanding++]);
     }
     while (outstanding > 0) {
-      Slot slot = slots[ring.take()];
+      Slot slot = slots[ring.take(spinNanos)];
       slot.check();
       requests++;
       if (depth == 1) {

@@ -14,14 +14,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
  * Our side, as a process: the engine on a {@link NoOpDevice}, spoken to as the peer's {@code
- * triton_floor} is. Arguments: MODELS SPIN_US.
+ * triton_floor} is. Argument: MODELS.
  *
- * <p>Prints {@code ready start_us=... rss_kb=... threads=...}; answers {@code DEPTH MILLIS} with a
- * run, {@code memory} with what it holds after a collection, and {@code load N} with {@code
+ * <p>Prints {@code ready start_us=... rss_kb=... threads=...}; answers {@code DEPTH MILLIS SPIN_US}
+ * with a run, {@code memory} with what it holds after a collection, and {@code load N} with {@code
  * load_us=...} once there are N models. Ends when standard input closes.
  */
 final class EngineProcess {
@@ -29,13 +30,12 @@ final class EngineProcess {
   private final EngineCaller caller;
   private int loaded;
 
-  private EngineProcess(Arena arena, long spinNanos) {
-    caller = new EngineCaller(engine, arena, spinNanos);
+  private EngineProcess(Arena arena) {
+    caller = new EngineCaller(engine, arena);
   }
 
-  public static void main(String[] arguments) throws IOException {
-    EngineProcess process =
-        new EngineProcess(Arena.global(), Integer.parseInt(arguments[1]) * 1_000L);
+  public static void main(String[] arguments) throws IOException, InterruptedException {
+    EngineProcess process = new EngineProcess(Arena.global());
     String loaded = process.load(Integer.parseInt(arguments[0]));
     System.out.println("ready start_" + loaded.substring("load_".length()) + " " + memory());
     BufferedReader lines =
@@ -46,14 +46,18 @@ final class EngineProcess {
     System.exit(0);
   }
 
-  private String answer(String... words) throws IOException {
+  private String answer(String... words) throws IOException, InterruptedException {
     return switch (words[0]) {
       case "memory" -> {
-        System.gc();
+        collect();
         yield memory();
       }
       case "load" -> load(Integer.parseInt(words[1]));
-      default -> caller.run(Integer.parseInt(words[0]), Integer.parseInt(words[1]));
+      default ->
+          caller.run(
+              Integer.parseInt(words[0]),
+              Integer.parseInt(words[1]),
+              Integer.parseInt(words[2]) * 1_000L);
     };
   }
 
@@ -72,6 +76,18 @@ final class EngineProcess {
     long micros = (System.nanoTime() - start) / 1000;
     caller.call(IntStream.range(0, models).mapToObj(NoOpModel::name).toArray(String[]::new));
     return "load_us=" + micros;
+  }
+
+  /** Collects, and waits for the heap that became free to go back to the system. */
+  private static void collect() throws IOException, InterruptedException {
+    System.gc();
+    String before;
+    String after = memory();
+    do {
+      before = after;
+      TimeUnit.MILLISECONDS.sleep(500);
+      after = memory();
+    } while (!after.equals(before));
   }
 
   private static String memory() throws IOException {

@@ -65,8 +65,7 @@ record OurEngine(Scratch scratch) {
             "-cp",
             System.getProperty("java.class.path"),
             EngineProcess.class.getName(),
-            Integer.toString(models),
-            Integer.toString(Side.CALLER_SPIN_MICROS)));
+            Integer.toString(models)));
     String name = "engine-" + models;
     return Side.ready(Child.start(name, command, Map.of(), scratch.path().resolve(name + ".log")));
   }

@@ -13,10 +13,16 @@ import java.time.Duration;
  */
 record Side(Child process, Fields start) implements AutoCloseable {
   /**
-   * How long a caller looks for an answer before it sleeps. More made the peer no faster with many
-   * models; less made it slower with one request outstanding.
+   * How long a caller looks for the only answer it waits for before it sleeps: long enough that the
+   * peer, too, is spared the wake-up.
    */
-  static final int CALLER_SPIN_MICROS = 100;
+  private static final int SPIN_FOR_ONE_MICROS = 100;
+
+  /**
+   * The same with many outstanding, when looking helps neither side, and costs both a vCPU where
+   * others are at work.
+   */
+  private static final int SPIN_FOR_MANY_MICROS = 5;
 
   /** Waits until every model is served. */
   static Side ready(Child process) throws IOException {
@@ -30,7 +36,9 @@ record Side(Child process, Fields start) implements AutoCloseable {
 
   /** Keeps {@code depth} requests outstanding, round robin over the models, all answers checked. */
   LoadSample run(int depth, Duration duration) throws IOException {
-    return LoadSample.of(Fields.parse(process.ask(depth + " " + duration.toMillis())));
+    int spin = depth == 1 ? SPIN_FOR_ONE_MICROS : SPIN_FOR_MANY_MICROS;
+    return LoadSample.of(
+        Fields.parse(process.ask("%d %d %d".formatted(depth, duration.toMillis(), spin))));
   }
 
   /** After a garbage collection where there is such a thing. */

@@ -57,8 +57,7 @@ final class TritonCore {
     if (!Files.exists(library)) {
       throw new PeerAbsentException(library + " is missing; " + FETCH);
     }
-    TritonCore core =
-        new TritonCore(library, root.nativeProgram("triton"), scratch);
+    TritonCore core = new TritonCore(library, root.nativeProgram("triton"), scratch);
     try (Child trial = core.child("triton-trial", List.of())) {
       String answer = trial.awaitLine("");
       if (!answer.equals("present")) {
@@ -82,8 +81,7 @@ final class TritonCore {
                 programs.resolve("backends").toString(),
                 Integer.toString(models),
                 setup.dynamicBatching() ? "dynamic" : "none",
-                setup.reusedRequests() ? "reused" : "fresh",
-                Integer.toString(Side.CALLER_SPIN_MICROS))));
+                setup.reusedRequests() ? "reused" : "fresh")));
   }
 
   /** A setup and the process that runs it. */

@@ -10,19 +10,19 @@ class CompletionRingTest {
 
   @Test
   void shouldGiveSlotsInOrderWhenTheRingGoesRound() {
-    CompletionRing ring = new CompletionRing(4, 0, Thread.currentThread());
+    CompletionRing ring = new CompletionRing(4, Thread.currentThread());
     for (int i = 0; i < 10; i++) {
       ring.put(i);
       ring.put(i + 1);
-      assertThat(ring.take()).isEqualTo(i);
-      assertThat(ring.take()).isEqualTo(i + 1);
+      assertThat(ring.take(0)).isEqualTo(i);
+      assertThat(ring.take(0)).isEqualTo(i + 1);
     }
   }
 
   @Test
   void shouldWakeTheCallerWhenItSleeps() throws InterruptedException {
     int slots = 100_000;
-    CompletionRing ring = new CompletionRing(4, 0, Thread.currentThread());
+    CompletionRing ring = new CompletionRing(4, Thread.currentThread());
     Thread producer =
         Thread.ofPlatform()
             .daemon()
@@ -36,7 +36,7 @@ class CompletionRingTest {
                   }
                 });
     for (int i = 0; i < slots; i++) {
-      assertThat(ring.take()).isEqualTo(i & 3);
+      assertThat(ring.take(0)).isEqualTo(i & 3);
       taken = i + 1;
     }
     producer.join();
@@ -44,7 +44,7 @@ class CompletionRingTest {
 
   @Test
   void shouldRefuseWhenTheCapacityIsNotAPowerOfTwo() {
-    assertThatThrownBy(() -> new CompletionRing(6, 0, Thread.currentThread()))
+    assertThatThrownBy(() -> new CompletionRing(6, Thread.currentThread()))
         .hasMessageContaining("6 is not a power of two");
   }
 }

@@ -23,7 +23,7 @@ class EngineCallerTest {
     for (int i = 0; i < 3; i++) {
       assertThat(engine.load(NoOpModel.image(i)).join().state()).isEqualTo(ModelState.READY);
     }
-    caller = new EngineCaller(engine, arena, 1_000);
+    caller = new EngineCaller(engine, arena);
     caller.call("m0", "m1", "m2");
   }
 
@@ -35,7 +35,7 @@ class EngineCallerTest {
 
   @Test
   void shouldGoRoundTheModelsWhenManyAreOutstanding() {
-    LoadSample sample = LoadSample.of(Fields.parse(caller.run(64, 20)));
+    LoadSample sample = LoadSample.of(Fields.parse(caller.run(64, 20, 1_000)));
     assertThat(sample.requests()).isGreaterThanOrEqualTo(64);
     assertThat(completed("m0") + completed("m1") + completed("m2")).isEqualTo(sample.requests());
     assertThat(completed("m0") - completed("m2")).isBetween(0L, 1L);
@@ -43,7 +43,7 @@ class EngineCallerTest {
 
   @Test
   void shouldTellTheLatencyWhenOneIsOutstanding() {
-    Fields fields = Fields.parse(caller.run(1, 20));
+    Fields fields = Fields.parse(caller.run(1, 20, 1_000));
     assertThat(fields.get("p50_ns")).isPositive();
     assertThat(fields.get("p99_ns")).isGreaterThanOrEqualTo(fields.get("p50_ns"));
   }
@@ -51,13 +51,13 @@ class EngineCallerTest {
   @Test
   void shouldFailWhenAnAnswerIsNotOne() {
     caller.call("nobody");
-    assertThatThrownBy(() -> caller.run(1, 20)).hasMessageContaining("nobody");
+    assertThatThrownBy(() -> caller.run(1, 20, 1_000)).hasMessageContaining("nobody");
   }
 
   @Test
   void shouldRefuseWhenTheDepthIsOutOfRange() {
-    assertThatThrownBy(() -> caller.run(0, 20)).hasMessageContaining("depth 0");
-    assertThatThrownBy(() -> caller.run(100_000, 20)).hasMessageContaining("1..1024");
+    assertThatThrownBy(() -> caller.run(0, 20, 1_000)).hasMessageContaining("depth 0");
+    assertThatThrownBy(() -> caller.run(100_000, 20, 1_000)).hasMessageContaining("1..1024");
   }
 
   private long completed(String model) {

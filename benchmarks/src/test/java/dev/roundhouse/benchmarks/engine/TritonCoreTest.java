@@ -34,7 +34,7 @@ class TritonCoreTest {
 
   @Test
   void shouldChooseTheSetupThatIsFasterHere() throws Exception {
-    // Arguments: CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS SPIN_US
+    // Arguments: CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS
     installCore(
         """
         [ $# -gt 1 ] || { echo present; exit; }
