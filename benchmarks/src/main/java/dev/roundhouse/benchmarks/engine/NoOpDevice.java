@@ -35,7 +35,13 @@ final class NoOpDevice implements Device {
             .orElseThrow(() -> new IllegalArgumentException(source.name() + " is not text"));
     int rows = Math.toIntExact(signature.results().getFirst().byteSize() / ANSWER_BYTES);
     long rowBytes = signature.parameters().getFirst().byteSize() / rows;
-    return new Program(source.name(), signature.parameters(), signature.results(), rows, rowBytes);
+    return new Program(
+        source.name(),
+        signature.parameters(),
+        signature.results(),
+        signature.results().getFirst(),
+        rows,
+        rowBytes);
   }
 
   @Override
@@ -52,7 +58,7 @@ final class NoOpDevice implements Device {
       MemorySegment.copy(
           input, row * noOp.rowBytes, output, (long) row * ANSWER_BYTES, ANSWER_BYTES);
     }
-    return new Run(new Buffer(noOp.results.getFirst(), output));
+    return new Run(new Buffer(noOp.answer, output));
   }
 
   @Override
@@ -64,7 +70,12 @@ final class NoOpDevice implements Device {
   public void close() {}
 
   private record Program(
-      String name, List<TensorType> parameters, List<TensorType> results, int rows, long rowBytes)
+      String name,
+      List<TensorType> parameters,
+      List<TensorType> results,
+      TensorType answer,
+      int rows,
+      long rowBytes)
       implements DeviceProgram {
     @Override
     public ProgramMemory memory() {
