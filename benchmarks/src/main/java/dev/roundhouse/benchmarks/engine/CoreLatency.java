@@ -46,13 +46,16 @@ final class CoreLatency implements Bench {
   private void measure(BenchRun run, @Nullable TritonCore core, Side ours, String cell)
       throws IOException {
     if (core == null) {
-      report(run, cell, turns(run, ours, null));
+      report(run, cell, turns(run, ours.fastest(1).side(), null));
       return;
     }
     TritonCore.Choice peer = core.fastest(1, 1);
     try (Side theirs = peer.side()) {
-      run.say("%s, %s: the peer is fastest with %s", name(), cell, peer.setup());
-      report(run, cell, turns(run, ours, theirs));
+      Side our = ours.fastest(1).side();
+      run.say(
+          "%s, %s: the peer is fastest with %s; callers look for %d us (ours), %d us",
+          name(), cell, peer.setup(), our.spinMicros(), theirs.spinMicros());
+      report(run, cell, turns(run, our, theirs));
     }
   }
 

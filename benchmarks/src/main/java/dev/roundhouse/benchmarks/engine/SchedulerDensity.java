@@ -56,13 +56,16 @@ final class SchedulerDensity implements Bench {
     run.say("%s, %s: starting and warming up", name(), cell);
     try (Side ours = warm(run, scratch, models)) {
       if (core == null) {
-        report(run, cell, turns(run, ours, null), null);
+        report(run, cell, turns(run, ours.fastest(OUTSTANDING).side(), null), null);
         return;
       }
       TritonCore.Choice peer = core.fastest(models, OUTSTANDING);
       try (Side theirs = peer.side()) {
-        run.say("%s, %s: the peer is fastest with %s", name(), cell, peer.setup());
-        report(run, cell, turns(run, ours, theirs), density.goal());
+        Side our = ours.fastest(OUTSTANDING).side();
+        run.say(
+            "%s, %s: the peer is fastest with %s; callers look for %d us (ours), %d us",
+            name(), cell, peer.setup(), our.spinMicros(), theirs.spinMicros());
+        report(run, cell, turns(run, our, theirs), density.goal());
       }
       if (models == 1) {
         measureReused(run, core, cell, ours, peer.setup());
@@ -76,8 +79,10 @@ final class SchedulerDensity implements Bench {
       throws IOException {
     TritonCore.Setup reused = new TritonCore.Setup(setup.dynamicBatching(), true);
     try (Side theirs = core.start(1, reused)) {
-      theirs.run(OUTSTANDING, Duration.ofMillis(300));
-      Comparison rate = turns(run, ours, theirs).compare(LoadSample::requestsPerSecond);
+      Side our = ours.fastest(OUTSTANDING).side();
+      Comparison rate =
+          turns(run, our, theirs.fastest(OUTSTANDING).side())
+              .compare(LoadSample::requestsPerSecond);
       cell(run, cell + ": rate, vs reused request objects", rate, "requests/s", null);
     }
   }
