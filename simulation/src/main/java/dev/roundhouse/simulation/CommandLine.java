@@ -11,56 +11,10 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** Turns arguments into {@link SimOptions}. */
+/** Turns arguments into {@link SimOptions}; {@code usage.txt} says what each means. */
 final class CommandLine {
-  static final String USAGE =
-      """
-      Usage: ./roundhouse sim [OPTIONS]
-
-      Runs the real engine on a simulated device with a clock that stands still, under seeded traffic, and prints what
-      came out. The same options print the same bytes, on any machine.
-
-      traffic
-        --seed N             of everything that is drawn; default 1
-        --models N           1 to 100000; default 100
-        --seconds S          simulated time in which calls arrive, 0.1 to 86400; default 60
-        --minutes M          the same in minutes
-        --load X             device time asked for if every call ran alone, over time, 0.001 to 100; default 0.8.
-                             Above 1 calls must share runs, or some are not served
-        --workload NAME      default zipf
-      %s
-        --zipf S             exponent of zipf, 0 to 4; default 0.9
-        --slo RANGE          from arrival to deadline, such as 100ms (the default), 20ms..500ms, or none
-        --cancel X           share of calls that are taken back at some moment, 0 to 1; default 0
-        --oversize X         share of calls with up to three times the rows of the largest batch, 0 to 1; default 0
-
-      models and device
-        --cost RANGE         of a run of one row, drawn per model, 1us to 100s; default 1ms..20ms
-        --fixed-share X      part of that cost that further rows do not add to, 0 to 1; default 0.7
-        --batch-sizes LIST   compiled sizes; default 1,4,16
-        --weights LIST       given to the models in turn, 0.001 to 1000; default 1
-        --mispredict X       share of runs that take longer than expected, 0 to 1; default 0
-        --mispredict-factor K  how many times longer, 1 to 1000; default 4
-        --fail X             share of runs that fail, 0 to 1; default 0
-
-      engine
-        --discipline NAME    fair (the default), virtual-time, edf, fifo, or all to compare them
-        --max-queue-delay D  how long a batch that could be larger may be held, 0 to 10s; default 0
-        --max-queue-depth N  calls that may wait per model, 1 to 1000000; default 1024
-
-        --json               one object per line
-        --help               this text
-
-      A duration is a number with ns, us, ms, s or m. docs/simulation.md says what each figure means.
-      The exit status is 0 when the simulation ran, whatever came out, and 1 when the engine broke a promise.
-      """
-          .formatted(
-              Arrays.stream(Workload.values())
-                  .map(each -> "                     %-8s%s".formatted(each.label(), each.about()))
-                  .collect(Collectors.joining("\n")));
-
   private static final Set<String> FLAGS = Set.of("--json");
-  private static final Set<String> VALUED =
+  static final Set<String> VALUED =
       Set.of(
           "--seed",
           "--models",

@@ -3,10 +3,15 @@ package dev.roundhouse.simulation;
 import dev.roundhouse.simulation.run.Findings;
 import dev.roundhouse.simulation.run.Scenario;
 import dev.roundhouse.simulation.run.Simulation;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 
 /** {@code ./roundhouse sim}: findings on stdout, how long it took on stderr. */
 public final class SimCommand {
@@ -18,7 +23,7 @@ public final class SimCommand {
 
   static int run(PrintStream out, PrintStream progress, String... arguments) {
     if (Arrays.asList(arguments).contains("--help") || Arrays.asList(arguments).contains("-h")) {
-      out.print(CommandLine.USAGE);
+      out.print(usage());
       return 0;
     }
     try {
@@ -39,6 +44,15 @@ public final class SimCommand {
     } catch (IllegalStateException broken) {
       progress.println("sim: " + broken.getMessage());
       return 1;
+    }
+  }
+
+  /** The text is a file so that {@code ./roundhouse sim --help} needs nothing built. */
+  static String usage() {
+    try (InputStream text = SimCommand.class.getResourceAsStream("usage.txt")) {
+      return new String(Objects.requireNonNull(text).readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
