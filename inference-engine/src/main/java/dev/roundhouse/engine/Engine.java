@@ -88,7 +88,12 @@ public final class Engine implements AutoCloseable {
     requests.submit(request);
   }
 
-  /** Takes back a request that has not begun to run; false when it has, or is over. */
+  /**
+   * Takes a request back, whatever it is doing. One that waits ends at once and frees what it held;
+   * one that runs ends with its batch, and its batch-mates are not affected.
+   *
+   * @return false when it is over already
+   */
   public boolean cancel(InferenceRequest request) {
     return requests.cancel(request);
   }
@@ -123,36 +128,70 @@ public final class Engine implements AutoCloseable {
   /** What there is to say of every model, by name. */
   public List<ModelReport> report() {
     return registry.models().stream()
-        .map(Engine::report)
+        .map(this::report)
         .sorted(Comparator.comparing(report -> report.status().name()))
         .toList();
   }
 
-  private static ModelReport report(RegisteredModel model) {
+  /** What there is to say of one model. */
+  public Optional<ModelReport> report(String name) {
+    return registry.find(name).map(this::report);
+  }
+
+  private ModelReport report(RegisteredModel model) {
     Map<Metric, Long> counts = new EnumMap<>(Metric.class);
     for (Metric metric : Metric.values()) {
       counts.put(metric, model.counters().get(metric));
     }
+    long front = model.counters().frontArrivalNanos();
+    long now = options.clock().nanoTime();
     ServedModel serving = model.serving();
     return new ModelReport(
         model.status(),
         model.counters().waiting(),
+        front == ModelCounters.NONE_WAITS ? 0 : Math.max(0, now - front),
         counts,
         serving == null ? 0 : serving.weights().byteSize(),
-        serving == null ? List.of() : serving.programs().stream().map(Engine::cost).toList());
+        serving == null ? List.of() : serving.programs().stream().map(Engine::program).toList());
   }
 
-  private static ModelReport.ProgramCost cost(CompiledProgram program) {
-    return new ModelReport.ProgramCost(
+  private static ModelReport.ProgramReport program(CompiledProgram program) {
+    return new ModelReport.ProgramReport(
         program.variant(),
         program.batchSize(),
         program.cost().meanNanos(),
-        program.cost().highNanos());
+        program.cost().highNanos(),
+        program.tally().runs(),
+        program.tally().rows());
+  }
+
+  /**
+   * Asks the dispatch thread where everything stands; it answers between two batches, in time in
+   * proportion to the number of models.
+   *
+   * @return cancelled when the engine stops first
+   */
+  public CompletableFuture<SchedulerReport> scheduler() {
+    return requests
+        .dispatch()
+        .describe()
+        .thenApply(
+            state ->
+                new SchedulerReport(
+                    state,
+                    requests.heldBytes(),
+                    options.maxQueuedBytes(),
+                    options.maxQueueDepth()));
   }
 
   /** What has been counted for a model. */
   public Optional<ModelCounters> counters(String name) {
     return registry.find(name).map(RegisteredModel::counters);
+  }
+
+  /** Bytes of inputs that accepted requests hold, which are limited for all models together. */
+  public long heldInputBytes() {
+    return requests.heldBytes();
   }
 
   /** Bytes of weights on the device. */

@@ -9,25 +9,31 @@ import java.util.Map;
  * What an operator may want to know of a model at one moment. Numbers are read one by one while the
  * engine works, so they need not add up exactly unless it is at rest.
  *
- * @param waiting requests in its queue
+ * @param waiting requests that are accepted and not yet in a batch
+ * @param oldestWaitNanos how long the request at the front of the queue has waited; 0 for none
  * @param counts every metric
  * @param weightBytes of its weights, in host memory and on the device; 0 unless ready
- * @param costs of its programs; empty unless ready
+ * @param programs what it runs; empty unless ready
  */
 public record ModelReport(
     ModelStatus status,
     int waiting,
+    long oldestWaitNanos,
     Map<Metric, Long> counts,
     long weightBytes,
-    List<ProgramCost> costs) {
+    List<ProgramReport> programs) {
 
   /**
-   * What a run of one program costs the device.
+   * One program, what a run of it costs the device and how often it ran: over a model's programs,
+   * the histogram of its batches.
    *
    * @param variant index of its shape variant
    * @param batchSize rows it takes
-   * @param meanNanos moving average
-   * @param highNanos about the 95th percentile of the latest runs
+   * @param meanNanos of a run, moving average
+   * @param highNanos of a run, about the 95th percentile of the latest
+   * @param runs since it was loaded, warm-up not counted
+   * @param rows of requests in those runs, padding not counted
    */
-  public record ProgramCost(int variant, int batchSize, double meanNanos, long highNanos) {}
+  public record ProgramReport(
+      int variant, int batchSize, double meanNanos, long highNanos, long runs, long rows) {}
 }

@@ -1,12 +1,15 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.admission.Admission;
+import dev.roundhouse.engine.admission.AdmissionLimits;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.LaneOptions;
 import dev.roundhouse.engine.model.ModelRegistry;
+import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Accounting;
+import dev.roundhouse.engine.queue.HeldBytes;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import java.util.concurrent.CompletableFuture;
@@ -31,16 +34,31 @@ import java.util.concurrent.CompletableFuture;
 final class RequestPath {
   private final EngineOptions options;
   private final ModelRegistry registry;
+  private final HeldBytes bytes;
+  private final Accounting accounting;
   private final Admission admission;
   private final DispatchProxy dispatch;
 
   RequestPath(EngineOptions options, Device device, ModelRegistry registry) {
     this.options = options;
     this.registry = registry;
+    bytes = new HeldBytes(options.maxQueuedBytes());
+    accounting = new Accounting(bytes);
     dispatch =
         new DispatchProxy(
-            device, options.discipline().get(), options.clock(), options.maxHandOver());
-    admission = new Admission(registry, options.clock(), options.maxQueueDepth(), dispatch::submit);
+            device,
+            options.discipline().get(),
+            options.clock(),
+            accounting,
+            options.maxHandOver());
+    admission =
+        new Admission(
+            registry,
+            options.clock(),
+            new AdmissionLimits(options.maxQueueDepth()),
+            bytes,
+            accounting,
+            dispatch::submit);
   }
 
   /** Admits a request or refuses it; see {@link dev.roundhouse.engine.request.Completion}. */
@@ -48,18 +66,34 @@ final class RequestPath {
     admission.submit(request);
   }
 
-  /** Takes back a request that has not begun to run; false when it has, or is over. */
+  /**
+   * Takes a request back, whatever it is doing. One that waits ends at once; one that runs ends
+   * with its batch, for its inputs may be in use, and its batch-mates are not affected.
+   *
+   * @return false when it is over already
+   */
   boolean cancel(InferenceRequest request) {
-    return registry
-        .find(request.modelName())
-        .map(
-            model ->
-                Accounting.end(
-                    request,
-                    InferenceRequest.State.QUEUED,
-                    model.counters(),
-                    new Outcome.Cancelled("the caller cancelled the request")))
-        .orElse(false);
+    request.requestCancel();
+    return switch (request.state()) {
+      case NEW, RUNNING -> true;
+      case QUEUED -> cancelQueued(request);
+      case DONE -> false;
+    };
+  }
+
+  private boolean cancelQueued(InferenceRequest request) {
+    RegisteredModel model = registry.get(request.modelName());
+    if (model == null) {
+      return false;
+    }
+    boolean ended =
+        accounting.end(
+            request,
+            InferenceRequest.State.QUEUED,
+            model.counters(),
+            Outcome.Cancelled.BY_CALLER);
+    // If not, it has just begun to run, or somebody else has just ended it.
+    return ended || request.state() == InferenceRequest.State.RUNNING;
   }
 
   /** Opens the way to a model: completes once each of its programs has run. */
@@ -69,12 +103,18 @@ final class RequestPath {
         model,
         new LaneOptions(
             own.weight().orElse(model.spec().serving().weight()),
-            own.rowCap().orElse(Integer.MAX_VALUE)));
+            own.rowCap().orElse(Integer.MAX_VALUE),
+            own.maxQueueDelay().orElse(options.maxQueueDelay()).toNanos()));
   }
 
   /** Gives a model another weight; false when too many commands are on their way. */
   boolean setWeight(ServedModel model, double weight) {
     return dispatch.setWeight(model.slot(), weight);
+  }
+
+  /** Bytes of inputs that accepted requests hold. */
+  long heldBytes() {
+    return bytes.held();
   }
 
   /** Refuses what comes from now on. */

@@ -45,7 +45,7 @@ public final class SteppedEngine implements AutoCloseable {
 
   /** True when {@link #step} has, or will have once the device is done, something to do. */
   public boolean hasWork() {
-    return loop.hasWork();
+    return loop.hasWork() || loop.nextReleaseNanos() != Long.MAX_VALUE;
   }
 
   /** Waits for the device when it is busy; on a manual clock that moves the clock. */

@@ -104,11 +104,11 @@ class EngineTest {
         .containsEntry(Metric.COMPLETED, 1L)
         .containsEntry(Metric.ROWS, 3L)
         .containsEntry(Metric.PADDING_ROWS, 1L);
-    assertThat(report.costs())
-        .extracting(ModelReport.ProgramCost::batchSize)
+    assertThat(report.programs())
+        .extracting(ModelReport.ProgramReport::batchSize)
         .containsExactlyInAnyOrder(1, 4);
     // A warm-up has measured them: no guess is left.
-    assertThat(report.costs())
+    assertThat(report.programs())
         .allSatisfy(cost -> assertThat(cost.meanNanos()).isBetween(1.0, 9_000_000.0));
   }
 

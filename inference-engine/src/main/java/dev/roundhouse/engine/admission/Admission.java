@@ -5,10 +5,12 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Accounting;
-import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.HeldBytes;
 import dev.roundhouse.engine.request.Admitted;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.function.Predicate;
@@ -20,22 +22,28 @@ import java.util.function.Predicate;
 public final class Admission {
   private final ModelRegistry registry;
   private final NanoClock clock;
-  private final int maxQueueDepth;
+  private final AdmissionLimits limits;
+  private final HeldBytes bytes;
+  private final Accounting accounting;
   private final Predicate<InferenceRequest> handOver;
   private volatile boolean closed;
 
   /**
-   * @param maxQueueDepth requests that may wait per model
+   * @param bytes what accepted requests hold together; given back as they end
    * @param handOver gives a request to the dispatch thread; false when that cannot take more
    */
   public Admission(
       ModelRegistry registry,
       NanoClock clock,
-      int maxQueueDepth,
+      AdmissionLimits limits,
+      HeldBytes bytes,
+      Accounting accounting,
       Predicate<InferenceRequest> handOver) {
     this.registry = registry;
     this.clock = clock;
-    this.maxQueueDepth = maxQueueDepth;
+    this.limits = limits;
+    this.bytes = bytes;
+    this.accounting = accounting;
     this.handOver = handOver;
   }
 
@@ -44,7 +52,10 @@ public final class Admission {
     try {
       admit(request);
     } catch (RefusedException e) {
-      registry.find(request.modelName()).ifPresent(RegisteredModel::countRefused);
+      RegisteredModel model = registry.get(request.modelName());
+      if (model != null) {
+        model.countRefused(e.status());
+      }
       if (request.end(InferenceRequest.State.NEW)) {
         request.deliver(new Outcome.Refused(e.status(), prefixed(request, e)));
       }
@@ -63,33 +74,74 @@ public final class Admission {
     ServedModel model = serving(request.modelName(), request.modelVersion());
     Admitted admitted = ContractCheck.check(model.slot(), model.contract(), request);
     long now = clock.nanoTime();
-    if (now >= request.deadlineNanos()) {
-      throw new RefusedException(
-          Status.DEADLINE_EXCEEDED,
-          "deadline passed before the request for model '" + model.name() + "' was accepted");
+    if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
+      checkDeadline(request, model, admitted, now);
     }
-    if (!model.counters().enter(maxQueueDepth)) {
-      throw new RefusedException(
-          Status.RESOURCE_EXHAUSTED,
-          "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
-              .formatted(model.counters().waiting(), model.name(), maxQueueDepth));
-    }
-    // Counted before it is handed over: the dispatch thread may end it at any moment after.
-    model.counters().increment(Metric.ACCEPTED);
+    takeRoom(request, model.counters(), admitted);
     request.admit(admitted, now);
     if (!handOver.test(request)) {
-      Accounting.end(
+      accounting.end(
           request,
           InferenceRequest.State.QUEUED,
           model.counters(),
           new Outcome.Shed(
+              ShedReason.NO_ROOM,
               Status.RESOURCE_EXHAUSTED,
-              prefix(request) + "the server has no room for another waiting request; retry later"));
+              prefix(request)
+                  + "the server has no room for another waiting request; retry later"));
+    } else if (request.isCancelRequested()) {
+      // Taken back while it was being admitted, when there was nothing to cancel yet.
+      accounting.end(
+          request, InferenceRequest.State.QUEUED, model.counters(), Outcome.Cancelled.BY_CALLER);
+    }
+  }
+
+  private void checkDeadline(
+      InferenceRequest request, ServedModel model, Admitted admitted, long now)
+      throws RefusedException {
+    long left = request.deadlineNanos() - now;
+    if (left <= 0) {
+      throw new RefusedException(
+          Status.DEADLINE_EXCEEDED,
+          "deadline passed before the request for model '" + model.name() + "' was accepted");
+    }
+    long least = request.isSubCall() ? 0 : model
+            .runCosts()
+            .leastNanos(admitted.variant(), admitted.rows(), now, limits.costMaxAgeNanos());
+    if (left < least) {
+      throw new RefusedException(
+          Status.DEADLINE_EXCEEDED,
+          "deadline cannot be met: %d us are left and running %d rows of model '%s' takes about %d us; allow more time or send fewer rows"
+              .formatted(left / 1000, admitted.rows(), model.name(), least / 1000));
+    }
+  }
+
+  /**
+   * Counts the request as accepted, with a place in the queue and its bytes: before it is handed
+   * over, for the dispatch thread may end it at any moment after.
+   */
+  private void takeRoom(InferenceRequest request, ModelCounters counters, Admitted admitted)
+      throws RefusedException {
+    if (!bytes.take(admitted.inputBytes())) {
+      throw new RefusedException(
+          Status.RESOURCE_EXHAUSTED,
+          "Exceeds maximum queue size: accepted requests hold %d bytes of inputs, this one for model '%s' has %d more and the limit is %d bytes; retry later or raise roundhouse.worker.scheduler.max-queued-bytes"
+              .formatted(
+                  bytes.held(), request.modelName(), admitted.inputBytes(), bytes.limit()));
+    }
+    // A meta that has begun is let finish: there is one such call per running meta.
+    int limit = request.commit() ? Integer.MAX_VALUE : limits.maxQueueDepth();
+    if (!counters.enter(limit)) {
+      bytes.giveBack(admitted.inputBytes());
+      throw new RefusedException(
+          Status.RESOURCE_EXHAUSTED,
+          "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
+              .formatted(counters.waiting(), request.modelName(), limits.maxQueueDepth()));
     }
   }
 
   private ServedModel serving(String name, String version) throws RefusedException {
-    RegisteredModel model = registry.find(name).orElse(null);
+    RegisteredModel model = registry.get(name);
     if (model == null) {
       throw new RefusedException(
           Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");

@@ -35,12 +35,14 @@ final class ContractCheck {
       throws RefusedException {
     List<InputTensor> inputs = inOrder(contract, request.inputs());
     long rows = NOT_BATCHED;
+    long bytes = 0;
     for (int i = 0; i < inputs.size(); i++) {
       rows = checkInput(contract, contract.inputs().get(i), inputs.get(i), rows);
+      bytes += inputs.get(i).data().byteSize();
     }
     int variant = variant(contract, inputs);
     int[] outputs = outputs(contract, request.requestedOutputs());
-    return new Admitted(slot, checkRows(contract, rows), variant, inputs, outputs);
+    return new Admitted(slot, checkRows(contract, rows), variant, inputs, bytes, outputs);
   }
 
   /** The inputs in the order the program takes them; the same list when they came that way. */

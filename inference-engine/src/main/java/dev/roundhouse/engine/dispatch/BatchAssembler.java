@@ -2,24 +2,24 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.request.TensorData;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /** Lays the inputs of a batch out in the staging slot: one copy per input, zeros after the last. */
 final class BatchAssembler {
   private BatchAssembler() {}
 
-  static void assemble(PreparedProgram program, List<Slice> slices, StagingSlot slot) {
+  static void assemble(Batch batch, StagingSlot slot) {
+    PreparedProgram program = batch.program();
     MemorySegment staging = slot.memory();
-    for (int input = 0; input < program.inputs().size(); input++) {
-      RowLayout layout = program.inputs().get(input);
+    for (int input = 0; input < program.inputCount(); input++) {
+      RowLayout layout = program.input(input);
       long base = program.stagingOffset(input);
       int row = 0;
-      for (Slice slice : slices) {
-        TensorData data = slice.request().admitted().inputs().get(input).data();
-        copyRows(layout, data, slice, staging, base, row);
-        row += slice.rows();
+      for (int member = 0; member < batch.size(); member++) {
+        TensorData data = batch.request(member).inputs().get(input).data();
+        copyRows(layout, data, batch, member, staging, base, row);
+        row += batch.rowCount(member);
       }
-      if (layout.batched()) {
+      if (layout.batched() && row < layout.batchRows()) {
         zeroRows(layout, staging, base, row);
       }
     }
@@ -31,13 +31,19 @@ final class BatchAssembler {
   }
 
   private static void copyRows(
-      RowLayout layout, TensorData data, Slice slice, MemorySegment staging, long base, int row) {
-    long length = layout.batched() ? slice.rows() * layout.rowBytes() : layout.rowBytes();
+      RowLayout layout,
+      TensorData data,
+      Batch batch,
+      int member,
+      MemorySegment staging,
+      long base,
+      int row) {
+    long length = layout.lengthOf(batch.rowCount(member));
     if (length == 0) {
       return;
     }
-    long stride = slice.request().admitted().rows() * layout.rowBytes();
-    long first = slice.firstRow() * layout.rowBytes();
+    long stride = batch.request(member).rows() * layout.rowBytes();
+    long first = batch.firstRow(member) * layout.rowBytes();
     for (long repetition = 0; repetition < layout.outer(); repetition++) {
       data.copyTo(
           repetition * stride + first, staging, base + layout.offset(repetition, row), length);

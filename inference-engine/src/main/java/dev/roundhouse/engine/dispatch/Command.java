@@ -16,4 +16,11 @@ sealed interface Command {
 
   /** Give a model another weight. */
   record SetWeight(int slot, double weight) implements Command {}
+
+  /**
+   * Say where everything stands.
+   *
+   * @param state completed on the dispatch thread
+   */
+  record Describe(CompletableFuture<DispatchState> state) implements Command {}
 }

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Accounting;
 import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.schedule.Discipline;
@@ -26,9 +27,14 @@ public final class DispatchProxy {
   /**
    * @param maxHandOver requests that may be on their way to the loop
    */
-  public DispatchProxy(Device device, Discipline discipline, NanoClock clock, int maxHandOver) {
+  public DispatchProxy(
+      Device device,
+      Discipline discipline,
+      NanoClock clock,
+      Accounting accounting,
+      int maxHandOver) {
     requests = new Ingress<>(maxHandOver);
-    loop = new DispatchLoop(device, discipline, clock, requests, commands);
+    loop = new DispatchLoop(device, discipline, clock, accounting, requests, commands);
   }
 
   /** For the one thread that runs it. */
@@ -73,6 +79,20 @@ public final class DispatchProxy {
     return command(new Command.SetWeight(slot, weight));
   }
 
+  /**
+   * Asks where everything stands. Costs the loop time in proportion to the number of models: for
+   * people who look, not for every scrape of a thousand.
+   *
+   * @return cancelled when the loop stops first
+   */
+  public CompletableFuture<DispatchState> describe() {
+    CompletableFuture<DispatchState> state = new CompletableFuture<>();
+    if (!command(new Command.Describe(state)) || stopped) {
+      state.cancel(false);
+    }
+    return state;
+  }
+
   private boolean command(Command command) {
     if (!commands.offer(command)) {
       return false;
@@ -96,7 +116,7 @@ public final class DispatchProxy {
   /** Ends what was handed over too late for the loop to see. */
   private synchronized void sweep() {
     for (InferenceRequest late = requests.poll(); late != null; late = requests.poll()) {
-      loop.shedExiting(late);
+      loop.shedLateHandOver(late);
     }
   }
 }

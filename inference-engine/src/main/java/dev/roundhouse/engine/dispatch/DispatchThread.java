@@ -100,7 +100,12 @@ public final class DispatchThread implements AutoCloseable {
   private void park() {
     parked = true;
     if (!loop.hasWork() && !stopped) {
-      LockSupport.park(this);
+      long release = loop.untilReleaseNanos();
+      if (release == Long.MAX_VALUE) {
+        LockSupport.park(this);
+      } else if (release > 0) {
+        LockSupport.parkNanos(this, release);
+      }
     }
     parked = false;
   }

@@ -5,5 +5,6 @@ package dev.roundhouse.engine.dispatch;
  *
  * @param weight share of the device relative to other models, above 0
  * @param rowCap most rows that may run together
+ * @param maxQueueDelayNanos how long a batch that could be larger may be held for more requests
  */
-public record LaneOptions(double weight, int rowCap) {}
+public record LaneOptions(double weight, int rowCap, long maxQueueDelayNanos) {}

@@ -1,12 +1,16 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.schedule.BatchPlan;
 import dev.roundhouse.engine.schedule.BatchPlanner;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,18 +20,34 @@ import org.jspecify.annotations.Nullable;
 final class ModelLane {
   private final ServedModel model;
   private final ModelQueue queue = new ModelQueue();
-  private final List<PreparedProgram> programs = new ArrayList<>();
-  private final List<BatchPlanner> planners = new ArrayList<>();
+  private final PreparedProgram[][] programs; // by variant
+  private final BatchPlanner[] planners; // by variant
+  private final boolean coalesces;
+  private final long maxQueueDelayNanos;
+  private double weight;
   private final LeadingRun leadingRun = new LeadingRun();
+  private @Nullable Map<InferenceRequest, PiecewiseAnswer> pieces;
 
-  /** The last slice taken of a request that has more rows to run. */
-  private @Nullable Slice lastPiece;
+  /** True while the lane stands in the list of those whose place is to be found again. */
+  private boolean changed;
 
-  ModelLane(ServedModel model, int rowCap) {
+  ModelLane(ServedModel model, LaneOptions options) {
     this.model = model;
-    model.programs().forEach(program -> programs.add(new PreparedProgram(model, program)));
-    for (int variant = 0; variant < model.contract().variants().size(); variant++) {
-      planners.add(new BatchPlanner(model.batchSizes(variant), rowCap));
+    coalesces = model.spec().isCoalescable();
+    maxQueueDelayNanos = options.maxQueueDelayNanos();
+    weight = options.weight();
+    int variants = model.contract().variants().size();
+    programs = new PreparedProgram[variants][];
+    planners = new BatchPlanner[variants];
+    for (int variant = 0; variant < variants; variant++) {
+      planners[variant] = new BatchPlanner(model.batchSizes(variant), options.rowCap());
+      List<PreparedProgram> own = new ArrayList<>();
+      for (CompiledProgram program : model.programs()) {
+        if (program.variant() == variant) {
+          own.add(new PreparedProgram(model, program));
+        }
+      }
+      programs[variant] = own.toArray(PreparedProgram[]::new);
     }
   }
 
@@ -35,23 +55,55 @@ final class ModelLane {
     return model;
   }
 
+  int slot() {
+    return model.slot();
+  }
+
+  /** Share of the device relative to other models. */
+  double weight() {
+    return weight;
+  }
+
+  void setWeight(double other) {
+    weight = other;
+  }
+
+  ModelCounters counters() {
+    return model.counters();
+  }
+
   ModelQueue queue() {
     return queue;
   }
 
   List<PreparedProgram> programs() {
-    return programs;
+    List<PreparedProgram> all = new ArrayList<>();
+    for (PreparedProgram[] own : programs) {
+      all.addAll(List.of(own));
+    }
+    return all;
   }
 
   PreparedProgram program(int variant, int batchSize) {
-    for (PreparedProgram program : programs) {
-      if (program.variant() == variant && program.batchSize() == batchSize) {
+    for (PreparedProgram program : programs[variant]) {
+      if (program.batchSize() == batchSize) {
         return program;
       }
     }
     throw new IllegalStateException(
         "model '%s' has no program for variant %d and batch size %d"
             .formatted(model.name(), variant, batchSize));
+  }
+
+  /** Marks that the lane's place is to be found again; false when it was marked already. */
+  boolean markChanged() {
+    boolean first = !changed;
+    changed = true;
+    return first;
+  }
+
+  void placeFound() {
+    changed = false;
   }
 
   /**
@@ -61,54 +113,91 @@ final class ModelLane {
    */
   BatchPlan plan(long nowNanos) {
     InferenceRequest front = queue.get(0);
-    BatchPlanner planner = planners.get(front.admitted().variant());
-    boolean coalesce = model.spec().isCoalescable();
-    leadingRun.measure(front.admitted().variant(), coalesce ? planner.largest() : 0, nowNanos);
+    BatchPlanner planner = planners[front.variant()];
+    leadingRun.measure(front.variant(), coalesces ? planner.largest() : 0, nowNanos);
     return planner.plan(leadingRun);
   }
 
-  /** True when the front request is running already, with rows left that wait. */
-  boolean hasBegun() {
-    return begun() != null;
+  /** True when batches may be held for more requests. */
+  boolean holds() {
+    return maxQueueDelayNanos > 0 && coalesces;
   }
 
   /**
-   * Takes rows of the front request, which must have been claimed; the request leaves the queue
-   * with its last row.
+   * Until when the batch that the front request leads may be held: as long as it could still become
+   * larger, no longer than the delay allowed, and not past the latest start that meets the deadline
+   * of everyone who waits.
+   *
+   * @return a moment in the past when it is to run at once
+   */
+  long heldUntilNanos() {
+    InferenceRequest front = queue.get(0);
+    if (!holds() || front.isCommitted() || front.rowsTaken() > 0) {
+      return Long.MIN_VALUE;
+    }
+    BatchPlan plan = plan(Long.MIN_VALUE);
+    boolean canGrow =
+        leadingRun.count() == queue.size()
+            && leadingRun.sum() < planners[front.variant()].mostRows();
+    if (!canGrow) {
+      return Long.MIN_VALUE;
+    }
+    long delayed = front.arrivalNanos() + maxQueueDelayNanos;
+    long deadline = queue.earliestDeadlineNanos();
+    if (deadline == InferenceRequest.NO_DEADLINE) {
+      return delayed;
+    }
+    long latestStart = deadline - program(front.variant(), plan.batchSize()).cost().highNanos();
+    return Math.min(delayed, latestStart);
+  }
+
+  /**
+   * Takes rows of the front request, which must have been claimed, into a batch; the request leaves
+   * the queue with its last row.
    *
    * @param atMost rows to take
    */
-  Slice take(int atMost) {
+  void take(Batch batch, int atMost, long nowNanos) {
     InferenceRequest front = queue.get(0);
-    Slice before = begun();
-    int first = before == null ? 0 : before.firstRow() + before.rows();
-    Answer answer = before == null ? new Answer(this, front) : before.answer();
-    Slice slice =
-        new Slice(front, first, Math.min(atMost, front.admitted().rows() - first), answer);
-    if (slice.isLast()) {
-      queue.remove();
-      lastPiece = null;
-    } else {
-      lastPiece = slice;
+    int first = front.rowsTaken();
+    int count = Math.min(atMost, front.rows() - first);
+    batch.add(front, first, count);
+    front.takeRows(count);
+    if (count < front.rows() && first == 0) {
+      begin(front, nowNanos);
     }
-    return slice;
+    if (first + count == front.rows()) {
+      queue.remove();
+    }
   }
 
-  private int rowsLeftOfFront() {
-    int rows = queue.get(0).admitted().rows();
-    Slice before = begun();
-    return before == null ? rows : rows - before.firstRow() - before.rows();
+  private void begin(InferenceRequest request, long nowNanos) {
+    if (pieces == null) {
+      pieces = new IdentityHashMap<>();
+    }
+    pieces.put(request, new PiecewiseAnswer(nowNanos - request.arrivalNanos()));
   }
 
-  private @Nullable Slice begun() {
-    Slice last = lastPiece;
-    return last != null && !queue.isEmpty() && last.request() == queue.get(0) ? last : null;
+  /** Where the pieces of a request are gathered. */
+  PiecewiseAnswer pieces(InferenceRequest request) {
+    PiecewiseAnswer answer = pieces == null ? null : pieces.get(request);
+    if (answer == null) {
+      throw new IllegalStateException("request '" + request.id() + "' does not run piece by piece");
+    }
+    return answer;
+  }
+
+  /** Lets go of what has been gathered for a request. */
+  void forgetPieces(InferenceRequest request) {
+    if (pieces != null) {
+      pieces.remove(request);
+    }
   }
 
   /** What a row of the batch that would run now is expected to cost the device, in nanoseconds. */
-  double rowCostNanos(long nowNanos) {
-    BatchPlan plan = plan(nowNanos);
-    PreparedProgram program = program(queue.get(0).admitted().variant(), plan.batchSize());
+  double rowCostNanos() {
+    BatchPlan plan = plan(Long.MIN_VALUE);
+    PreparedProgram program = program(queue.get(0).variant(), plan.batchSize());
     return Math.max(program.cost().meanNanos(), 1) / Math.max(plan.rows(), 1);
   }
 
@@ -121,18 +210,24 @@ final class ModelLane {
    */
   private final class LeadingRun implements BatchPlanner.Rows {
     private int count;
+    private int sum;
     private long nowNanos;
 
     void measure(int variant, int enoughRows, long nowNanos) {
       this.nowNanos = nowNanos;
-      int sum = rows(0);
+      sum = rows(0);
       count = 1;
       while (count < queue.size()
           && sum < enoughRows
-          && queue.get(count).admitted().variant() == variant) {
+          && queue.get(count).variant() == variant) {
         sum += rows(count);
         count++;
       }
+    }
+
+    /** Rows of them all, or the first sum that fills the largest program. */
+    int sum() {
+      return sum;
     }
 
     @Override
@@ -143,11 +238,10 @@ final class ModelLane {
     @Override
     public int rows(int position) {
       InferenceRequest request = queue.get(position);
-      boolean over = request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos);
-      if (over) {
+      if (request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos)) {
         return 0;
       }
-      return position == 0 ? rowsLeftOfFront() : request.admitted().rows();
+      return request.rows() - request.rowsTaken();
     }
   }
 }

@@ -8,8 +8,9 @@ import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.BatchTally;
 import dev.roundhouse.engine.schedule.CostEstimate;
-import java.util.ArrayList;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -20,44 +21,45 @@ import org.jspecify.annotations.Nullable;
  */
 final class PreparedProgram {
   private final DeviceProgram program;
-  private final int variant;
   private final int batchSize;
-  private final List<RowLayout> inputs;
-  private final List<RowLayout> outputs;
+  private final RowLayout[] inputs;
+  private final RowLayout[] outputs;
   private final long[] stagingOffsets;
   private final long stagingBytes;
   private final @Nullable DeviceBuffer[] arguments;
   private final CostEstimate cost;
+  private final BatchTally tally;
+
+  // The inputs' places in the staging slot; made again when the slot has grown.
+  private final @Nullable MemorySegment[] staged;
+  private int stagedGeneration = -1;
 
   PreparedProgram(ServedModel model, CompiledProgram compiled) {
     cost = compiled.cost();
+    tally = compiled.tally();
     program = compiled.program();
-    variant = compiled.variant();
     batchSize = compiled.batchSize();
     List<TensorType> parameters = program.parameters();
-    inputs = new ArrayList<>();
-    stagingOffsets = new long[model.spec().inputs().size()];
+    int inputCount = model.spec().inputs().size();
+    inputs = new RowLayout[inputCount];
+    staged = new @Nullable MemorySegment[inputCount];
+    stagingOffsets = new long[inputCount];
     long offset = 0;
-    for (int i = 0; i < stagingOffsets.length; i++) {
-      RowLayout layout = RowLayout.of(model.spec().inputs().get(i), parameters.get(i));
-      inputs.add(layout);
+    for (int i = 0; i < inputCount; i++) {
+      inputs[i] = RowLayout.of(model.spec().inputs().get(i), parameters.get(i));
       stagingOffsets[i] = offset;
-      offset = StagingSlot.align(Math.addExact(offset, layout.type().byteSize()));
+      offset = StagingSlot.align(Math.addExact(offset, inputs[i].byteSize()));
     }
     stagingBytes = offset;
-    outputs = new ArrayList<>();
-    for (int i = 0; i < model.spec().outputs().size(); i++) {
-      outputs.add(RowLayout.of(model.spec().outputs().get(i), program.results().get(i)));
+    outputs = new RowLayout[model.spec().outputs().size()];
+    for (int i = 0; i < outputs.length; i++) {
+      outputs[i] = RowLayout.of(model.spec().outputs().get(i), program.results().get(i));
     }
     arguments = new @Nullable DeviceBuffer[parameters.size()];
     List<DeviceBuffer> weights = model.weights().onDevice();
     for (int i = 0; i < weights.size(); i++) {
-      arguments[stagingOffsets.length + i] = weights.get(i);
+      arguments[inputCount + i] = weights.get(i);
     }
-  }
-
-  int variant() {
-    return variant;
   }
 
   int batchSize() {
@@ -69,16 +71,29 @@ final class PreparedProgram {
     return cost;
   }
 
+  /** How often it ran. */
+  BatchTally tally() {
+    return tally;
+  }
+
   long stagingBytes() {
     return stagingBytes;
   }
 
-  List<RowLayout> inputs() {
-    return inputs;
+  int inputCount() {
+    return inputs.length;
   }
 
-  List<RowLayout> outputs() {
-    return outputs;
+  RowLayout input(int index) {
+    return inputs[index];
+  }
+
+  int outputCount() {
+    return outputs.length;
+  }
+
+  RowLayout output(int index) {
+    return outputs[index];
   }
 
   long stagingOffset(int input) {
@@ -87,12 +102,15 @@ final class PreparedProgram {
 
   /** Uploads the inputs that stand in {@code staging} and starts an execution over them. */
   Execution execute(Device device, StagingSlot staging) {
+    if (stagedGeneration != staging.generation()) {
+      stage(staging);
+    }
     try {
-      for (int i = 0; i < stagingOffsets.length; i++) {
-        TensorType type = inputs.get(i).type();
-        arguments[i] =
-            device.upload(
-                type, staging.slice(stagingOffsets[i], type.byteSize()), HostMemory.ALIAS);
+      for (int i = 0; i < inputs.length; i++) {
+        MemorySegment data = staged[i];
+        if (data != null) {
+          arguments[i] = device.upload(inputs[i].type(), data, HostMemory.ALIAS);
+        }
       }
       @SuppressWarnings(
           "NullAway") // every element is set by now: inputs above, weights at the start
@@ -106,12 +124,19 @@ final class PreparedProgram {
 
   /** Frees the uploaded inputs; once the execution is over. */
   void closeInputs() {
-    for (int i = 0; i < stagingOffsets.length; i++) {
+    for (int i = 0; i < inputs.length; i++) {
       DeviceBuffer buffer = arguments[i];
       arguments[i] = null;
       if (buffer != null) {
         buffer.close();
       }
     }
+  }
+
+  private void stage(StagingSlot staging) {
+    for (int i = 0; i < inputs.length; i++) {
+      staged[i] = staging.memory().asSlice(stagingOffsets[i], inputs[i].byteSize());
+    }
+    stagedGeneration = staging.generation();
   }
 }

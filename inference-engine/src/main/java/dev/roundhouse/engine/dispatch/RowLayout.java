@@ -1,19 +1,42 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.bundle.tensor.TensorType;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Where rows lie in one dense tensor of a program: {@code outer} repetitions of {@code batchRows}
- * rows of {@code rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a
- * batch axis is one row.
+ * Where rows lie in one dense tensor of a program: {@link #outer} repetitions of {@link #batchRows}
+ * rows of {@link #rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a
+ * batch axis is one row. Owned by the dispatch thread.
  */
-record RowLayout(TensorType type, boolean batched, long outer, long batchRows, long rowBytes) {
+final class RowLayout {
+  private final TensorSpec spec;
+  private final TensorType type;
+  private final int batchAxis;
+  private final long outer;
+  private final long batchRows;
+  private final long rowBytes;
+  private final long byteSize;
+
+  /** Shapes of answers by rows, as they come up: there are few, and they are asked for often. */
+  private final @Nullable Shape[] shapes;
+
+  private RowLayout(TensorSpec spec, TensorType type, long outer, long batchRows, long rowBytes) {
+    this.spec = spec;
+    this.type = type;
+    this.batchAxis = spec.batchAxis();
+    this.outer = outer;
+    this.batchRows = batchRows;
+    this.rowBytes = rowBytes;
+    this.byteSize = type.byteSize();
+    this.shapes = new @Nullable Shape[batchAxis < 0 ? 0 : (int) batchRows + 1];
+  }
 
   static RowLayout of(TensorSpec spec, TensorType type) {
     int axis = spec.batchAxis();
     if (axis < 0) {
-      return new RowLayout(type, false, 1, 1, type.byteSize());
+      return new RowLayout(spec, type, 1, 1, type.byteSize());
     }
     long outer = 1;
     for (int i = 0; i < axis; i++) {
@@ -23,12 +46,64 @@ record RowLayout(TensorType type, boolean batched, long outer, long batchRows, l
     for (int i = axis + 1; i < type.shape().rank(); i++) {
       rowBytes *= type.shape().dim(i);
     }
-    return new RowLayout(type, true, outer, type.shape().dim(axis), rowBytes);
+    return new RowLayout(spec, type, outer, type.shape().dim(axis), rowBytes);
+  }
+
+  TensorSpec spec() {
+    return spec;
+  }
+
+  TensorType type() {
+    return type;
+  }
+
+  boolean batched() {
+    return batchAxis >= 0;
+  }
+
+  /** Repetitions of the batch axis. */
+  long outer() {
+    return outer;
+  }
+
+  /** Rows of the program. */
+  long batchRows() {
+    return batchRows;
+  }
+
+  long rowBytes() {
+    return rowBytes;
+  }
+
+  /** Of the whole tensor. */
+  long byteSize() {
+    return byteSize;
+  }
+
+  /** Bytes of {@code rows} rows in one repetition; of the whole tensor when it has no batch axis. */
+  long lengthOf(int rows) {
+    return batched() ? rows * rowBytes : byteSize;
   }
 
   /** Bytes that {@code rows} rows take when they stand alone. */
   long bytesOf(int rows) {
-    return batched ? outer * rows * rowBytes : type.byteSize();
+    return batched() ? outer * rows * rowBytes : byteSize;
+  }
+
+  /** The tensor's shape when {@code rows} rows stand alone. */
+  Shape shapeOf(int rows) {
+    if (!batched()) {
+      return type.shape();
+    }
+    if (rows >= shapes.length) {
+      return type.shape().withDim(batchAxis, rows);
+    }
+    Shape shape = shapes[rows];
+    if (shape == null) {
+      shape = type.shape().withDim(batchAxis, rows);
+      shapes[rows] = shape;
+    }
+    return shape;
   }
 
   /** Where row {@code row} of repetition {@code repetition} begins. */

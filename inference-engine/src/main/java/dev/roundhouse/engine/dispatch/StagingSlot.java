@@ -13,6 +13,7 @@ final class StagingSlot implements AutoCloseable {
 
   private Arena arena = Arena.ofShared();
   private MemorySegment memory = arena.allocate(4096, ALIGNMENT);
+  private int generation;
 
   /** Makes room for a batch of {@code bytes}. */
   void ensureCapacity(long bytes) {
@@ -25,14 +26,16 @@ final class StagingSlot implements AutoCloseable {
     arena.close();
     arena = larger;
     memory = segment;
-  }
-
-  MemorySegment slice(long offset, long bytes) {
-    return memory.asSlice(offset, bytes);
+    generation++;
   }
 
   MemorySegment memory() {
     return memory;
+  }
+
+  /** Changes when the slot grows: slices made before are then of no use. */
+  int generation() {
+    return generation;
   }
 
   @Override

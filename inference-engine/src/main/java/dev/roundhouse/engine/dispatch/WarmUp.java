@@ -66,7 +66,8 @@ final class WarmUp {
     BatchAssembler.zero(program, staging);
     // The first run pays for what the device does on first use; the second is what runs cost.
     time(program);
-    program.cost().record(time(program));
+    long nanos = time(program);
+    program.cost().record(nanos, clock.nanoTime());
   }
 
   private long time(PreparedProgram program) {

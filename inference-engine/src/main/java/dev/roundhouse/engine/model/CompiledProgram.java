@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.model;
 
 import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.observe.BatchTally;
 import dev.roundhouse.engine.schedule.CostEstimate;
 
 /**
@@ -9,6 +10,7 @@ import dev.roundhouse.engine.schedule.CostEstimate;
  * @param variant index of its shape variant
  * @param batchSize rows it takes; 1 for a model without a batch axis
  * @param cost what a run of it costs the device; written by the dispatch thread
+ * @param tally how often it ran; written by the dispatch thread
  */
 public record CompiledProgram(
-    int variant, int batchSize, DeviceProgram program, CostEstimate cost) {}
+    int variant, int batchSize, DeviceProgram program, CostEstimate cost, BatchTally tally) {}

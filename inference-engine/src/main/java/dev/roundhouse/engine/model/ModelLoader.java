@@ -15,6 +15,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.ProgramSource;
+import dev.roundhouse.engine.observe.BatchTally;
 import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.schedule.CostEstimate;
@@ -145,6 +146,7 @@ public final class ModelLoader {
           image.spec(),
           ModelContract.of(image.spec(), batchSizes(programs)),
           programs,
+          new RunCosts(programs),
           weights,
           model.counters());
     } catch (RuntimeException e) {
@@ -170,7 +172,8 @@ public final class ModelLoader {
     }
     log.info(
         "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
-    return new CompiledProgram(file.variant(), rows, program, new CostEstimate(costAlpha));
+    return new CompiledProgram(
+        file.variant(), rows, program, new CostEstimate(costAlpha), new BatchTally());
   }
 
   private static int check(ModelImage image, ProgramCode file, ArtifactSignature signature) {

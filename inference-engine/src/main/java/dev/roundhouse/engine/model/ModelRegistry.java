@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Maps a model's name to what serves it. Any thread may look up; a lookup takes no lock.
@@ -16,6 +17,11 @@ public final class ModelRegistry {
 
   public Optional<RegisteredModel> find(String name) {
     return Optional.ofNullable(byName.get(name));
+  }
+
+  /** As {@link #find}, for the request path: null when there is none. */
+  public @Nullable RegisteredModel get(String name) {
+    return byName.get(name);
   }
 
   /** Every registered model, by name. */

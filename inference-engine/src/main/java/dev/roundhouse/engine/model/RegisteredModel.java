@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.request.Status;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,8 +32,8 @@ public final class RegisteredModel {
     return counters;
   }
 
-  public void countRefused() {
-    counters.increment(Metric.REFUSED);
+  public void countRefused(Status status) {
+    counters.increment(Metric.ofRefusal(status));
   }
 
   /** Makes a version the one that answers. */

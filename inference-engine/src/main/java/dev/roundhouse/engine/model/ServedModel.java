@@ -19,6 +19,7 @@ public record ServedModel(
     ModelSpec spec,
     ModelContract contract,
     List<CompiledProgram> programs,
+    RunCosts runCosts,
     ModelWeights weights,
     ModelCounters counters) {
 

@@ -1,12 +1,25 @@
 package dev.roundhouse.engine.observe;
 
-/** Every metric of the engine; transports and dashboards take names and texts from here. */
+import dev.roundhouse.engine.request.ShedReason;
+import dev.roundhouse.engine.request.Status;
+import java.util.Map;
+
+/**
+ * Every metric of the engine; transports and dashboards take names and texts from here. Metrics of
+ * one name differ in their labels.
+ */
 public enum Metric {
   ACCEPTED("roundhouse.requests.accepted", "Requests admitted and queued"),
-  REFUSED("roundhouse.requests.refused", "Requests turned away before they were queued"),
+  REFUSED_INVALID(refused(), turnedAway(), Map.of("reason", "invalid-argument")),
+  REFUSED_LATE(refused(), turnedAway(), Map.of("reason", "deadline-exceeded")),
+  REFUSED_FULL(refused(), turnedAway(), Map.of("reason", "resource-exhausted")),
+  REFUSED_UNAVAILABLE(refused(), turnedAway(), Map.of("reason", "unavailable")),
   COMPLETED("roundhouse.requests.completed", "Accepted requests that were answered"),
   FAILED("roundhouse.requests.failed", "Accepted requests that ended in an error"),
-  SHED("roundhouse.requests.shed", "Accepted requests dropped because they were late"),
+  SHED_DEADLINE_PASSED(shed(), dropped(), Map.of("reason", "deadline-passed")),
+  SHED_TOO_LITTLE_TIME(shed(), dropped(), Map.of("reason", "too-little-time")),
+  SHED_NO_ROOM(shed(), dropped(), Map.of("reason", "no-room")),
+  SHED_STOPPING(shed(), dropped(), Map.of("reason", "stopping")),
   CANCELLED("roundhouse.requests.cancelled", "Accepted requests taken back by their caller"),
   EXECUTIONS("roundhouse.executions", "Executions on the device"),
   ROWS("roundhouse.rows", "Rows of requests executed"),
@@ -16,10 +29,36 @@ public enum Metric {
 
   private final String meterName;
   private final String help;
+  private final Map<String, String> labels;
 
   Metric(String meterName, String help) {
+    this(meterName, help, Map.of());
+  }
+
+  Metric(String meterName, String help, Map<String, String> labels) {
     this.meterName = meterName;
     this.help = help;
+    this.labels = labels;
+  }
+
+  /** What counts requests shed for a reason. */
+  public static Metric of(ShedReason reason) {
+    return switch (reason) {
+      case DEADLINE_PASSED -> SHED_DEADLINE_PASSED;
+      case TOO_LITTLE_TIME -> SHED_TOO_LITTLE_TIME;
+      case NO_ROOM -> SHED_NO_ROOM;
+      case STOPPING -> SHED_STOPPING;
+    };
+  }
+
+  /** What counts requests refused with a status. */
+  public static Metric ofRefusal(Status status) {
+    return switch (status) {
+      case INVALID_ARGUMENT, UNIMPLEMENTED -> REFUSED_INVALID;
+      case DEADLINE_EXCEEDED, CANCELLED -> REFUSED_LATE;
+      case RESOURCE_EXHAUSTED -> REFUSED_FULL;
+      case NOT_FOUND, FAILED_PRECONDITION, UNAVAILABLE, INTERNAL -> REFUSED_UNAVAILABLE;
+    };
   }
 
   /** Dotted name, as Micrometer takes it. */
@@ -29,5 +68,26 @@ public enum Metric {
 
   public String help() {
     return help;
+  }
+
+  /** What tells this metric from others of its name. */
+  public Map<String, String> labels() {
+    return labels;
+  }
+
+  private static String refused() {
+    return "roundhouse.requests.refused";
+  }
+
+  private static String turnedAway() {
+    return "Requests turned away before they were queued";
+  }
+
+  private static String shed() {
+    return "roundhouse.requests.shed";
+  }
+
+  private static String dropped() {
+    return "Accepted requests dropped before they ran";
   }
 }

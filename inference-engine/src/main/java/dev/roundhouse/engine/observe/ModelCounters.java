@@ -1,54 +1,124 @@
 package dev.roundhouse.engine.observe;
 
-import java.util.concurrent.atomic.AtomicInteger;
+import dev.roundhouse.engine.request.ShedReason;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * What is counted for one model. Any thread may count and read; a reader sees each number, not one
- * moment.
+ * What is counted for one model. What the dispatch thread counts lies apart from what others count,
+ * so that neither waits for the other's cache line. Any thread may read; a reader sees each number,
+ * not one moment.
  */
 public final class ModelCounters {
-  private static final int COUNT = Metric.values().length;
+  /** No request waits. */
+  public static final long NONE_WAITS = Long.MAX_VALUE;
 
-  private final AtomicLongArray values = new AtomicLongArray(COUNT);
-  private final AtomicInteger waiting = new AtomicInteger();
+  private static final Metric[] METRICS = Metric.values();
+  private static final VarHandle OWNED = MethodHandles.arrayElementVarHandle(long[].class);
 
-  public void add(Metric metric, long amount) {
-    values.getAndAdd(metric.ordinal(), amount);
+  /** Requests that have left the queue, however they did. */
+  private static final int LEFT = METRICS.length;
+
+  private static final int COUNT = LEFT + 1;
+
+  /** Keeps the two arrays, which lie side by side, on different cache lines. */
+  private static final int PADDING = 8;
+
+  private static final int OLDEST = PADDING + COUNT;
+
+  private final AtomicLongArray shared = new AtomicLongArray(COUNT);
+  private final long[] owned = new long[OLDEST + 1];
+
+  /** Requests that had left the queue when somebody last looked; never more than have. */
+  private long leftSeen;
+
+  public ModelCounters() {
+    owned[OLDEST] = NONE_WAITS;
   }
 
+  /** Counts one; any thread. */
   public void increment(Metric metric) {
-    values.getAndIncrement(metric.ordinal());
+    shared.getAndIncrement(metric.ordinal());
+  }
+
+  /** Counts; dispatch thread only. */
+  public void addOnDispatch(Metric metric, long amount) {
+    addOwned(PADDING + metric.ordinal(), amount);
   }
 
   public long get(Metric metric) {
-    return values.get(metric.ordinal());
+    return sum(metric.ordinal());
   }
 
-  /** Requests that are queued and not yet in a batch. */
-  public int waiting() {
-    return waiting.get();
-  }
-
-  /** Takes a place in the queue; false, taking none, when {@code limit} are already taken. */
+  /**
+   * Accepts a request: counts it and takes a place in the queue; false, doing neither, when {@code
+   * limit} places are taken. Any thread.
+   */
   public boolean enter(int limit) {
-    if (waiting.incrementAndGet() > limit) {
-      waiting.decrementAndGet();
-      return false;
+    while (true) {
+      long accepted = shared.get(Metric.ACCEPTED.ordinal());
+      if (accepted - leftSeen >= limit) {
+        // The dispatch thread's own figure is looked at only when the last look does not suffice.
+        leftSeen = sum(LEFT);
+        if (accepted - leftSeen >= limit) {
+          return false;
+        }
+      }
+      if (shared.weakCompareAndSetVolatile(Metric.ACCEPTED.ordinal(), accepted, accepted + 1)) {
+        return true;
+      }
     }
-    return true;
   }
 
-  /** Gives a place in the queue back. */
+  /** Gives a place in the queue back; any thread. */
   public void leave() {
-    waiting.decrementAndGet();
+    shared.getAndIncrement(LEFT);
+  }
+
+  /** Gives a place in the queue back; dispatch thread only. */
+  public void leaveOnDispatch() {
+    addOwned(PADDING + LEFT, 1);
+  }
+
+  /** Requests that are accepted and not yet in a batch. */
+  public int waiting() {
+    // Leaves are read before accepts, so the difference is never below what it was.
+    long left = sum(LEFT);
+    return Math.toIntExact(get(Metric.ACCEPTED) - left);
+  }
+
+  /** Notes when the request at the front of the queue arrived; dispatch thread only. */
+  public void frontArrived(long arrivalNanos) {
+    OWNED.setRelease(owned, OLDEST, arrivalNanos);
+  }
+
+  /** When the request at the front of the queue arrived, or {@link #NONE_WAITS}. */
+  public long frontArrivalNanos() {
+    return (long) OWNED.getAcquire(owned, OLDEST);
   }
 
   /** Accepted requests that have not ended; 0 at every quiescent point. */
   public long open() {
     // Ends are read before accepts: a request that ends in between is then still counted open.
-    long ended =
-        get(Metric.COMPLETED) + get(Metric.FAILED) + get(Metric.SHED) + get(Metric.CANCELLED);
+    long ended = get(Metric.COMPLETED) + get(Metric.FAILED) + shed() + get(Metric.CANCELLED);
     return get(Metric.ACCEPTED) - ended;
+  }
+
+  /** Accepted requests that were dropped before they ran, for whatever reason. */
+  public long shed() {
+    long sum = 0;
+    for (ShedReason reason : ShedReason.values()) {
+      sum += get(Metric.of(reason));
+    }
+    return sum;
+  }
+
+  private long sum(int index) {
+    return shared.get(index) + (long) OWNED.getAcquire(owned, PADDING + index);
+  }
+
+  private void addOwned(int index, long amount) {
+    OWNED.setRelease(owned, index, owned[index] + amount);
   }
 }

@@ -2,77 +2,92 @@ package dev.roundhouse.engine.queue;
 
 import dev.roundhouse.engine.request.InferenceRequest;
 import java.util.ArrayDeque;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One model's waiting requests in order of arrival: a ring that grows. Cancelled requests stay
- * until they reach the front; {@link #dropEnded} lets them go. Owned by the dispatch thread.
+ * One model's waiting requests: committed ones first, each kind in order of arrival. Cancelled
+ * requests stay until they reach the front or the room is needed; {@link #dropEnded} lets them go.
+ * Owned by the dispatch thread.
  */
 public final class ModelQueue {
-  private static final int INITIAL = 8;
-
-  private @Nullable InferenceRequest[] ring = new @Nullable InferenceRequest[INITIAL];
-  private int head;
-  private int size;
-  private final ArrayDeque<InferenceRequest> urgent = new ArrayDeque<>();
+  private final RequestRing waiting = new RequestRing();
+  private @Nullable RequestRing committed;
+  private @Nullable ArrayDeque<InferenceRequest> urgent;
 
   public int size() {
-    return size;
+    return committedSize() + waiting.size();
   }
 
   public boolean isEmpty() {
-    return size == 0;
+    return size() == 0;
   }
 
   public void add(InferenceRequest request) {
-    if (size == ring.length) {
-      grow();
+    if (request.isCommitted()) {
+      if (committed == null) {
+        committed = new RequestRing();
+      }
+      committed.add(request);
+    } else {
+      waiting.add(request);
+      noteDeadline(request);
     }
-    ring[(head + size) & (ring.length - 1)] = request;
-    size++;
-    noteDeadline(request);
   }
 
   /**
    * @param position 0 is the front
    */
   public InferenceRequest get(int position) {
-    if (position >= size) {
-      throw new IndexOutOfBoundsException("position " + position + " of " + size + " waiting");
+    if (position >= size()) {
+      throw new IndexOutOfBoundsException("position " + position + " of " + size() + " waiting");
     }
-    return Objects.requireNonNull(ring[(head + position) & (ring.length - 1)]);
+    RequestRing first = committed;
+    if (first == null) {
+      return waiting.get(position);
+    }
+    return position < first.size() ? first.get(position) : waiting.get(position - first.size());
   }
 
   public InferenceRequest remove() {
-    InferenceRequest front = get(0);
-    if (urgent.peekFirst() == front) {
+    RequestRing first = committed;
+    if (first != null && first.size() > 0) {
+      return first.remove();
+    }
+    InferenceRequest front = waiting.remove();
+    if (urgent != null && urgent.peekFirst() == front) {
       urgent.removeFirst();
     }
-    ring[head] = null;
-    head = (head + 1) & (ring.length - 1);
-    size--;
     return front;
   }
 
-  /** Of all that wait; {@link InferenceRequest#NO_DEADLINE} when none has one. */
+  /**
+   * Of all that wait and are not committed, for those need no comparing; {@link
+   * InferenceRequest#NO_DEADLINE} when none has one.
+   */
   public long earliestDeadlineNanos() {
+    if (urgent == null) {
+      return InferenceRequest.NO_DEADLINE;
+    }
     InferenceRequest first = urgent.peekFirst();
     if (first != null && first.state() == InferenceRequest.State.DONE) {
       // It may have hidden others, which count again now that it is cancelled.
       urgent.clear();
-      for (int position = 0; position < size; position++) {
-        noteDeadline(get(position));
+      for (int position = 0; position < waiting.size(); position++) {
+        noteDeadline(waiting.get(position));
       }
       first = urgent.peekFirst();
     }
     return first == null ? InferenceRequest.NO_DEADLINE : first.deadlineNanos();
   }
 
+  /** Keeps those that no later arrival is as urgent as: the first of them is the most urgent. */
   private void noteDeadline(InferenceRequest request) {
     if (request.deadlineNanos() == InferenceRequest.NO_DEADLINE
         || request.state() == InferenceRequest.State.DONE) {
       return;
+    }
+    if (urgent == null) {
+      urgent = new ArrayDeque<>(4);
     }
     while (!urgent.isEmpty() && urgent.getLast().deadlineNanos() > request.deadlineNanos()) {
       urgent.removeLast();
@@ -82,17 +97,12 @@ public final class ModelQueue {
 
   /** Removes requests at the front that somebody else has ended. */
   public void dropEnded() {
-    while (size > 0 && get(0).state() == InferenceRequest.State.DONE) {
+    while (!isEmpty() && get(0).state() == InferenceRequest.State.DONE) {
       remove();
     }
   }
 
-  private void grow() {
-    @Nullable InferenceRequest[] bigger = new @Nullable InferenceRequest[ring.length * 2];
-    for (int i = 0; i < size; i++) {
-      bigger[i] = ring[(head + i) & (ring.length - 1)];
-    }
-    ring = bigger;
-    head = 0;
+  private int committedSize() {
+    return committed == null ? 0 : committed.size();
   }
 }

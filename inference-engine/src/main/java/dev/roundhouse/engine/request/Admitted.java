@@ -10,9 +10,13 @@ import org.jspecify.annotations.Nullable;
  * @param rows extent of the batch axis; 1 for a model without one
  * @param variant index of the shape variant that fits the inputs
  * @param inputs in the order the program takes them
+ * @param inputBytes of all inputs together
  * @param outputs indices of the requested outputs, in the order requested; null for all
  */
 public record Admitted(
-    int slot, int rows, int variant, List<InputTensor> inputs, int @Nullable [] outputs) {
-  static final Admitted NOT_YET = new Admitted(-1, 0, 0, List.of(), null);
-}
+    int slot,
+    int rows,
+    int variant,
+    List<InputTensor> inputs,
+    long inputBytes,
+    int @Nullable [] outputs) {}

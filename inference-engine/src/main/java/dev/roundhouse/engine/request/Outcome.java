@@ -21,11 +21,13 @@ public sealed interface Outcome {
   /** It was accepted and something went wrong. */
   record Failed(Status status, String message) implements Outcome {}
 
-  /** It was accepted and dropped before it ran, because it could no longer be answered in time. */
-  record Shed(Status status, String message) implements Outcome {}
+  /** It was accepted and dropped before it ran. */
+  record Shed(ShedReason reason, Status status, String message) implements Outcome {}
 
   /** The caller took it back. */
-  record Cancelled(String message) implements Outcome {}
+  record Cancelled(String message) implements Outcome {
+    public static final Cancelled BY_CALLER = new Cancelled("the caller cancelled the request");
+  }
 
   /**
    * Where the time went, in nanoseconds.

@@ -31,9 +31,14 @@ public final class BatchPlanner {
     this.rowCap = rowCap;
   }
 
-  /** Most rows that can run at once. */
+  /** Rows of the largest program. */
   public int largest() {
     return compiledSizes[compiledSizes.length - 1];
+  }
+
+  /** Most rows of different requests that may run together. */
+  public int mostRows() {
+    return Math.min(rowCap, largest());
   }
 
   /**

@@ -1,22 +1,48 @@
 package dev.roundhouse.engine.schedule;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 
 /**
- * What a run of one program costs: a mean that follows, and a high quantile of the latest runs. Not
- * thread-safe for writing; the figures may be read by any thread.
+ * What a run of one program costs: a mean that follows, and a high quantile of the latest runs.
+ * Written by one thread; the figures may be read by any.
  */
 public final class CostEstimate {
   /** What is assumed of a program that has never run. ReactantServer's figure. */
   public static final long UNKNOWN_NANOS = 10_000_000;
 
+  /** {@link #measuredNanos} of a program that has never run. */
+  public static final long NEVER = Long.MIN_VALUE;
+
   private static final int WINDOW = 32;
+  private static final VarHandle MEAN;
+  private static final VarHandle HIGH;
+  private static final VarHandle MEASURED;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      MEAN = lookup.findVarHandle(CostEstimate.class, "meanNanos", double.class);
+      HIGH = lookup.findVarHandle(CostEstimate.class, "highNanos", long.class);
+      MEASURED = lookup.findVarHandle(CostEstimate.class, "measuredNanos", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
 
   private final double alpha;
   private final long[] latest = new long[WINDOW];
   private int runs;
-  private volatile double meanNanos = UNKNOWN_NANOS;
-  private volatile long highNanos = UNKNOWN_NANOS;
+  private int next;
+
+  // The two highest of the latest runs, so that most records need not look at all of them.
+  private long highest;
+  private long second;
+
+  private double meanNanos = UNKNOWN_NANOS;
+  private long highNanos = UNKNOWN_NANOS;
+  private long measuredNanos = NEVER;
 
   /**
    * @param alpha how much the latest run counts in the mean, in (0, 1]
@@ -28,12 +54,40 @@ public final class CostEstimate {
     this.alpha = alpha;
   }
 
-  /** Takes a measured run into account. */
-  public void record(long nanos) {
-    meanNanos = runs == 0 ? nanos : alpha * nanos + (1 - alpha) * meanNanos;
-    latest[runs % WINDOW] = nanos;
-    runs = runs == Integer.MAX_VALUE ? WINDOW : runs + 1;
-    highNanos = secondHighest();
+  /**
+   * Takes what an earlier process learned for granted until something is measured.
+   *
+   * @throws IllegalStateException when something has been measured already
+   */
+  public void assume(double mean, long high) {
+    if (runs > 0) {
+      throw new IllegalStateException("a measured cost is not replaced by an assumed one");
+    }
+    setFigures(mean, high);
+    latest[0] = high;
+    highest = high;
+    runs = 1;
+    next = 1;
+  }
+
+  /**
+   * Takes a measured run into account.
+   *
+   * @param nowNanos when it ended
+   */
+  public void record(long nanos, long nowNanos) {
+    double mean = runs == 0 ? nanos : alpha * nanos + (1 - alpha) * meanNanos;
+    long evicted = latest[next];
+    latest[next] = nanos;
+    next = (next + 1) % WINDOW;
+    runs = Math.min(runs + 1, WINDOW);
+    if (evicted >= second && evicted > 0) {
+      findHighest();
+    } else {
+      rank(nanos);
+    }
+    setFigures(mean, high());
+    MEASURED.setRelease(this, nowNanos);
   }
 
   /**
@@ -42,49 +96,64 @@ public final class CostEstimate {
    * and prove it; was it the rule, the others say the same.
    */
   public void doubt() {
-    int count = Math.min(runs, WINDOW);
-    if (count < 2) {
-      highNanos /= 2;
+    if (runs < 2) {
+      setFigures(meanNanos, highNanos / 2);
       return;
     }
-    int highest = 0;
-    for (int i = 1; i < count; i++) {
-      if (latest[i] > latest[highest]) {
-        highest = i;
+    int worst = 0;
+    for (int i = 1; i < runs; i++) {
+      if (latest[i] > latest[worst]) {
+        worst = i;
       }
     }
-    latest[highest] = median(count);
-    highNanos = secondHighest();
+    latest[worst] = median();
+    findHighest();
+    setFigures(meanNanos, high());
   }
 
   public double meanNanos() {
-    return meanNanos;
+    return (double) MEAN.getAcquire(this);
   }
 
   /** Second highest of the latest 32 runs, about the 95th percentile; the highest while few ran. */
   public long highNanos() {
-    return highNanos;
+    return (long) HIGH.getAcquire(this);
   }
 
-  private long median(int count) {
-    long[] sorted = Arrays.copyOf(latest, count);
+  /** When the latest run ended; {@link #NEVER} when none has in this process. */
+  public long measuredNanos() {
+    return (long) MEASURED.getAcquire(this);
+  }
+
+  private void setFigures(double mean, long high) {
+    MEAN.setRelease(this, mean);
+    HIGH.setRelease(this, high);
+  }
+
+  private long high() {
+    return runs < WINDOW / 2 ? highest : second;
+  }
+
+  private long median() {
+    long[] sorted = Arrays.copyOf(latest, runs);
     Arrays.sort(sorted);
-    return sorted[(count - 1) / 2];
+    return sorted[(runs - 1) / 2];
   }
 
-  private long secondHighest() {
-    int count = Math.min(runs, WINDOW);
-    long highest = 0;
-    long second = 0;
-    for (int i = 0; i < count; i++) {
-      long nanos = latest[i];
-      if (nanos > highest) {
-        second = highest;
-        highest = nanos;
-      } else if (nanos > second) {
-        second = nanos;
-      }
+  private void findHighest() {
+    highest = 0;
+    second = 0;
+    for (int i = 0; i < runs; i++) {
+      rank(latest[i]);
     }
-    return count < WINDOW / 2 ? highest : second;
+  }
+
+  private void rank(long nanos) {
+    if (nanos > highest) {
+      second = highest;
+      highest = nanos;
+    } else if (nanos > second) {
+      second = nanos;
+    }
   }
 }

@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.schedule;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Decides which ready model runs next. Knows no clock and no queue: what it must know is handed in,
  * so the same calls always give the same choices. Not thread-safe; owned by the dispatch thread.
@@ -51,6 +53,20 @@ public interface Discipline {
    * @param nowNanos when it ended
    */
   void charge(int slot, long deviceNanos, long nowNanos);
+
+  /** Where a registered model stands; null when the discipline knows no shares. */
+  default @Nullable Standing standing(int slot) {
+    return null;
+  }
+
+  /**
+   * A model's claim on the device.
+   *
+   * @param share of the device it is due by its weight, 0 to 1
+   * @param deficit how far it is behind (above 0) or ahead of that (below 0), in the discipline's
+   *     own unit
+   */
+  record Standing(double share, double deficit) {}
 
   /**
    * What a choice depends on.

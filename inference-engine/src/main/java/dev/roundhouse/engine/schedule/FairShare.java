@@ -111,6 +111,14 @@ public final class FairShare implements Discipline {
     }
   }
 
+  /** Its deficit is the difference between its share and its part of recent use. */
+  @Override
+  public Standing standing(int slot) {
+    double share = weights[slot] / totalWeight;
+    double recent = use.total() == 0 ? 0 : use.scaled(slot) / use.total();
+    return new Standing(share, share - recent);
+  }
+
   /** The score now; for those who show it. */
   double score(int slot) {
     return score(slot, use.total());

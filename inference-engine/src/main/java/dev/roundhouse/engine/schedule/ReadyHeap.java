@@ -3,19 +3,24 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * Models that have something to run, smallest key first; ties go to the smaller second key, then
- * the lower slot.
+ * Slots of models, smallest key first; ties go to the smaller second key, then the lower slot. Not
+ * thread-safe.
  */
-final class ReadyHeap extends SlotHeap {
+public final class ReadyHeap extends SlotHeap {
   private long[] keys = new long[0];
   private long[] seconds = new long[0];
 
   /** Inserts a slot, or gives it new keys. */
-  void put(int slot, long key, long second) {
+  public void put(int slot, long key, long second) {
     ensureSlot(slot);
     keys[slot] = key;
     seconds[slot] = second;
     settle(slot);
+  }
+
+  /** The smallest key there is; {@link Long#MAX_VALUE} when there is no slot. */
+  public long firstKey() {
+    return isEmpty() ? Long.MAX_VALUE : keys[first()];
   }
 
   /** Gives a slot that is there a new first key. */

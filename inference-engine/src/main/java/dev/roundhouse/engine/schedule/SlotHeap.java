@@ -7,7 +7,7 @@ import java.util.Arrays;
  * move and remove cost O(log size), whatever the number of slots there are. What orders them is
  * kept by the subclass. Not thread-safe.
  */
-abstract class SlotHeap {
+public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
   private static final int ABSENT = -1;
 
   private int[] heap = new int[16];
@@ -24,20 +24,20 @@ abstract class SlotHeap {
   /** Makes room for what is kept of slots below {@code length}. */
   abstract void ensureLength(int length);
 
-  final int size() {
+  public final int size() {
     return size;
   }
 
-  final boolean isEmpty() {
+  public final boolean isEmpty() {
     return size == 0;
   }
 
-  final boolean contains(int slot) {
+  public final boolean contains(int slot) {
     return slot < positions.length && positions[slot] != ABSENT;
   }
 
   /** The slot that comes before all others. */
-  final int first() {
+  public final int first() {
     if (size == 0) {
       throw new IllegalStateException("no model is ready");
     }
@@ -52,7 +52,7 @@ abstract class SlotHeap {
   }
 
   /** Removes a slot; harmless when it is not there. */
-  final void remove(int slot) {
+  public final void remove(int slot) {
     if (!contains(slot)) {
       return;
     }

@@ -14,6 +14,7 @@ public final class VirtualTime implements Discipline {
   private final ReadyHeap heap = new ReadyHeap();
   private double[] finish = new double[16];
   private double[] weights = new double[16];
+  private double totalWeight;
   private double virtualTime;
 
   @Override
@@ -32,6 +33,7 @@ public final class VirtualTime implements Discipline {
       weights = Arrays.copyOf(weights, length);
       finish = Arrays.copyOf(finish, length);
     }
+    totalWeight += weight - weights[slot];
     weights[slot] = weight;
   }
 
@@ -39,6 +41,7 @@ public final class VirtualTime implements Discipline {
   public void unregister(int slot) {
     heap.remove(slot);
     finish[slot] = 0;
+    totalWeight -= weights[slot];
     weights[slot] = 0;
   }
 
@@ -73,6 +76,13 @@ public final class VirtualTime implements Discipline {
     if (heap.contains(slot)) {
       heap.rekey(slot, sortable(finish[slot]));
     }
+  }
+
+  /** Its deficit is in seconds of the device; one that idles is owed nothing. */
+  @Override
+  public Standing standing(int slot) {
+    double behind = heap.contains(slot) ? virtualTime - finish[slot] : Math.min(0, virtualTime - finish[slot]);
+    return new Standing(weights[slot] / totalWeight, behind * weights[slot] * 1e-9);
   }
 
   /** The model's tag: device nanoseconds over weight, moved up by idling. */

@@ -128,9 +128,10 @@ class DisciplineTest {
   void shouldDropARequestThatARunCouldNoLongerAnswerInTime() {
     TestEngine engine = engine(new EarliestDeadline(), 1, 1);
     InferenceRequest hopeless =
-        engine.submit("dear", engine.clock().nanoTime() + 49 * MILLIS, List.of(), row());
-    InferenceRequest possible =
         engine.submit("dear", engine.clock().nanoTime() + 51 * MILLIS, List.of(), row());
+    InferenceRequest possible =
+        engine.submit("dear", engine.clock().nanoTime() + 60 * MILLIS, List.of(), row());
+    engine.clock().advance(2 * MILLIS);
     engine.run();
     assertThat(engine.outcome(hopeless)).isInstanceOf(Outcome.Shed.class);
     Outcome.Shed shed = (Outcome.Shed) engine.outcome(hopeless);
@@ -155,10 +156,11 @@ class DisciplineTest {
     do {
       last = engine.submit("model", engine.clock().nanoTime() + 100 * MILLIS, List.of(), row());
       engine.run();
+      engine.clock().advance(50 * MILLIS);
       dropped++;
-    } while (engine.outcome(last) instanceof Outcome.Shed && dropped < 50);
+    } while (!(engine.outcome(last) instanceof Outcome.Completed) && dropped < 50);
     assertThat(engine.outcome(last)).isInstanceOf(Outcome.Completed.class);
-    assertThat(dropped).isLessThan(10);
+    assertThat(dropped).as("a second of refusals, then a few doubts").isLessThan(30);
   }
 
   @Test

@@ -12,6 +12,7 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.Fifo;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An engine on a simulated device and a clock that stands still, run by the test's own thread:
@@ -95,6 +97,30 @@ public final class TestEngine {
     InferenceRequest request =
         new InferenceRequest(
             model, "", "r", List.of(inputs), outputs, deadlineNanos, this::onOutcome);
+    return submit(request);
+  }
+
+  /** Submits a call that a meta's run makes; null for a caller's own. */
+  public InferenceRequest submitFor(
+      @Nullable MetaRun run, String model, long deadlineNanos, InputTensor... inputs) {
+    return submit(
+        new InferenceRequest(
+            model, "", "r", List.of(inputs), List.of(), deadlineNanos, this::onOutcome, run));
+  }
+
+  /** A request that has not been submitted. */
+  public InferenceRequest request(String model, InputTensor... inputs) {
+    return new InferenceRequest(
+        model,
+        "",
+        "r",
+        List.of(inputs),
+        List.of(),
+        InferenceRequest.NO_DEADLINE,
+        this::onOutcome);
+  }
+
+  public InferenceRequest submit(InferenceRequest request) {
     engine().submit(request);
     return request;
   }

@@ -9,8 +9,10 @@ import dev.roundhouse.worker.lifecycle.EngineLifecycle.ModelLoaded;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.event.EventListener;
@@ -70,8 +72,17 @@ public final class EngineMeters implements MeterBinder {
           .description(time ? metric.help().replace("Nanoseconds", "Seconds") : metric.help())
           .baseUnit(time ? "seconds" : null)
           .tag("model", model.name())
+          .tags(tags(metric))
           .register(meters);
     }
+  }
+
+  private static Tags tags(Metric metric) {
+    Tags tags = Tags.empty();
+    for (Map.Entry<String, String> label : metric.labels().entrySet()) {
+      tags = tags.and(label.getKey(), label.getValue());
+    }
+    return tags;
   }
 
   private static double count(Engine engine, ModelState state) {

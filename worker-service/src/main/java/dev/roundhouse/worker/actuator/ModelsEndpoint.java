@@ -38,14 +38,7 @@ public final class ModelsEndpoint {
 
   private static Model describe(ModelReport report) {
     Map<String, Long> requests = new TreeMap<>();
-    for (Metric metric :
-        List.of(
-            Metric.ACCEPTED,
-            Metric.REFUSED,
-            Metric.COMPLETED,
-            Metric.FAILED,
-            Metric.SHED,
-            Metric.CANCELLED)) {
+    for (Metric metric : List.of(Metric.ACCEPTED, Metric.COMPLETED, Metric.FAILED, Metric.CANCELLED)) {
       requests.put(metric.name().toLowerCase(Locale.ROOT), report.counts().get(metric));
     }
     return new Model(
@@ -62,7 +55,7 @@ public final class ModelsEndpoint {
         report.counts().getOrDefault(Metric.PADDING_ROWS, 0L),
         report.counts().getOrDefault(Metric.COMPUTE, 0L) * 1e-9,
         report.weightBytes(),
-        report.costs().stream()
+        report.programs().stream()
             .map(
                 cost ->
                     new Cost(

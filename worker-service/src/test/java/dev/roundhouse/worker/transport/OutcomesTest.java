@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.kserve.status.WireException;
 import java.util.List;
@@ -19,7 +20,7 @@ class OutcomesTest {
         List.of(
             new Outcome.Refused(status, "why"),
             new Outcome.Failed(status, "why"),
-            new Outcome.Shed(status, "why"))) {
+            new Outcome.Shed(ShedReason.STOPPING, status, "why"))) {
       WireException answer =
           catchThrowableOfType(WireException.class, () -> Outcomes.outputs(outcome));
 

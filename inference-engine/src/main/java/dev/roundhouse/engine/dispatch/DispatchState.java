@@ -1,0 +1,33 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.schedule.Discipline;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The dispatch loop at one moment.
+ *
+ * @param discipline which model runs next
+ * @param running the model of the execution in flight; null when the device idles
+ * @param longestCycleNanos longest time between two choices while there was work, with what the
+ *     device did on the loop's own thread
+ * @param models every model that may be sent requests
+ */
+public record DispatchState(
+    String discipline, @Nullable String running, long longestCycleNanos, List<LaneState> models) {
+
+  /**
+   * One model at that moment.
+   *
+   * @param weight relative to other models
+   * @param queued requests in its queue, of which some may have been cancelled
+   * @param held true while its batch waits for more requests
+   * @param standing its claim on the device; null when the discipline knows none
+   */
+  public record LaneState(
+      String model,
+      double weight,
+      int queued,
+      boolean held,
+      Discipline.@Nullable Standing standing) {}
+}

@@ -1,0 +1,21 @@
+package dev.roundhouse.engine.request;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * One run of a meta, which answers by calling other models. The calls it makes may run ahead of
+ * everything that waits, one at a time: what a half-finished run holds is freed soonest by letting
+ * it finish, and one at a time keeps any run from taking the device for itself. Thread-safe.
+ */
+public final class MetaRun {
+  private final AtomicBoolean callInLane = new AtomicBoolean();
+
+  /** Takes this run's place in the committed lane; false while another call of it is there. */
+  boolean enterLane() {
+    return callInLane.compareAndSet(false, true);
+  }
+
+  void leaveLane() {
+    callInLane.set(false);
+  }
+}

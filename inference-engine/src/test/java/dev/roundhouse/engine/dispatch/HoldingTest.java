@@ -1,0 +1,157 @@
+package dev.roundhouse.engine.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.ModelOptions;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.engine.testing.TestEngine;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class HoldingTest {
+  private static final long MILLIS = 1_000_000;
+
+  @TempDir Path repository;
+
+  @Test
+  void shouldHoldAnUndersizedBatchForAsLongAsTheDelayAllows() {
+    TestEngine engine = engine(10);
+    InferenceRequest request = submit(engine, 1);
+    engine.step();
+    engine.clock().advance(10 * MILLIS - 1);
+    engine.step();
+    assertThat(engine.device().executions()).isEqualTo(warmUps());
+    assertThat(engine.counters("double").waiting()).isEqualTo(1);
+    engine.clock().advance(1);
+    engine.step();
+    engine.run();
+    assertThat(engine.completed(request).timings().queueNanos()).isEqualTo(10 * MILLIS);
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldRunTogetherWhatArrivesWhileABatchIsHeld() {
+    TestEngine engine = engine(10);
+    InferenceRequest first = submit(engine, 1);
+    engine.step();
+    engine.clock().advance(4 * MILLIS);
+    InferenceRequest second = submit(engine, 1);
+    engine.run();
+    assertThat(engine.completed(first).timings().batchRows()).isEqualTo(2);
+    assertThat(engine.completed(second).timings().queueNanos()).isEqualTo(6 * MILLIS);
+    assertThat(engine.counters("double").get(Metric.EXECUTIONS)).isEqualTo(1);
+  }
+
+  @Test
+  void shouldNotHoldABatchThatCannotBecomeLarger() {
+    TestEngine engine = engine(10);
+    InferenceRequest first = submit(engine, 2);
+    engine.step();
+    InferenceRequest second = submit(engine, 2);
+    engine.step();
+    engine.step();
+    assertThat(engine.completed(first).timings().queueNanos()).isZero();
+    assertThat(engine.completed(second).timings().batchRows()).isEqualTo(4);
+  }
+
+  @Test
+  void shouldRunAHeldBatchAtTheLatestStartThatMeetsEveryDeadline() {
+    TestEngine engine =
+        new TestEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 3 * MILLIS),
+            options(10));
+    engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
+    InferenceRequest patient = submit(engine, 1);
+    engine.step();
+    InferenceRequest urgent =
+        engine.submit(
+            "double",
+            engine.clock().nanoTime() + 8 * MILLIS,
+            List.of(),
+            Floats.input("x", new long[] {1, 2}, 1, 2));
+    engine.run();
+    assertThat(engine.completed(patient).timings().queueNanos()).isEqualTo(5 * MILLIS);
+    assertThat(engine.completed(urgent).timings().queueNanos()).isEqualTo(5 * MILLIS);
+  }
+
+  @Test
+  void shouldLetOtherModelsRunWhileABatchIsHeld() {
+    TestEngine engine = engine(10);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "single"));
+    InferenceRequest held = submit(engine, 1);
+    InferenceRequest other = engine.submit("single", Floats.input("x", new long[] {1, 2}, 1, 2));
+    engine.step();
+    engine.step();
+    assertThat(engine.isOver(other)).as("a full batch of its own is not held").isTrue();
+    assertThat(engine.isOver(held)).isFalse();
+    engine.run();
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldForgetAHeldRequestThatIsCancelled() {
+    TestEngine engine = engine(10);
+    InferenceRequest held = submit(engine, 1);
+    engine.step();
+    assertThat(engine.cancel(held)).isTrue();
+    assertThat(engine.counters("double").waiting()).isZero();
+    engine.run();
+    assertThat(engine.counters("double").get(Metric.EXECUTIONS)).isZero();
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldHoldOnlyTheModelThatIsToldTo() {
+    EngineOptions options =
+        EngineOptions.builder()
+            .models(
+                Map.of(
+                    "held",
+                    new ModelOptions(
+                        OptionalDouble.empty(),
+                        OptionalInt.empty(),
+                        Optional.of(Duration.ofMillis(5)))))
+            .build();
+    TestEngine engine =
+        new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
+    engine.load(TestBundle.doubling(2, 4).write(repository, "held"));
+    engine.load(TestBundle.doubling(2, 4).write(repository, "free"));
+    InferenceRequest held = engine.submit("held", Floats.input("x", new long[] {1, 2}, 1, 2));
+    InferenceRequest free = engine.submit("free", Floats.input("x", new long[] {1, 2}, 1, 2));
+    engine.run();
+    assertThat(engine.completed(free).timings().queueNanos()).isZero();
+    assertThat(engine.completed(held).timings().queueNanos()).isEqualTo(5 * MILLIS);
+  }
+
+  private TestEngine engine(int delayMillis) {
+    TestEngine engine =
+        new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options(delayMillis));
+    engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
+    return engine;
+  }
+
+  private static EngineOptions options(int delayMillis) {
+    return EngineOptions.builder().maxQueueDelay(Duration.ofMillis(delayMillis)).build();
+  }
+
+  /** The one program runs twice. */
+  private static long warmUps() {
+    return 2;
+  }
+
+  private static InferenceRequest submit(TestEngine engine, int rows) {
+    return engine.submit("double", Floats.input("x", new long[] {rows, 2}, new float[2 * rows]));
+  }
+}
