@@ -20,12 +20,13 @@ final class Audit {
       long failed = ledger.count(index, End.FAILED);
       long shed = ledger.count(index, End.SHED);
       long cancelled = ledger.count(index, End.CANCELLED);
-      check(model, counters, Metric.COMPLETED, answered);
-      check(model, counters, Metric.FAILED, failed);
-      check(model, counters, Metric.SHED, shed);
-      check(model, counters, Metric.CANCELLED, cancelled);
-      check(model, counters, Metric.REFUSED, ledger.count(index, End.REFUSED));
-      check(model, counters, Metric.ACCEPTED, answered + failed + shed + cancelled);
+      check(model, "answered", counters.get(Metric.COMPLETED), answered);
+      check(model, "failed", counters.get(Metric.FAILED), failed);
+      check(model, "dropped", counters.shed(), shed);
+      check(model, "cancelled", counters.get(Metric.CANCELLED), cancelled);
+      check(model, "refused", refused(counters), ledger.count(index, End.REFUSED));
+      long ended = answered + failed + shed + cancelled;
+      check(model, "accepted", counters.get(Metric.ACCEPTED), ended);
       if (counters.waiting() != 0) {
         throw new IllegalStateException(
             "model '%s' still counts %d waiting".formatted(model.name(), counters.waiting()));
@@ -33,11 +34,18 @@ final class Audit {
     }
   }
 
-  private static void check(FleetModel model, ModelCounters counters, Metric metric, long seen) {
-    if (counters.get(metric) != seen) {
+  private static long refused(ModelCounters counters) {
+    return counters.get(Metric.REFUSED_INVALID)
+        + counters.get(Metric.REFUSED_LATE)
+        + counters.get(Metric.REFUSED_FULL)
+        + counters.get(Metric.REFUSED_UNAVAILABLE);
+  }
+
+  private static void check(FleetModel model, String what, long counted, long seen) {
+    if (counted != seen) {
       throw new IllegalStateException(
-          "model '%s' counts %d for %s and its callers saw %d"
-              .formatted(model.name(), counters.get(metric), metric, seen));
+          "model '%s' counts %d calls %s and its callers saw %d"
+              .formatted(model.name(), counted, what, seen));
     }
   }
 }
