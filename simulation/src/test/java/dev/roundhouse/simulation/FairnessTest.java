@@ -64,8 +64,6 @@ class FairnessTest {
   private static Scenario patient(long seed) {
     List<String> arguments = new ArrayList<>(RandomScenario.arguments(seed, "virtual-time"));
     set(arguments, "--slo", "none");
-    set(arguments, "--cancel", "0");
-    set(arguments, "--fail", "0");
     set(arguments, "--max-queue-delay", "0");
     return RandomScenario.scenario(arguments);
   }
