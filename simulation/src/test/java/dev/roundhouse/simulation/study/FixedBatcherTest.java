@@ -9,8 +9,8 @@ import dev.roundhouse.simulation.traffic.Arrival;
 import dev.roundhouse.simulation.traffic.Arrivals;
 import java.util.Arrays;
 import java.util.Iterator;
-import org.junit.jupiter.api.Test;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 
 /** One model: a run takes 10 and 1 per row. */
 class FixedBatcherTest {

@@ -25,7 +25,8 @@ class WorkloadTest {
     for (int model = 0; model < rates.length; model++) {
       int of = model;
       double perSecond = arrivals.stream().filter(each -> each.model() == of).count() / 3600.0;
-      assertThat(perSecond).as("seed %d, model %d", SEED, model)
+      assertThat(perSecond)
+          .as("seed %d, model %d", SEED, model)
           .isCloseTo(rates[model], within(rates[model] * 0.2));
     }
   }
