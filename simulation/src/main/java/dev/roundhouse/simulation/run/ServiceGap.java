@@ -90,7 +90,8 @@ final class ServiceGap {
         }
       }
     }
-    return worst;
+    // Sums of quotients: the last digits are noise.
+    return Double.isNaN(worst) ? worst : Math.rint(worst * 1e9) / 1e9;
   }
 
   private void settle() {

@@ -71,15 +71,15 @@ public final class OverloadStudy implements Study {
       Consumer<Point> points) {
     Findings findings = trial.run(discipline);
     Point.@Nullable Goal enough = ours ? new Point.Goal.AtLeast(0.95) : null;
-    Point.@Nullable Goal little = ours ? new Point.Goal.AtMost(0.01) : null;
+    Point.@Nullable Goal little = ours ? new Point.Goal.AtMost(1) : null;
     points.accept(
         new Point(at + ": in time, vs capacity", findings.goodput(), most, "calls/s", enough));
     points.accept(
         new Point(
-            at + ": device time wasted",
-            findings.device().wastedNanos() / 1e9,
-            findings.device().busyNanos() / 1e9,
-            "s",
+            at + ": device time wasted, vs 1 %",
+            100 * findings.device().wasteShare(),
+            1,
+            "%",
             little));
   }
 

@@ -15,7 +15,7 @@ class StudyTest {
     assertThat(points(new FairnessStudy()))
         .filteredOn(point -> point.cell().endsWith("gap, virtual-time"))
         .hasSize(3)
-        .allSatisfy(point -> assertThat(point.ratio()).isBetween(0.5, 1 + 1e-9));
+        .allSatisfy(point -> assertThat(point.ratio()).isBetween(0.5, 1.0));
   }
 
   @Test
