@@ -31,6 +31,7 @@ public final class ObservedDevice implements Device {
   private final ManualClock clock;
   private final Consumer<Run> runs;
   private final Mishaps mishaps;
+  private final Promises promises;
   private final SplittableRandom random;
   private final Run run;
   private final State state = new State();
@@ -38,16 +39,19 @@ public final class ObservedDevice implements Device {
   /**
    * @param runs told of every run once observed, when the device has taken it
    * @param random for what goes wrong
+   * @param promises told when two runs overlap
    */
   public ObservedDevice(
       Fleet fleet,
       ManualClock clock,
       Mishaps mishaps,
       SplittableRandom random,
+      Promises promises,
       Consumer<Run> runs) {
     this.clock = clock;
     this.mishaps = mishaps;
     this.random = random;
+    this.promises = promises;
     this.runs = runs;
     Run current = new Run(fleet.model(0));
     State shared = state;
@@ -78,9 +82,9 @@ public final class ObservedDevice implements Device {
       return device.execute(program, arguments);
     }
     if (clock.nanoTime() < device.busyUntilNanos()) {
-      throw new IllegalStateException(
-          "'%s' was started %d ns before the running execution is over; one at a time"
-              .formatted(program.name(), device.busyUntilNanos() - clock.nanoTime()));
+      promises.broken(
+          "'%s' was started %d ns before the running execution is over",
+          program.name(), device.busyUntilNanos() - clock.nanoTime());
     }
     state.fate = mishaps.draw(random);
     if (state.fate == Fate.REFUSED) {

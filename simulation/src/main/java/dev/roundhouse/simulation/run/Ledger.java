@@ -5,6 +5,7 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.simulation.fleet.Fleet;
 import dev.roundhouse.simulation.fleet.FleetModel;
+import dev.roundhouse.simulation.fleet.Promises;
 import dev.roundhouse.simulation.fleet.RowTag;
 import dev.roundhouse.simulation.fleet.Run;
 import dev.roundhouse.simulation.run.Findings.WatchedModel;
@@ -15,12 +16,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Follows every call and every run. What must never happen ends the simulation with an {@link
- * IllegalStateException}: a call answered twice, or from another call's rows.
- */
+/** Follows every call and every run, and notes what must never happen to them. */
 final class Ledger {
   private final NanoClock clock;
+  private final Promises promises;
   private final long startNanos;
   private final List<FleetModel> watched;
   private final ServiceGap gap;
@@ -38,8 +37,9 @@ final class Ledger {
   /**
    * @param watched models that are compared with each other
    */
-  Ledger(Fleet fleet, List<FleetModel> watched, NanoClock clock) {
+  Ledger(Fleet fleet, List<FleetModel> watched, NanoClock clock, Promises promises) {
     this.clock = clock;
+    this.promises = promises;
     this.watched = watched;
     startNanos = clock.nanoTime();
     lastArrivalNanos = startNanos;
@@ -67,11 +67,12 @@ final class Ledger {
     gap.onRun(run.model().index(), run.nanos(), waiting);
     long rowNanos = device.onRun(run);
     for (int i = 0; i < run.rows(); i++) {
-      Call call = calls.get((int) RowTag.call(run.tag(i)));
+      Call call = open(RowTag.call(run.tag(i)));
       if (call == null || call.model != run.model()) {
-        throw new IllegalStateException(
-            "a run of model '%s' got row %d of call %d, which is over or another model's"
-                .formatted(run.model().name(), run.tag(i), RowTag.call(run.tag(i))));
+        promises.broken(
+            "a run of model '%s' got a row of call %d, which is over or another model's",
+            run.model().name(), RowTag.call(run.tag(i)));
+        return;
       }
       call.deviceNanos += rowNanos;
       call.rowsRun++;
@@ -84,7 +85,8 @@ final class Ledger {
   void onOutcome(Call call, Outcome outcome) {
     int id = (int) call.id;
     if (calls.set(id, null) == null) {
-      throw new IllegalStateException("call " + id + " ended twice, now with " + outcome);
+      promises.broken("call %d ended twice, now with %s", id, outcome);
+      return;
     }
     long now = clock.nanoTime();
     End end = end(call, outcome, now);
@@ -98,6 +100,11 @@ final class Ledger {
     lastEndNanos = now;
     hash = mix(hash ^ call.id) + now;
     hash = mix(hash ^ end.ordinal());
+  }
+
+  /** The call of that id; null when it is over or there never was one. */
+  private @Nullable Call open(long id) {
+    return id > 0 && id < calls.size() ? calls.get((int) id) : null;
   }
 
   /** Calls that have neither been answered nor dropped. */
@@ -141,9 +148,9 @@ final class Ledger {
     return switch (outcome) {
       case Outcome.Completed completed -> {
         if (call.rowsRun != call.rows || !call.isAnsweredBy(completed.outputs())) {
-          throw new IllegalStateException(
-              "call %d of model '%s' got an answer that was not made from its %d rows"
-                  .formatted(call.id, call.model.name(), call.rows));
+          promises.broken(
+              "call %d of model '%s' got an answer that was not made from its %d rows",
+              call.id, call.model.name(), call.rows);
         }
         yield answered(call, now);
       }

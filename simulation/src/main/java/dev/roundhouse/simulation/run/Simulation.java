@@ -8,6 +8,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.time.ManualClock;
 import dev.roundhouse.simulation.fleet.FleetModel;
 import dev.roundhouse.simulation.fleet.ObservedDevice;
+import dev.roundhouse.simulation.fleet.Promises;
 import dev.roundhouse.simulation.fleet.Run;
 import dev.roundhouse.simulation.traffic.Arrival;
 import dev.roundhouse.simulation.traffic.Arrivals;
@@ -61,15 +62,22 @@ public final class Simulation {
     SplittableRandom random = new SplittableRandom(scenario.seed());
     ManualClock clock = new ManualClock();
     Recorder recorder = new Recorder();
+    Promises promises = new Promises();
     try (ObservedDevice device =
             new ObservedDevice(
-                scenario.fleet(), clock, scenario.mishaps(), random.split(), recorder::onRun);
+                scenario.fleet(),
+                clock,
+                scenario.mishaps(),
+                random.split(),
+                promises,
+                recorder::onRun);
         SteppedEngine engine = SteppedEngine.open(options(scenario, clock), device)) {
       load(scenario, engine);
-      Ledger ledger = new Ledger(scenario.fleet(), scenario.watched(), clock);
+      Ledger ledger = new Ledger(scenario.fleet(), scenario.watched(), clock, promises);
       recorder.ledger = ledger;
       device.observe();
       new Simulation(scenario, clock, device, engine, ledger, random).toTheEnd();
+      promises.check();
       Audit.check(scenario, engine.engine(), ledger);
       return ledger.findings(scenario.discipline().get().name());
     } catch (RuntimeException e) {
