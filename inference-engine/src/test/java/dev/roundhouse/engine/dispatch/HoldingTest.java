@@ -82,8 +82,8 @@ class HoldingTest {
             List.of(),
             Floats.input("x", new long[] {1, 2}, 1, 2));
     engine.run();
-    assertThat(engine.completed(patient).timings().queueNanos()).isEqualTo(5 * MILLIS);
-    assertThat(engine.completed(urgent).timings().queueNanos()).isEqualTo(5 * MILLIS);
+    assertThat(engine.completed(patient).timings().queueNanos()).isEqualTo(5 * MILLIS - 1);
+    assertThat(engine.completed(urgent).timings().queueNanos()).isEqualTo(5 * MILLIS - 1);
   }
 
   @Test
