@@ -16,7 +16,7 @@ public final class CostEstimate {
   public static final long NEVER = Long.MIN_VALUE;
 
   /** What no run has confirmed for so long is not held against a request. */
-  public static final long MAX_AGE_NANOS = 1_000_000_000;
+  public static final long MAX_AGE_NANOS = 10_000_000_000L;
 
   private static final int WINDOW = 32;
   private static final VarHandle MEAN;

@@ -208,11 +208,11 @@ class DisciplineTest {
     do {
       last = engine.submit("model", engine.clock().nanoTime() + 100 * MILLIS, List.of(), row());
       engine.run();
-      engine.clock().advance(50 * MILLIS);
+      engine.clock().advance(500 * MILLIS);
       dropped++;
     } while (!(engine.outcome(last) instanceof Outcome.Completed) && dropped < 50);
     assertThat(engine.outcome(last)).isInstanceOf(Outcome.Completed.class);
-    assertThat(dropped).as("a second of refusals, then a few doubts").isLessThan(30);
+    assertThat(dropped).as("until the figure expires").isLessThan(30);
   }
 
   @Test

@@ -146,9 +146,9 @@ class HoldingTest {
     return EngineOptions.builder().maxQueueDelay(Duration.ofMillis(delayMillis)).build();
   }
 
-  /** The one program runs twice. */
+  /** The one program runs three times. */
   private static long warmUps() {
-    return 2;
+    return 3;
   }
 
   private static InferenceRequest submit(TestEngine engine, int rows) {
