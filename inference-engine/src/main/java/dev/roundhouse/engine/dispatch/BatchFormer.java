@@ -74,7 +74,7 @@ final class BatchFormer {
     if (begun && front.isCancelRequested()) {
       queue.remove();
       endings.cancelled(lane, front);
-    } else if (ModelLane.isLate(front, nowNanos, marginNanos)) {
+    } else if (LeadingRun.isLate(front, nowNanos, marginNanos)) {
       queue.remove();
       endings.late(lane, front, nowNanos);
     } else if (begun || front.start()) {
@@ -91,7 +91,7 @@ final class BatchFormer {
   private void dropOver(ModelLane lane, long nowNanos) {
     ModelQueue queue = lane.queue();
     queue.dropEnded();
-    while (!queue.isEmpty() && ModelLane.isLate(queue.get(0), nowNanos, 0)) {
+    while (!queue.isEmpty() && LeadingRun.isLate(queue.get(0), nowNanos, 0)) {
       endings.late(lane, queue.remove(), nowNanos);
       queue.dropEnded();
     }

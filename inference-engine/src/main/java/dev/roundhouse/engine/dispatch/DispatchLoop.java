@@ -35,7 +35,7 @@ public final class DispatchLoop {
   private final BatchFormer former;
   private final BatchDelivery delivery;
   private final WarmUp warmUp;
-  private final SharedLayouts layouts = new SharedLayouts();
+  private final SharedParts layouts = new SharedParts();
   private final StagingSlot staging = new StagingSlot();
   private final Batch batch = new Batch();
   private boolean inFlight;

@@ -33,17 +33,18 @@ final class ModelLane {
   private final boolean coalesces;
   private final long maxQueueDelayNanos;
   private double weight;
-  private final LeadingRun leadingRun = new LeadingRun();
+  private final LeadingRun leadingRun;
   private @Nullable Map<InferenceRequest, PiecewiseAnswer> pieces;
 
   /** True while the lane stands in the list of those whose place is to be found again. */
   private boolean changed;
 
-  ModelLane(ServedModel model, LaneOptions options, SharedLayouts layouts) {
+  ModelLane(ServedModel model, LaneOptions options, SharedParts layouts) {
     this.model = model;
     slot = model.slot();
     version = model.version();
     counters = model.counters();
+    leadingRun = layouts.leadingRun();
     coalesces = model.spec().isCoalescable();
     maxQueueDelayNanos = options.maxQueueDelayNanos();
     weight = options.weight();
@@ -140,8 +141,7 @@ final class ModelLane {
   BatchPlan plan(long nowNanos, long marginNanos, int mostRows) {
     InferenceRequest front = queue.get(0);
     BatchPlanner planner = planners[front.variant()];
-    leadingRun.measure(
-        front.variant(), coalesces ? planner.largest() : 0, nowNanos, marginNanos);
+    leadingRun.measure(queue, coalesces ? planner.largest() : 0, nowNanos, marginNanos);
     return planner.plan(leadingRun, mostRows);
   }
 
@@ -234,55 +234,5 @@ final class ModelLane {
             : plan(Long.MIN_VALUE, 0, Integer.MAX_VALUE);
     double mean = program(variant, plan.batchSize()).cost().meanNanos();
     return Math.max(mean, 1) / Math.max(plan.rows(), 1);
-  }
-
-  /**
-   * True when a run that starts now and takes {@code marginNanos} would answer too late. A meta's
-   * call is let try: others of its run's calls have been answered already.
-   */
-  static boolean isLate(InferenceRequest request, long nowNanos, long marginNanos) {
-    return nowNanos + (request.isCommitted() ? 0 : marginNanos) >= request.deadlineNanos();
-  }
-
-  /**
-   * The requests from the front that could share an execution; those already over count no rows.
-   */
-  private final class LeadingRun implements BatchPlanner.Rows {
-    private int count;
-    private int sum;
-    private long nowNanos;
-    private long marginNanos;
-
-    void measure(int variant, int enoughRows, long nowNanos, long marginNanos) {
-      this.nowNanos = nowNanos;
-      this.marginNanos = marginNanos;
-      sum = rows(0);
-      count = 1;
-      while (count < queue.size()
-          && sum < enoughRows
-          && queue.get(count).variant() == variant) {
-        sum += rows(count);
-        count++;
-      }
-    }
-
-    /** Rows of them all, or the first sum that fills the largest program. */
-    int sum() {
-      return sum;
-    }
-
-    @Override
-    public int count() {
-      return count;
-    }
-
-    @Override
-    public int rows(int position) {
-      InferenceRequest request = queue.get(position);
-      if (request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos, marginNanos)) {
-        return 0;
-      }
-      return request.rows() - request.rowsTaken();
-    }
   }
 }

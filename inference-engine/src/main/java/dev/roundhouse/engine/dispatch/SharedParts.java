@@ -11,12 +11,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Gives models that are alike the same planners and layouts. Most of a large fleet is copies of a
+ * What lanes have in common. Models that are alike get the same planners and layouts: most of a large fleet is copies of a
  * few architectures, and what they share stays in the caches. Owned by the dispatch thread.
  */
-final class SharedLayouts {
+final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
+  private final LeadingRun leadingRun = new LeadingRun();
   private final Map<LayoutKey, ProgramLayout> layouts = new HashMap<>();
+
+  /** What looks at a queue to plan a batch. */
+  LeadingRun leadingRun() {
+    return leadingRun;
+  }
 
   /** A planner for compiled sizes and a row cap. */
   BatchPlanner planner(int[] sizes, int rowCap) {
