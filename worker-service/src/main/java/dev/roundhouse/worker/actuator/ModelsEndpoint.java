@@ -38,7 +38,8 @@ public final class ModelsEndpoint {
 
   private static Model describe(ModelReport report) {
     Map<String, Long> requests = new TreeMap<>();
-    for (Metric metric : List.of(Metric.ACCEPTED, Metric.COMPLETED, Metric.FAILED, Metric.CANCELLED)) {
+    for (Metric metric :
+        List.of(Metric.ACCEPTED, Metric.COMPLETED, Metric.FAILED, Metric.CANCELLED)) {
       requests.put(metric.name().toLowerCase(Locale.ROOT), report.counts().get(metric));
     }
     return new Model(

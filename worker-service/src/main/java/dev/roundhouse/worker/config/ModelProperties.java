@@ -2,6 +2,9 @@ package dev.roundhouse.worker.config;
 
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.Positive;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param weight Share of the device relative to other models, for `fair` and `virtual-time`. Unset:
  *     the manifest's.
  * @param maxBatchSize Most rows that run together. Unset: the largest compiled batch size.
+ * @param maxQueueDelay How long an undersized batch of this model may be held. Unset:
+ *     `scheduler.max-queue-delay`.
  */
 public record ModelProperties(
-    @Positive @Nullable Double weight, @Min(1) @Nullable Integer maxBatchSize) {}
+    @Positive @Nullable Double weight,
+    @Min(1) @Nullable Integer maxBatchSize,
+    @DurationMin(millis = 0) @DurationMax(minutes = 1) @Nullable Duration maxQueueDelay) {}

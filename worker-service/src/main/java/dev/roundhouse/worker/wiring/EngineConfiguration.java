@@ -101,6 +101,8 @@ class EngineConfiguration {
         .discipline(() -> discipline(scheduler))
         .costAlpha(scheduler.costEmaAlpha())
         .maxQueueDepth(scheduler.maxQueueDepth())
+        .maxQueuedBytes(scheduler.maxQueuedBytes().toBytes())
+        .maxQueueDelay(scheduler.maxQueueDelay())
         .weights(weights)
         .models(models)
         .build();
@@ -121,6 +123,6 @@ class EngineConfiguration {
     return new ModelOptions(
         weight == null ? OptionalDouble.empty() : OptionalDouble.of(weight),
         rowCap == null ? OptionalInt.empty() : OptionalInt.of(rowCap),
-        Optional.empty());
+        Optional.ofNullable(model.maxQueueDelay()));
   }
 }
