@@ -13,6 +13,7 @@ import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.worker.actuator.EngineMeters;
 import dev.roundhouse.worker.actuator.ModelsEndpoint;
 import dev.roundhouse.worker.actuator.ModelsHealth;
+import dev.roundhouse.worker.actuator.SchedulerEndpoint;
 import dev.roundhouse.worker.actuator.WorkerInfo;
 import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.SchedulerProperties;
@@ -73,8 +74,13 @@ class EngineConfiguration {
   }
 
   @Bean
-  EngineMeters engineMeters(Engine engine) {
-    return new EngineMeters(engine);
+  SchedulerEndpoint schedulerEndpoint(Engine engine, WorkerProperties properties) {
+    return new SchedulerEndpoint(engine, properties.scheduler());
+  }
+
+  @Bean
+  EngineMeters engineMeters(Engine engine, WorkerProperties properties) {
+    return new EngineMeters(engine, properties.scheduler().maxQueuedBytes().toBytes());
   }
 
   @Bean
