@@ -98,7 +98,7 @@ public final class EngineMeters implements MeterBinder {
   private double oldestWaitSeconds(ModelCounters counters) {
     long front = counters.frontArrivalNanos();
     boolean waits = front != ModelCounters.NONE_WAITS && counters.waiting() > 0;
-    return waits ? Math.max(0, engine.nanoTime() - front) * 1e-9 : 0;
+    return waits ? Math.max(0, engine.nanoTime() - front) / 1e9 : 0;
   }
 
   private static Tags tags(Metric metric) {

@@ -51,7 +51,7 @@ public record ModelDetails(
         report.waiting(),
         oldestWaitMicros(report),
         report.status().maxBatchSize(),
-        report.status().loadNanos() * 1e-9,
+        report.status().loadNanos() / 1e9,
         RequestCounts.of(metric -> report.counts().getOrDefault(metric, 0L)),
         RunCounts.of(metric -> report.counts().getOrDefault(metric, 0L)),
         report.weightBytes(),
@@ -60,7 +60,7 @@ public record ModelDetails(
 
   /** A cancelled request keeps its place at the front until the dispatch thread passes by. */
   static double oldestWaitMicros(ModelReport report) {
-    return report.waiting() == 0 ? 0 : report.oldestWaitNanos() * 1e-3;
+    return report.waiting() == 0 ? 0 : report.oldestWaitNanos() / 1e3;
   }
 
   /** One program: what a run costs, and its part of the batches histogram. */
@@ -79,8 +79,8 @@ public record ModelDetails(
       return new Program(
           program.variant(),
           program.batchSize(),
-          program.meanNanos() * 1e-3,
-          program.highNanos() * 1e-3,
+          program.meanNanos() / 1e3,
+          program.highNanos() / 1e3,
           program.runs(),
           program.rows(),
           room == 0 ? null : (double) program.rows() / room);
@@ -100,8 +100,8 @@ public record ModelDetails(
           counts.applyAsLong(Metric.EXECUTIONS),
           counts.applyAsLong(Metric.ROWS),
           counts.applyAsLong(Metric.PADDING_ROWS),
-          counts.applyAsLong(Metric.COMPUTE) * 1e-9,
-          counts.applyAsLong(Metric.QUEUE_WAIT) * 1e-9);
+          counts.applyAsLong(Metric.COMPUTE) / 1e9,
+          counts.applyAsLong(Metric.QUEUE_WAIT) / 1e9);
     }
   }
 }

@@ -45,7 +45,7 @@ public final class SchedulerEndpoint {
         parameters(),
         dispatch.unknownBecause(),
         state == null ? null : state.running(),
-        state == null ? null : state.longestCycleNanos() * 1e-3,
+        state == null ? null : state.longestCycleNanos() / 1e3,
         new Queued(
             reports.stream().mapToLong(ModelReport::waiting).sum(),
             properties.maxQueueDepth(),
@@ -58,10 +58,10 @@ public final class SchedulerEndpoint {
   private Parameters parameters() {
     boolean fair = properties.discipline() == Discipline.FAIR;
     return new Parameters(
-        fair ? properties.emaHalfLife().toNanos() * 1e-9 : null,
+        fair ? properties.emaHalfLife().toNanos() / 1e9 : null,
         fair ? properties.recencyPenaltyCap() : null,
         properties.costEmaAlpha(),
-        properties.maxQueueDelay().toNanos() * 1e-3);
+        properties.maxQueueDelay().toNanos() / 1e3);
   }
 
   private static Totals totals(
