@@ -1,7 +1,9 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.model.CompiledProgram;
+import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
@@ -19,6 +21,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -35,6 +38,7 @@ public final class Engine implements AutoCloseable {
   private final RequestPath requests;
   private final ModelLoader loader;
   private final Residency residency;
+  private final CostStore costs;
   private final EngineThreads threads;
   private volatile boolean draining;
 
@@ -43,6 +47,7 @@ public final class Engine implements AutoCloseable {
     this.threads = threads;
     requests = new RequestPath(options, device, registry);
     residency = new Residency(device, options.weights());
+    costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
         new ModelLoader(
             registry,
@@ -50,6 +55,7 @@ public final class Engine implements AutoCloseable {
             residency,
             options.clock(),
             options.costAlpha(),
+            costs,
             threads.compilers(),
             model -> threads.awaiting(requests.activate(model)));
     threads.start(requests.dispatch());
@@ -184,6 +190,23 @@ public final class Engine implements AutoCloseable {
                     options.maxQueueDepth()));
   }
 
+  /**
+   * Writes what runs cost to the file for it, if the engine has one, so that the next start knows.
+   * {@link #close} does so too; whoever wants to survive a crash calls this now and then. Blocks on
+   * the disk.
+   */
+  public void saveCosts() {
+    costs.save(
+        registry.models().stream()
+            .map(RegisteredModel::serving)
+            .filter(Objects::nonNull)
+            .toList());
+  }
+
+  private static String costKey(DeviceDescription device) {
+    return device.platform() + " / " + device.kind();
+  }
+
   /** What has been counted for a model. */
   public Optional<ModelCounters> counters(String name) {
     return registry.find(name).map(RegisteredModel::counters);
@@ -243,6 +266,7 @@ public final class Engine implements AutoCloseable {
     requests.closeAdmission();
     loader.stop();
     threads.close();
+    saveCosts();
     registry.models().forEach(loader::unload);
   }
 }

@@ -4,8 +4,10 @@ import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.time.NanoClock;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -21,6 +23,7 @@ import java.util.function.Supplier;
  * @param compileThreads models that are loaded at once
  * @param spin how long the dispatch thread looks for work before it parks
  * @param weights whether a device that can read host memory in place does so for weights
+ * @param costFile where what runs cost is kept across restarts; empty to keep nothing
  * @param models what differs for single models, by name
  * @param clock for deadlines, waits and simulated devices
  */
@@ -34,6 +37,7 @@ public record EngineOptions(
     int compileThreads,
     Duration spin,
     HostMemory weights,
+    Optional<Path> costFile,
     Map<String, ModelOptions> models,
     NanoClock clock) {
 
@@ -48,6 +52,7 @@ public record EngineOptions(
           1,
           Duration.ofNanos(20_000),
           HostMemory.ALIAS,
+          Optional.empty(),
           Map.of(),
           NanoClock.SYSTEM);
 
@@ -81,6 +86,7 @@ public record EngineOptions(
     private int compileThreads;
     private Duration spin;
     private HostMemory weights;
+    private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
     private NanoClock clock;
 
@@ -94,6 +100,7 @@ public record EngineOptions(
       compileThreads = options.compileThreads;
       spin = options.spin;
       weights = options.weights;
+      costFile = options.costFile;
       models = options.models;
       clock = options.clock;
     }
@@ -143,6 +150,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder costFile(Path value) {
+      costFile = Optional.of(value);
+      return this;
+    }
+
     public Builder models(Map<String, ModelOptions> value) {
       models = value;
       return this;
@@ -164,6 +176,7 @@ public record EngineOptions(
           compileThreads,
           spin,
           weights,
+          costFile,
           models,
           clock);
     }

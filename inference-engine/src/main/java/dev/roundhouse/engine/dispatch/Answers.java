@@ -22,7 +22,7 @@ final class Answers {
    */
   static List<OutputTensor> whole(Batch batch, int member, int batchRow) {
     InferenceRequest request = batch.request(member);
-    int count = count(request, batch.program());
+    int count = count(request, batch.program().layout());
     if (count == 1) {
       return List.of(whole(batch, member, batchRow, index(request, 0)));
     }
@@ -40,7 +40,7 @@ final class Answers {
   }
 
   /** How many outputs a request wants. */
-  static int count(InferenceRequest request, PreparedProgram program) {
+  static int count(InferenceRequest request, ProgramLayout program) {
     int[] wanted = request.outputs();
     return wanted == null ? program.outputCount() : wanted.length;
   }
@@ -52,7 +52,7 @@ final class Answers {
   }
 
   static OutputTensor tensor(Batch batch, int member, int output, MemorySegment memory) {
-    RowLayout layout = batch.program().output(output);
+    RowLayout layout = batch.program().layout().output(output);
     return new OutputTensor(
         layout.spec().name(),
         layout.spec().dtype(),
@@ -62,7 +62,7 @@ final class Answers {
 
   /** Memory for all rows of a member's request. */
   static MemorySegment allocate(Batch batch, int member, int output) {
-    RowLayout layout = batch.program().output(output);
+    RowLayout layout = batch.program().layout().output(output);
     int rows = batch.request(member).rows();
     long bytes = layout.bytesOf(rows);
     if (bytes > Integer.MAX_VALUE - 8) {
@@ -76,7 +76,7 @@ final class Answers {
 
   /** Copies the rows of a member to their place in the memory for its whole request. */
   static void copy(Batch batch, int member, int batchRow, int output, MemorySegment target) {
-    RowLayout layout = batch.program().output(output);
+    RowLayout layout = batch.program().layout().output(output);
     long length = layout.lengthOf(batch.rowCount(member));
     if (length == 0) {
       return;

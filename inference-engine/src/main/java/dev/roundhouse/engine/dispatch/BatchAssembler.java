@@ -8,7 +8,7 @@ final class BatchAssembler {
   private BatchAssembler() {}
 
   static void assemble(Batch batch, StagingSlot slot) {
-    PreparedProgram program = batch.program();
+    ProgramLayout program = batch.program().layout();
     MemorySegment staging = slot.memory();
     for (int input = 0; input < program.inputCount(); input++) {
       RowLayout layout = program.input(input);
@@ -27,7 +27,7 @@ final class BatchAssembler {
 
   /** Zeroes the whole batch, for a run whose result nobody wants. */
   static void zero(PreparedProgram program, StagingSlot slot) {
-    slot.memory().asSlice(0, program.stagingBytes()).fill((byte) 0);
+    slot.memory().asSlice(0, program.layout().stagingBytes()).fill((byte) 0);
   }
 
   private static void copyRows(

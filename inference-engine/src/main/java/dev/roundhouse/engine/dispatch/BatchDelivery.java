@@ -90,7 +90,7 @@ final class BatchDelivery {
     Outcome.Timings timings = timings(batch, member, outputNanos);
     lane.counters().addOnDispatch(Metric.QUEUE_WAIT, timings.queueNanos());
     endings.completed(
-        lane, request, new Outcome.Completed(lane.model().version(), outputs, timings));
+        lane, request, new Outcome.Completed(lane.version(), outputs, timings));
   }
 
   private static Outcome.Timings timings(Batch batch, int member, long outputNanos) {

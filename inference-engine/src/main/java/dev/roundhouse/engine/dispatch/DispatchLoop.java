@@ -35,6 +35,7 @@ public final class DispatchLoop {
   private final BatchFormer former;
   private final BatchDelivery delivery;
   private final WarmUp warmUp;
+  private final SharedLayouts layouts = new SharedLayouts();
   private final StagingSlot staging = new StagingSlot();
   private final Batch batch = new Batch();
   private boolean inFlight;
@@ -175,11 +176,11 @@ public final class DispatchLoop {
   private void onActivate(Command.Activate activate) {
     int slot = activate.model().slot();
     try {
-      ModelLane lane = new ModelLane(activate.model(), activate.options());
+      ModelLane lane = new ModelLane(activate.model(), activate.options(), layouts);
       lanes.add(lane);
       List<PreparedProgram> programs = lane.programs();
       for (PreparedProgram program : programs) {
-        staging.ensureCapacity(program.stagingBytes());
+        staging.ensureCapacity(program.layout().stagingBytes());
       }
       warmUp.add(lane, activate.warmedUp());
     } catch (RuntimeException e) {

@@ -19,6 +19,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class ModelLane {
   private final ServedModel model;
+
+  // What every batch needs, without a look at the model: with many models each look misses caches.
+  private final int slot;
+  private final String version;
+  private final ModelCounters counters;
+
   private final ModelQueue queue = new ModelQueue();
   private final PreparedProgram[][] programs; // by variant
   private final BatchPlanner[] planners; // by variant
@@ -31,8 +37,11 @@ final class ModelLane {
   /** True while the lane stands in the list of those whose place is to be found again. */
   private boolean changed;
 
-  ModelLane(ServedModel model, LaneOptions options) {
+  ModelLane(ServedModel model, LaneOptions options, SharedLayouts layouts) {
     this.model = model;
+    slot = model.slot();
+    version = model.version();
+    counters = model.counters();
     coalesces = model.spec().isCoalescable();
     maxQueueDelayNanos = options.maxQueueDelayNanos();
     weight = options.weight();
@@ -40,11 +49,11 @@ final class ModelLane {
     programs = new PreparedProgram[variants][];
     planners = new BatchPlanner[variants];
     for (int variant = 0; variant < variants; variant++) {
-      planners[variant] = new BatchPlanner(model.batchSizes(variant), options.rowCap());
+      planners[variant] = layouts.planner(model.batchSizes(variant), options.rowCap());
       List<PreparedProgram> own = new ArrayList<>();
       for (CompiledProgram program : model.programs()) {
         if (program.variant() == variant) {
-          own.add(new PreparedProgram(model, program));
+          own.add(new PreparedProgram(model, program, layouts.of(model.spec(), program)));
         }
       }
       programs[variant] = own.toArray(PreparedProgram[]::new);
@@ -56,7 +65,12 @@ final class ModelLane {
   }
 
   int slot() {
-    return model.slot();
+    return slot;
+  }
+
+  /** What responses carry. */
+  String version() {
+    return version;
   }
 
   /** Share of the device relative to other models. */
@@ -69,7 +83,7 @@ final class ModelLane {
   }
 
   ModelCounters counters() {
-    return model.counters();
+    return counters;
   }
 
   ModelQueue queue() {

@@ -28,7 +28,7 @@ final class PiecewiseAnswer {
     inputNanos += batch.inputNanos();
     computeNanos += batch.computeNanos();
     InferenceRequest request = batch.request(member);
-    for (int i = 0; i < Answers.count(request, batch.program()); i++) {
+    for (int i = 0; i < Answers.count(request, batch.program().layout()); i++) {
       int output = Answers.index(request, i);
       if (batch.firstRow(member) == 0) {
         outputs.add(Answers.allocate(batch, member, output));

@@ -21,7 +21,10 @@ import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -46,12 +49,14 @@ public final class ModelLoader {
   private final Residency residency;
   private final NanoClock clock;
   private final double costAlpha;
+  private final CostStore costs;
   private final Executor compilers;
   private final Function<ServedModel, CompletableFuture<Void>> activate;
   private volatile boolean stopping;
 
   /**
    * @param costAlpha how much the latest run counts in what a run is expected to cost
+   * @param costs what earlier processes learned
    * @param compilers borrowed
    * @param activate has the dispatch thread take a model in and warm it up
    */
@@ -61,6 +66,7 @@ public final class ModelLoader {
       Residency residency,
       NanoClock clock,
       double costAlpha,
+      CostStore costs,
       Executor compilers,
       Function<ServedModel, CompletableFuture<Void>> activate) {
     this.registry = registry;
@@ -68,6 +74,7 @@ public final class ModelLoader {
     this.residency = residency;
     this.clock = clock;
     this.costAlpha = costAlpha;
+    this.costs = costs;
     this.compilers = compilers;
     this.activate = activate;
   }
@@ -172,8 +179,21 @@ public final class ModelLoader {
     }
     log.info(
         "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
-    return new CompiledProgram(
-        file.variant(), rows, program, new CostEstimate(costAlpha), new BatchTally());
+    CostEstimate cost = new CostEstimate(costAlpha);
+    String sha256 = "";
+    if (costs.isKept()) {
+      sha256 = sha256(code);
+      costs.seed(cost, image.spec().name(), file.variant(), rows, sha256);
+    }
+    return new CompiledProgram(file.variant(), rows, sha256, program, cost, new BatchTally());
+  }
+
+  private static String sha256(byte[] code) {
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(code));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
   }
 
   private static int check(ModelImage image, ProgramCode file, ArtifactSignature signature) {

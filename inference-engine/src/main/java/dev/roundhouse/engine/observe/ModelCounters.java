@@ -3,7 +3,6 @@ package dev.roundhouse.engine.observe;
 import dev.roundhouse.engine.request.ShedReason;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * What is counted for one model. What the dispatch thread counts lies apart from what others count,
@@ -14,37 +13,34 @@ public final class ModelCounters {
   /** No request waits. */
   public static final long NONE_WAITS = Long.MAX_VALUE;
 
-  private static final Metric[] METRICS = Metric.values();
-  private static final VarHandle OWNED = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final VarHandle CELLS = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final int ACCEPTED = Metric.ACCEPTED.ordinal();
 
   /** Requests that have left the queue, however they did. */
-  private static final int LEFT = METRICS.length;
+  private static final int LEFT = Metric.values().length;
 
-  private static final int COUNT = LEFT + 1;
+  /** Where the dispatch thread's cells begin: a cache line behind the last of the others. */
+  private static final int OWNED = LEFT + 1 + 8;
 
-  /** Keeps the two arrays, which lie side by side, on different cache lines. */
-  private static final int PADDING = 8;
+  private static final int OLDEST = OWNED + LEFT + 1;
 
-  private static final int OLDEST = PADDING + COUNT;
-
-  private final AtomicLongArray shared = new AtomicLongArray(COUNT);
-  private final long[] owned = new long[OLDEST + 1];
+  private final long[] cells = new long[OLDEST + 1];
 
   /** Requests that had left the queue when somebody last looked; never more than have. */
   private long leftSeen;
 
   public ModelCounters() {
-    owned[OLDEST] = NONE_WAITS;
+    cells[OLDEST] = NONE_WAITS;
   }
 
   /** Counts one; any thread. */
   public void increment(Metric metric) {
-    shared.getAndIncrement(metric.ordinal());
+    CELLS.getAndAdd(cells, metric.ordinal(), 1L);
   }
 
   /** Counts; dispatch thread only. */
   public void addOnDispatch(Metric metric, long amount) {
-    addOwned(PADDING + metric.ordinal(), amount);
+    addOwned(metric.ordinal(), amount);
   }
 
   public long get(Metric metric) {
@@ -57,7 +53,7 @@ public final class ModelCounters {
    */
   public boolean enter(int limit) {
     while (true) {
-      long accepted = shared.get(Metric.ACCEPTED.ordinal());
+      long accepted = (long) CELLS.getVolatile(cells, ACCEPTED);
       if (accepted - leftSeen >= limit) {
         // The dispatch thread's own figure is looked at only when the last look does not suffice.
         leftSeen = sum(LEFT);
@@ -65,7 +61,7 @@ public final class ModelCounters {
           return false;
         }
       }
-      if (shared.weakCompareAndSetVolatile(Metric.ACCEPTED.ordinal(), accepted, accepted + 1)) {
+      if (CELLS.weakCompareAndSet(cells, ACCEPTED, accepted, accepted + 1)) {
         return true;
       }
     }
@@ -73,12 +69,12 @@ public final class ModelCounters {
 
   /** Gives a place in the queue back; any thread. */
   public void leave() {
-    shared.getAndIncrement(LEFT);
+    CELLS.getAndAdd(cells, LEFT, 1L);
   }
 
   /** Gives a place in the queue back; dispatch thread only. */
   public void leaveOnDispatch() {
-    addOwned(PADDING + LEFT, 1);
+    addOwned(LEFT, 1);
   }
 
   /** Requests that are accepted and not yet in a batch. */
@@ -90,12 +86,12 @@ public final class ModelCounters {
 
   /** Notes when the request at the front of the queue arrived; dispatch thread only. */
   public void frontArrived(long arrivalNanos) {
-    OWNED.setRelease(owned, OLDEST, arrivalNanos);
+    CELLS.setRelease(cells, OLDEST, arrivalNanos);
   }
 
   /** When the request at the front of the queue arrived, or {@link #NONE_WAITS}. */
   public long frontArrivalNanos() {
-    return (long) OWNED.getAcquire(owned, OLDEST);
+    return (long) CELLS.getAcquire(cells, OLDEST);
   }
 
   /** Accepted requests that have not ended; 0 at every quiescent point. */
@@ -115,10 +111,10 @@ public final class ModelCounters {
   }
 
   private long sum(int index) {
-    return shared.get(index) + (long) OWNED.getAcquire(owned, PADDING + index);
+    return (long) CELLS.getAcquire(cells, index) + (long) CELLS.getAcquire(cells, OWNED + index);
   }
 
   private void addOwned(int index, long amount) {
-    OWNED.setRelease(owned, index, owned[index] + amount);
+    CELLS.setRelease(cells, OWNED + index, cells[OWNED + index] + amount);
   }
 }

@@ -1,0 +1,213 @@
+package dev.roundhouse.engine.embedded;
+
+import dev.roundhouse.bundle.Repository;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.ModelReport;
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceProvider;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.request.Completion;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.TensorData;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/**
+ * Serves models inside a program of one's own: the engine of the server, without the server.
+ * Thread-safe.
+ *
+ * <p>Owns a device and the engine on it. Results are handed over on virtual threads, so whatever a
+ * caller does with them holds up nobody else's inference.
+ */
+public final class Roundhouse implements AutoCloseable {
+  private final Device device;
+  private final Engine engine;
+  private final ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor();
+
+  private Roundhouse(Device device, Engine engine) {
+    this.device = device;
+    this.engine = engine;
+  }
+
+  /**
+   * Opens a device, and loads every model of the configured repositories. Returns when each is ready
+   * or has failed; {@link #stats} says which.
+   *
+   * @throws DeviceException when the device cannot be opened
+   */
+  public static Roundhouse open(RoundhouseConfig config) {
+    Device device = provider(config.device()).open(config.settings());
+    Roundhouse roundhouse = new Roundhouse(device, Engine.open(config.engine(), device));
+    try {
+      List<CompletableFuture<ModelStatus>> loading = new ArrayList<>();
+      for (Path repository : config.repositories()) {
+        Repository.list(repository).forEach(folder -> loading.add(roundhouse.load(folder)));
+      }
+      loading.forEach(CompletableFuture::join);
+      return roundhouse;
+    } catch (RuntimeException e) {
+      roundhouse.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Starts to load the newest version in a model's folder.
+   *
+   * @return completes with ready or failed, and why; never exceptionally
+   * @throws IllegalStateException when there is a model of that name already
+   */
+  public CompletableFuture<ModelStatus> load(Path modelFolder) {
+    return engine.load(modelFolder).thenApplyAsync(status -> status, callers);
+  }
+
+  /**
+   * Runs a model and waits for it.
+   *
+   * @param inputs by name, each of the shape and dtype that the model declares
+   * @throws InferenceException when it was not answered
+   */
+  public Inference infer(String model, Map<String, Tensor> inputs) {
+    return join(submit(model, inputs, InferenceRequest.NO_DEADLINE, Runnable::run));
+  }
+
+  /**
+   * Runs a model and waits for it, no longer than {@code timeout}.
+   *
+   * @throws InferenceException when it was not answered, or not in time
+   */
+  public Inference infer(String model, Map<String, Tensor> inputs, Duration timeout) {
+    return join(submit(model, inputs, deadline(timeout), Runnable::run));
+  }
+
+  /**
+   * Runs a model. Cancelling the future takes the request back.
+   *
+   * @return completes exceptionally with {@link InferenceException} when it was not answered
+   */
+  public CompletableFuture<Inference> inferAsync(String model, Map<String, Tensor> inputs) {
+    return submit(model, inputs, InferenceRequest.NO_DEADLINE, callers);
+  }
+
+  /** As {@link #inferAsync(String, Map)}, answered within {@code timeout} or not at all. */
+  public CompletableFuture<Inference> inferAsync(
+      String model, Map<String, Tensor> inputs, Duration timeout) {
+    return submit(model, inputs, deadline(timeout), callers);
+  }
+
+  /** What there is to say of every model: state, queue, counts, costs. */
+  public List<ModelReport> stats() {
+    return engine.report();
+  }
+
+  /** Everything else that the engine can do. Closed with this. */
+  public Engine engine() {
+    return engine;
+  }
+
+  /** Ends what still waits, frees the models and the device. */
+  @Override
+  public void close() {
+    engine.close();
+    callers.close();
+    device.close();
+  }
+
+  /**
+   * @param handOver where the future is completed; never on the dispatch thread unless nobody can
+   *     have hung anything on the future
+   */
+  private CompletableFuture<Inference> submit(
+      String model, Map<String, Tensor> inputs, long deadlineNanos, Executor handOver) {
+    CompletableFuture<Inference> future = new CompletableFuture<>();
+    Completion completion = (ended, outcome) -> handOver.execute(() -> complete(future, outcome));
+    List<InputTensor> tensors = new ArrayList<>(inputs.size());
+    inputs.forEach(
+        (name, tensor) ->
+            tensors.add(
+                new InputTensor(
+                    name, tensor.dtype(), tensor.shape(), TensorData.of(tensor.data()))));
+    InferenceRequest request =
+        new InferenceRequest(model, "", "", tensors, List.of(), deadlineNanos, completion);
+    engine.submit(request);
+    future.whenComplete(
+        (result, failure) -> {
+          if (future.isCancelled()) {
+            engine.cancel(request);
+          }
+        });
+    return future;
+  }
+
+  private long deadline(Duration timeout) {
+    long now = engine.nanoTime();
+    long deadline = now + timeout.toNanos();
+    return deadline < now ? InferenceRequest.NO_DEADLINE : deadline;
+  }
+
+  private static void complete(CompletableFuture<Inference> future, Outcome outcome) {
+    switch (outcome) {
+      case Outcome.Completed done -> future.complete(inference(done));
+      case Outcome.Refused refused -> fail(future, refused.status(), refused.message());
+      case Outcome.Failed failed -> fail(future, failed.status(), failed.message());
+      case Outcome.Shed shed -> fail(future, shed.status(), shed.message());
+      case Outcome.Cancelled cancelled -> fail(future, Status.CANCELLED, cancelled.message());
+    }
+  }
+
+  private static void fail(CompletableFuture<Inference> future, Status status, String message) {
+    future.completeExceptionally(new InferenceException(status, message));
+  }
+
+  private static Inference inference(Outcome.Completed done) {
+    Map<String, Tensor> outputs = new LinkedHashMap<>();
+    for (OutputTensor output : done.outputs()) {
+      Shape shape = output.shape();
+      outputs.put(output.name(), new Tensor(output.dtype(), shape, output.data()));
+    }
+    return new Inference(
+        done.modelVersion(), Collections.unmodifiableMap(outputs), done.timings());
+  }
+
+  private static Inference join(CompletableFuture<Inference> future) {
+    try {
+      return future.join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof InferenceException refusal) {
+        throw refusal;
+      }
+      throw e;
+    }
+  }
+
+  private static DeviceProvider provider(String name) {
+    List<String> known = new ArrayList<>();
+    for (DeviceProvider provider : ServiceLoader.load(DeviceProvider.class)) {
+      if (provider.name().equals(name)) {
+        return provider;
+      }
+      known.add(provider.name());
+    }
+    throw new DeviceException(
+        DeviceException.Code.UNSUPPORTED,
+        "nothing on the class path opens a device of kind '%s'; there is %s: add the module that brings it, such as pjrt-binding"
+            .formatted(name, known.isEmpty() ? "none" : known));
+  }
+}

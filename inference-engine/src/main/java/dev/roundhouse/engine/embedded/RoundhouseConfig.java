@@ -1,0 +1,36 @@
+package dev.roundhouse.engine.embedded;
+
+import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.device.DeviceProvider;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * How an embedded engine is set up.
+ *
+ * @param repositories folders of model folders, loaded on opening; may be empty
+ * @param device name of the kind of device, such as {@code pjrt}
+ * @param settings of the device
+ * @param engine discipline, limits, weights, where costs are kept
+ */
+public record RoundhouseConfig(
+    List<Path> repositories, String device, DeviceProvider.Settings settings, EngineOptions engine) {
+
+  public RoundhouseConfig {
+    repositories = List.copyOf(repositories);
+  }
+
+  /** Serves the models in a folder of model folders, on a PJRT device found by itself. */
+  public static RoundhouseConfig of(Path... repositories) {
+    return new RoundhouseConfig(
+        List.of(repositories), "pjrt", DeviceProvider.Settings.DEFAULT, EngineOptions.DEFAULT);
+  }
+
+  public RoundhouseConfig withDevice(String name, DeviceProvider.Settings of) {
+    return new RoundhouseConfig(repositories, name, of, engine);
+  }
+
+  public RoundhouseConfig withEngine(EngineOptions options) {
+    return new RoundhouseConfig(repositories, device, settings, options);
+  }
+}

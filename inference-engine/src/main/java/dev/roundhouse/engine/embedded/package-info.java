@@ -1,0 +1,9 @@
+/**
+ * The engine for a program of one's own: {@link dev.roundhouse.engine.embedded.Roundhouse} loads
+ * bundles and answers, without a server, a port or a framework. Nothing in the engine calls this
+ * package; it may be called from any thread.
+ */
+@NullMarked
+package dev.roundhouse.engine.embedded;
+
+import org.jspecify.annotations.NullMarked;

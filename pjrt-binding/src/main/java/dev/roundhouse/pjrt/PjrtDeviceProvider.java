@@ -1,0 +1,26 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceProvider;
+import java.util.Optional;
+
+/** Opens PJRT devices for programs that embed the engine. */
+public final class PjrtDeviceProvider implements DeviceProvider {
+
+  @Override
+  public String name() {
+    return "pjrt";
+  }
+
+  @Override
+  public Device open(Settings settings) {
+    PjrtDeviceOptions defaults = PjrtDeviceOptions.DEFAULTS;
+    return PjrtDevice.open(
+        new PjrtDeviceOptions(
+            new PluginOptions(settings.plugin(), Optional.empty(), settings.cpuThreads()),
+            defaults.client(),
+            defaults.compile(),
+            settings.ordinal(),
+            defaults.runBytesLimit()));
+  }
+}
