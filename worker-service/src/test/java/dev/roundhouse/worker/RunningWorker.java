@@ -28,6 +28,8 @@ import org.springframework.context.support.GenericApplicationContext;
 
 /** A whole worker on free loopback ports, with a simulated device. */
 final class RunningWorker implements AutoCloseable {
+  static final String COST_FILE = "--roundhouse.worker.scheduler.cost-file=";
+
   private final ConfigurableApplicationContext context;
   private final ManagedChannel channel;
   private final HttpClient http = HttpClient.newHttpClient();
@@ -48,6 +50,9 @@ final class RunningWorker implements AutoCloseable {
                 "--management.server.port=0",
                 "--management.server.address=127.0.0.1"));
     arguments.addAll(List.of(settings));
+    if (arguments.stream().noneMatch(argument -> argument.startsWith(COST_FILE))) {
+      arguments.add(COST_FILE + "none");
+    }
     context =
         new SpringApplicationBuilder(WorkerApplication.class)
             .initializers(simulated)

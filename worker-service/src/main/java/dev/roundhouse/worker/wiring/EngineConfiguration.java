@@ -103,15 +103,17 @@ class EngineConfiguration {
           case ALIAS -> HostMemory.ALIAS;
           case COPY -> HostMemory.COPY;
         };
-    return EngineOptions.builder()
-        .discipline(() -> discipline(scheduler))
-        .costAlpha(scheduler.costEmaAlpha())
-        .maxQueueDepth(scheduler.maxQueueDepth())
-        .maxQueuedBytes(scheduler.maxQueuedBytes().toBytes())
-        .maxQueueDelay(scheduler.maxQueueDelay())
-        .weights(weights)
-        .models(models)
-        .build();
+    EngineOptions.Builder options =
+        EngineOptions.builder()
+            .discipline(() -> discipline(scheduler))
+            .costAlpha(scheduler.costEmaAlpha())
+            .maxQueueDepth(scheduler.maxQueueDepth())
+            .maxQueuedBytes(scheduler.maxQueuedBytes().toBytes())
+            .maxQueueDelay(scheduler.maxQueueDelay())
+            .weights(weights)
+            .models(models);
+    CostFile.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
+    return options.build();
   }
 
   private static Discipline discipline(SchedulerProperties scheduler) {

@@ -71,7 +71,8 @@ class WorkerPropertiesTest {
                 0.2,
                 1024,
                 DataSize.ofGigabytes(1),
-                Duration.ZERO));
+                Duration.ZERO,
+                "auto"));
   }
 
   @Test
@@ -84,7 +85,8 @@ class WorkerPropertiesTest {
                     "scheduler.cost-ema-alpha=1",
                     "scheduler.max-queue-depth=7",
                     "scheduler.max-queued-bytes=2MB",
-                    "scheduler.max-queue-delay=5ms")
+                    "scheduler.max-queue-delay=5ms",
+                    "scheduler.cost-file=/c/costs.json")
                 .scheduler())
         .isEqualTo(
             new SchedulerProperties(
@@ -94,7 +96,8 @@ class WorkerPropertiesTest {
                 1,
                 7,
                 DataSize.ofMegabytes(2),
-                Duration.ofMillis(5)));
+                Duration.ofMillis(5),
+                "/c/costs.json"));
   }
 
   @Test
@@ -166,6 +169,7 @@ class WorkerPropertiesTest {
             "scheduler.max-queued-bytes=17TB",
             "scheduler.max-queue-delay=-1ms",
             "scheduler.max-queue-delay=61s",
+            "scheduler.cost-file=",
             "scheduler.discipline=random",
             "scheduler.ema-half-life=0s",
             "scheduler.recency-penalty-cap=0",
