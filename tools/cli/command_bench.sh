@@ -8,6 +8,11 @@ Usage: ./roundhouse bench NAME [--quick] [--json]
 Builds the benchmarks and runs one of them; prints a table of ours, the peer's, their ratio and the goal.
 
   first-light   execute through JNI against the same call from C++; ModelInfer against a bare gRPC echo
+  engine        our engine against the Triton core in-process, both with models that do nothing: requests/s and CPU
+                with 1, 1000 and 4000 models, latency of one request at a time, what an idle model holds
+
+engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. Where the core
+cannot run, it says why and prints our side alone.
 
   --quick       shorter runs: the shape of the result, not figures to quote
   --json        one object per line: {"bench","cell","ours","peer","unit","ratio","goal","met"}
@@ -32,11 +37,33 @@ command_bench() {
         shift
     done
     case $name in
-        first-light) ;;
+        first-light)
+            begin_steps 4
+            prepare benchmarks
+            ;;
+        engine)
+            begin_steps 5
+            prepare benchmarks
+            fetch_triton_core
+            ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there is: first-light" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine" bench ;;
     esac
-    begin_steps 4
-    prepare benchmarks
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
+}
+
+# Step: the peer of the engine benches lies where they look for it. They go on without it.
+fetch_triton_core() {
+    local log=$CACHE/logs/triton-core.log
+    begin_step "Triton core"
+    if [[ -e $ROOT/benchmarks/target/triton/libtritonserver.so ]]; then
+        end_step "found"
+        return
+    fi
+    start_child "$log" maven -q -pl benchmarks dependency:unpack@triton-core
+    if await_child; then
+        end_step "fetched"
+    else
+        end_step "could not be fetched, the log is $log"
+    fi
 }

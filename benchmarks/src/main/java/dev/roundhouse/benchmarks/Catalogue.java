@@ -1,14 +1,20 @@
 package dev.roundhouse.benchmarks;
 
+import dev.roundhouse.benchmarks.engine.EngineSuite;
 import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;
 import dev.roundhouse.benchmarks.firstlight.ModelInfer;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Every bench there is. */
 final class Catalogue {
-  static final List<Bench> BENCHES = List.of(new FirstLight(), new JniExecute(), new ModelInfer());
+  static final List<Bench> BENCHES =
+      Stream.concat(
+              Stream.of(new FirstLight(), new JniExecute(), new ModelInfer(), new EngineSuite()),
+              EngineSuite.ROWS.stream())
+          .toList();
 
   private Catalogue() {}
 

@@ -16,7 +16,8 @@ class CommandTest {
   @Test
   void shouldListWhenAsked() {
     assertThat(Command.parse("list")).isInstanceOf(Command.ListBenches.class);
-    assertThat(Catalogue.list()).contains("first-light", "jni-execute", "model-infer-4k");
+    assertThat(Catalogue.list())
+        .contains("first-light", "jni-execute", "model-infer-4k", "engine-density");
   }
 
   @Test

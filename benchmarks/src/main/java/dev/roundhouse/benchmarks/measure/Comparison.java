@@ -9,4 +9,14 @@ package dev.roundhouse.benchmarks.measure;
  *     ratio of the medians
  */
 public record Comparison(
-    double ours, double peer, double ratio, double lowestRatio, double highestRatio) {}
+    double ours, double peer, double ratio, double lowestRatio, double highestRatio) {
+
+  /** Ours without anybody to compare it with; the peer's figure and the ratios are NaN. */
+  public static Comparison alone(double ours) {
+    return new Comparison(ours, Double.NaN, Double.NaN, Double.NaN, Double.NaN);
+  }
+
+  public boolean isAlone() {
+    return Double.isNaN(ratio);
+  }
+}

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 public record Cell(
     String bench, String cell, Comparison figures, String unit, @Nullable Goal goal) {
 
-  /** Null without a goal. */
+  /** Null without a goal, or without a peer. */
   @Nullable Boolean met() {
-    return goal == null ? null : goal.metBy(figures.ratio());
+    return goal == null || figures.isAlone() ? null : goal.metBy(figures.ratio());
   }
 }

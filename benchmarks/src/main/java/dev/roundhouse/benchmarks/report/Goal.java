@@ -20,7 +20,7 @@ public record Goal(Direction direction, double limit) {
   /** How far {@code ratio} is beyond the goal, as a factor; 1 or less is met. */
   double excess(double ratio) {
     return switch (direction) {
-      case AT_MOST -> ratio / limit;
+      case AT_MOST -> ratio == limit ? 1 : ratio / limit; // a limit of 0 can be met too
       case AT_LEAST -> limit / ratio;
     };
   }

@@ -16,13 +16,13 @@ public final class JsonReport implements Report {
   public void add(Cell cell) {
     out.printf(
         Locale.ROOT,
-        "{\"bench\":%s,\"cell\":%s,\"ours\":%.3f,\"peer\":%.3f,\"unit\":%s,\"ratio\":%.4f,\"goal\":%s,\"met\":%s}%n",
+        "{\"bench\":%s,\"cell\":%s,\"ours\":%s,\"peer\":%s,\"unit\":%s,\"ratio\":%s,\"goal\":%s,\"met\":%s}%n",
         text(cell.bench()),
         text(cell.cell()),
-        cell.figures().ours(),
-        cell.figures().peer(),
+        number("%.3f", cell.figures().ours()),
+        number("%.3f", cell.figures().peer()),
         text(cell.unit()),
-        cell.figures().ratio(),
+        number("%.4f", cell.figures().ratio()),
         text(cell.goal()),
         cell.met());
     out.flush();
@@ -30,6 +30,10 @@ public final class JsonReport implements Report {
 
   @Override
   public void finish() {}
+
+  private static String number(String format, double value) {
+    return Double.isNaN(value) ? "null" : String.format(Locale.ROOT, format, value);
+  }
 
   /** Names here are ASCII without control characters. */
   private static String text(@Nullable Object value) {

@@ -49,7 +49,7 @@ public final class TableReport implements Report {
 
   private void printWorst() {
     cells.stream()
-        .filter(cell -> cell.goal() != null)
+        .filter(cell -> cell.met() != null)
         .max(Comparator.comparingDouble(TableReport::excess))
         .ifPresent(
             worst ->
@@ -72,12 +72,17 @@ public final class TableReport implements Report {
         number(cell.figures().peer()),
         cell.unit(),
         number(cell.figures().ratio()),
-        number(cell.figures().lowestRatio()) + ".." + number(cell.figures().highestRatio()),
+        cell.figures().isAlone()
+            ? "-"
+            : number(cell.figures().lowestRatio()) + ".." + number(cell.figures().highestRatio()),
         cell.goal() == null ? "-" : cell.goal().toString(),
         met == null ? "-" : met ? "yes" : "NO");
   }
 
   private static String number(double value) {
+    if (Double.isNaN(value)) {
+      return "-";
+    }
     String format = value >= 1000 ? "%.0f" : value >= 100 ? "%.1f" : "%.2f";
     return String.format(Locale.ROOT, format, value);
   }

@@ -53,4 +53,27 @@ class ReportTest {
             worst cell: infer, rate: ratio 0.60, goal >= 0.80
             """);
   }
+
+  @Test
+  void shouldJudgeNothingWhenThereIsNoPeer() {
+    Cell alone = new Cell("infer", "rate", Comparison.alone(30), "requests/s", Goal.atLeast(0.8));
+    Report table = new TableReport(out);
+    table.add(alone);
+    table.finish();
+    Report json = new JsonReport(out);
+    json.add(alone);
+    assertThat(bytes.toString(StandardCharsets.UTF_8))
+        .isEqualToNormalizingNewlines(
+            """
+            bench  cell   ours  peer  unit        ratio  spread  goal     met
+            infer  rate  30.00     -  requests/s      -  -       >= 0.80  -
+            {"bench":"infer","cell":"rate","ours":30.000,"peer":null,"unit":"requests/s","ratio":null,"goal":">= 0.80","met":null}
+            """);
+  }
+
+  @Test
+  void shouldMeetAGoalOfNothingWhenThereIsNothing() {
+    assertThat(Goal.atMost(0).metBy(0)).isTrue();
+    assertThat(Goal.atMost(0).metBy(0.001)).isFalse();
+  }
 }

@@ -1,0 +1,21 @@
+package dev.roundhouse.benchmarks.engine;
+
+import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.measure.Scratch;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the peer for a bench that goes on without it. */
+final class Peer {
+  private Peer() {}
+
+  /** The Triton core; null, and said so, when it cannot run here. */
+  static @Nullable TritonCore find(BenchRun run, String bench, Scratch scratch) throws IOException {
+    try {
+      return TritonCore.find(run.root(), scratch);
+    } catch (PeerAbsentException absent) {
+      run.say("%s: ours alone, not compared: %s", bench, absent.reason());
+      return null;
+    }
+  }
+}

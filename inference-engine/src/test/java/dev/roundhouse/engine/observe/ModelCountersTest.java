@@ -1,0 +1,69 @@
+package dev.roundhouse.engine.observe;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class ModelCountersTest {
+
+  @Test
+  void shouldNeverLetMoreInThanTheLimitWhileOneThreadLetsThemOut() throws InterruptedException {
+    int limit = 8;
+    int callers = 4;
+    int each = 20_000;
+    ModelCounters counters = new ModelCounters();
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    AtomicInteger entered = new AtomicInteger();
+    AtomicInteger callersLeft = new AtomicInteger(callers);
+    List<Thread> threads = new ArrayList<>();
+    for (int caller = 0; caller < callers; caller++) {
+      threads.add(
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    for (int i = 0; i < each; i++) {
+                      if (counters.enter(limit)) {
+                        entered.incrementAndGet();
+                        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+                      }
+                    }
+                    callersLeft.decrementAndGet();
+                  }));
+    }
+    // The one thread that counts leaving without an atomic step, as dispatch does.
+    while (callersLeft.get() > 0 || inside.get() > 0) {
+      if (inside.get() > 0) {
+        inside.decrementAndGet();
+        counters.leaveOnDispatch();
+        counters.addOnDispatch(Metric.COMPLETED, 1);
+      }
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(most.get()).isLessThanOrEqualTo(limit).isPositive();
+    assertThat(counters.get(Metric.ACCEPTED)).isEqualTo(entered.get());
+    assertThat(counters.waiting()).isZero();
+    assertThat(counters.open()).isZero();
+  }
+
+  @Test
+  void shouldSumWhatEitherSideCounts() {
+    ModelCounters counters = new ModelCounters();
+    counters.enter(2);
+    counters.enter(2);
+    assertThat(counters.enter(2)).isFalse();
+    counters.leave();
+    counters.leaveOnDispatch();
+    counters.increment(Metric.SHED_NO_ROOM);
+    counters.addOnDispatch(Metric.SHED_DEADLINE_PASSED, 1);
+    assertThat(counters.shed()).isEqualTo(2);
+    assertThat(counters.waiting()).isZero();
+    assertThat(counters.open()).isZero();
+    assertThat(counters.enter(2)).isTrue();
+  }
+}

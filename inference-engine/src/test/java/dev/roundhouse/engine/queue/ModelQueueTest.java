@@ -1,0 +1,102 @@
+package dev.roundhouse.engine.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.MetaRun;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ModelQueueTest {
+
+  @Test
+  void shouldPutCommittedRequestsFirstAndKeepTheOrderOfEachKind() {
+    ModelQueue queue = new ModelQueue();
+    InferenceRequest first = request(null);
+    InferenceRequest second = request(null);
+    InferenceRequest committed = request(new MetaRun());
+    InferenceRequest alsoCommitted = request(new MetaRun());
+    List.of(first, committed, second, alsoCommitted).forEach(queue::add);
+    assertThat(queue.get(2)).isSameAs(first);
+    List<InferenceRequest> order = new ArrayList<>();
+    while (!queue.isEmpty()) {
+      order.add(queue.remove());
+    }
+    assertThat(order).containsExactly(committed, alsoCommitted, first, second);
+  }
+
+  @Test
+  void shouldNotGrowForRequestsThatAreOver() {
+    RequestRing ring = new RequestRing();
+    InferenceRequest kept = request(null);
+    ring.add(kept);
+    for (int i = 0; i < 100_000; i++) {
+      InferenceRequest cancelled = request(null);
+      ring.add(cancelled);
+      cancelled.end(InferenceRequest.State.QUEUED);
+    }
+    assertThat(ring.size()).as("places taken, one of them by a live request").isLessThan(10);
+    assertThat(ring.get(0)).isSameAs(kept);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  void shouldKeepEveryLiveRequestInOrderAndKnowTheEarliestDeadline(long seed) {
+    Random random = new Random(seed);
+    ModelQueue queue = new ModelQueue();
+    ArrayDeque<InferenceRequest> expected = new ArrayDeque<>();
+    for (int i = 0; i < 5_000; i++) {
+      switch (random.nextInt(5)) {
+        case 0, 1, 2 -> {
+          long deadline =
+              random.nextBoolean() ? random.nextInt(1_000) : InferenceRequest.NO_DEADLINE;
+          InferenceRequest request = request(null, deadline);
+          queue.add(request);
+          expected.add(request);
+        }
+        case 3 -> {
+          if (!expected.isEmpty()) {
+            List<InferenceRequest> all = List.copyOf(expected);
+            InferenceRequest cancelled = all.get(random.nextInt(all.size()));
+            cancelled.end(InferenceRequest.State.QUEUED);
+            expected.remove(cancelled);
+          }
+        }
+        default -> {
+          queue.dropEnded();
+          if (!expected.isEmpty()) {
+            assertThat(queue.remove()).as("seed %d, step %d", seed, i).isSameAs(expected.remove());
+          }
+        }
+      }
+      long earliest =
+          expected.stream()
+              .mapToLong(InferenceRequest::deadlineNanos)
+              .min()
+              .orElse(InferenceRequest.NO_DEADLINE);
+      assertThat(queue.earliestDeadlineNanos())
+          .as("seed %d, step %d", seed, i)
+          .isEqualTo(earliest);
+    }
+  }
+
+  private static InferenceRequest request(@Nullable MetaRun run) {
+    return request(run, InferenceRequest.NO_DEADLINE);
+  }
+
+  private static InferenceRequest request(@Nullable MetaRun run, long deadlineNanos) {
+    InferenceRequest request =
+        new InferenceRequest(
+            "model", "", "", List.of(), List.of(), deadlineNanos, (ended, outcome) -> {}, run);
+    request.commit();
+    request.admit(new Admitted(0, 1, 0, List.of(), 0, null), 0);
+    return request;
+  }
+}
