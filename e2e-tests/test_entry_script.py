@@ -17,7 +17,7 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run([SCRIPT, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",)])
+@pytest.mark.parametrize("arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",)])
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
     result = run(*arguments, "--help", cwd=tmp_path)
     assert result.returncode == 0
@@ -118,6 +118,13 @@ def test_should_name_the_fix_when_doctor_finds_no_jdk() -> None:
     result = subprocess.run(["bash", "-c", f"{sources}; {nothing_there}"], cwd=ROOT, capture_output=True, text=True)
     assert re.search(r"MISSING +JDK 25", result.stdout), result.stderr
     assert re.search(r"fix: .*(openjdk-25-jdk-headless|Temurin 25.*JAVA_HOME=)", result.stdout)
+
+
+def test_should_print_the_same_bytes_when_sim_runs_twice() -> None:
+    first, second = (run("sim", "--seed", "7", "--models", "1000", "--seconds", "10") for _ in range(2))
+    assert first.returncode == 0
+    assert "gap/bound" in first.stdout
+    assert first.stdout == second.stdout
 
 
 BENCH_KEYS = {"bench", "cell", "ours", "peer", "unit", "ratio", "goal", "met"}

@@ -33,6 +33,7 @@ keep_jar() { # MODULE JAR KEY
 module_jar() {
     case $1 in
         benchmarks) echo "$ROOT/benchmarks/target/benchmarks.jar" ;;
+        simulation) echo "$ROOT/simulation/target/simulation-$(project_version)-all.jar" ;;
         *) echo "$ROOT/$1/target/$1-$(project_version).jar" ;;
     esac
 }

@@ -208,11 +208,18 @@ final class ModelLane {
     }
   }
 
-  /** What a row of the batch that would run now is expected to cost the device, in nanoseconds. */
+  /**
+   * What a row of the batch that would run now is expected to cost the device, in nanoseconds. A
+   * cancelled request counts as waiting until the loop meets it.
+   */
   double rowCostNanos() {
-    BatchPlan plan = plan(Long.MIN_VALUE);
-    PreparedProgram program = program(queue.get(0).variant(), plan.batchSize());
-    return Math.max(program.cost().meanNanos(), 1) / Math.max(plan.rows(), 1);
+    int variant = queue.get(0).variant();
+    BatchPlan plan =
+        planners.length == 1 && coalesces && queue.hasOnlySingleRows()
+            ? planners[variant].planSingleRows(queue.size())
+            : plan(Long.MIN_VALUE);
+    double mean = program(variant, plan.batchSize()).cost().meanNanos();
+    return Math.max(mean, 1) / Math.max(plan.rows(), 1);
   }
 
   static boolean isLate(InferenceRequest request, long nowNanos) {

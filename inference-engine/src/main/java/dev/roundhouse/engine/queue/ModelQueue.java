@@ -22,6 +22,14 @@ public final class ModelQueue {
     return size() == 0;
   }
 
+  /**
+   * True when no request has more than one row and none runs ahead of others: then as many rows
+   * wait as requests.
+   */
+  public boolean hasOnlySingleRows() {
+    return waiting.isOfSingleRows() && committedSize() == 0;
+  }
+
   public void add(InferenceRequest request) {
     if (request.isCommitted()) {
       if (committed == null) {

@@ -20,6 +20,9 @@ final class RequestRing {
   private int head;
   private int size;
 
+  /** Requests with more than one row. */
+  private int large;
+
   int size() {
     return size;
   }
@@ -30,6 +33,16 @@ final class RequestRing {
     }
     ring[(head + size) & (ring.length - 1)] = request;
     size++;
+    large += isLarge(request);
+  }
+
+  /** True when no request here has more than one row. */
+  boolean isOfSingleRows() {
+    return large == 0;
+  }
+
+  private static int isLarge(InferenceRequest request) {
+    return request.rows() > 1 ? 1 : 0;
   }
 
   InferenceRequest get(int position) {
@@ -41,6 +54,7 @@ final class RequestRing {
     ring[head] = null;
     head = (head + 1) & (ring.length - 1);
     size--;
+    large -= isLarge(front);
     if (size == 0 && ring.length > KEPT) {
       ring = NOTHING;
       head = 0;
@@ -56,10 +70,12 @@ final class RequestRing {
     int length = live <= ring.length / 2 ? ring.length : ring.length * 2;
     @Nullable InferenceRequest[] kept = new @Nullable InferenceRequest[Math.max(length, INITIAL)];
     int count = 0;
+    large = 0;
     for (int i = 0; i < size; i++) {
       InferenceRequest request = get(i);
       if (request.state() != InferenceRequest.State.DONE && count < kept.length) {
         kept[count++] = request;
+        large += isLarge(request);
       }
     }
     ring = kept;

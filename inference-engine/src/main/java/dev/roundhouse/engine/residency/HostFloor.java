@@ -6,6 +6,7 @@ import dev.roundhouse.bundle.weights.WeightSource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A model's weights in host memory: one block, every tensor at a 64-byte boundary, bytes as the
@@ -15,12 +16,16 @@ final class HostFloor implements AutoCloseable {
   /** Devices read host memory in place only from here on: shorter alignment makes them copy. */
   static final long ALIGNMENT = 64;
 
-  private final Arena arena;
+  /** Of every model that has no weights. */
+  private static final HostFloor NOTHING =
+      new HostFloor(null, MemorySegment.NULL, List.of(), new long[0]);
+
+  private final @Nullable Arena arena;
   private final MemorySegment block;
   private final List<Weight> weights;
   private final long[] offsets;
 
-  private HostFloor(Arena arena, MemorySegment block, List<Weight> weights, long[] offsets) {
+  private HostFloor(@Nullable Arena arena, MemorySegment block, List<Weight> weights, long[] offsets) {
     this.arena = arena;
     this.block = block;
     this.weights = weights;
@@ -34,6 +39,9 @@ final class HostFloor implements AutoCloseable {
     for (int i = 0; i < offsets.length; i++) {
       offsets[i] = size;
       size = align(Math.addExact(size, weights.get(i).type().byteSize()));
+    }
+    if (offsets.length == 0) {
+      return NOTHING;
     }
     Arena arena = Arena.ofShared();
     try {
@@ -67,7 +75,9 @@ final class HostFloor implements AutoCloseable {
 
   @Override
   public void close() {
-    arena.close();
+    if (arena != null) {
+      arena.close();
+    }
   }
 
   private static long align(long size) {

@@ -62,15 +62,32 @@ public final class BatchPlanner {
     return new BatchPlan(size, requests, rows);
   }
 
+  /**
+   * Plans the next batch of requests that have one row each; as {@link #plan}, without a look at
+   * every one.
+   *
+   * @param count of them, at least one
+   */
+  public BatchPlan planSingleRows(int count) {
+    int size = largestFilledBy(Math.min(count, mostRows()));
+    int rows = Math.min(count, Math.min(size, rowCap));
+    return new BatchPlan(size, rows, rows);
+  }
+
   private int chooseSize(int front, Rows queued) {
-    int reachable = Math.min(sumUpTo(Math.min(rowCap, largest()), queued), rowCap);
+    int size = largestFilledBy(Math.min(sumUpTo(mostRows(), queued), rowCap));
+    return size >= front ? size : smallestHolding(front);
+  }
+
+  /** The largest size that so many rows fill, or the smallest when they fill none. */
+  private int largestFilledBy(int rows) {
     int size = compiledSizes[0];
     for (int candidate : compiledSizes) {
-      if (candidate <= reachable) {
+      if (candidate <= rows) {
         size = candidate;
       }
     }
-    return size >= front ? size : smallestHolding(front);
+    return size;
   }
 
   private int smallestHolding(int rows) {

@@ -32,7 +32,9 @@ public final class CostEstimate {
   }
 
   private final double alpha;
-  private final long[] latest = new long[WINDOW];
+  /** Grows as runs come in: most programs of a large fleet have run once, to warm up. */
+  private long[] latest = new long[2];
+
   private int runs;
   private int next;
 
@@ -77,6 +79,9 @@ public final class CostEstimate {
    */
   public void record(long nanos, long nowNanos) {
     double mean = runs == 0 ? nanos : alpha * nanos + (1 - alpha) * meanNanos;
+    if (next == latest.length) {
+      latest = Arrays.copyOf(latest, Math.min(2 * next, WINDOW));
+    }
     long evicted = latest[next];
     latest[next] = nanos;
     next = (next + 1) % WINDOW;

@@ -70,4 +70,17 @@ class BatchPlannerTest {
   private static int[] ints(String list) {
     return Arrays.stream(list.split(",")).map(String::strip).mapToInt(Integer::parseInt).toArray();
   }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 4, 7, 8, 9, 40})
+  void shouldPlanSingleRowsAsIfEachHadBeenLookedAt(int count) {
+    for (int cap : new int[] {1, 2, 5, 8, Integer.MAX_VALUE}) {
+      BatchPlanner planner = new BatchPlanner(new int[] {4, 8, 16}, cap);
+      int[] rows = new int[count];
+      Arrays.fill(rows, 1);
+      assertThat(planner.planSingleRows(count))
+          .as("cap %d", cap)
+          .isEqualTo(planner.plan(BatchPlanner.Rows.of(rows)));
+    }
+  }
 }

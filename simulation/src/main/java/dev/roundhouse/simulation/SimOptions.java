@@ -1,0 +1,35 @@
+package dev.roundhouse.simulation;
+
+import dev.roundhouse.simulation.fleet.NanosRange;
+import dev.roundhouse.simulation.traffic.Workload;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The command line, parsed; {@link CommandLine} says what each option means.
+ *
+ * @param load device time asked for if every call ran alone, over time
+ * @param slo null for none
+ */
+record SimOptions(
+    long seed,
+    int models,
+    Duration length,
+    double load,
+    Workload workload,
+    double zipfExponent,
+    List<DisciplineChoice> disciplines,
+    @Nullable NanosRange slo,
+    NanosRange cost,
+    double fixedShare,
+    List<Integer> batchSizes,
+    List<Double> weights,
+    Duration maxQueueDelay,
+    int maxQueueDepth,
+    double mispredicted,
+    double mispredictFactor,
+    double failed,
+    double cancelled,
+    double oversize,
+    boolean json) {}

@@ -1,0 +1,83 @@
+package dev.roundhouse.simulation.fleet;
+
+import dev.roundhouse.bundle.ProgramCode;
+import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.weights.WeightSource;
+import dev.roundhouse.engine.model.ModelImage;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A model of the simulation: one I64 per row in, one out.
+ *
+ * @param index in the fleet
+ * @param weight of its share of the device
+ * @param batchSizes compiled sizes, ascending
+ */
+public record FleetModel(
+    int index, String name, double weight, List<Integer> batchSizes, CostCurve cost) {
+  /** Name of the one input. */
+  public static final String INPUT = "rows";
+
+  private static final String OUTPUT = "answers";
+  private static final String VERSION = "1";
+
+  public FleetModel {
+    batchSizes = List.copyOf(batchSizes);
+  }
+
+  public int largestBatch() {
+    return batchSizes.getLast();
+  }
+
+  /** Device time of a request that runs alone, in the pieces that its rows need. */
+  public long nanosAlone(int rows) {
+    long full = (long) (rows / largestBatch()) * cost.nanos(largestBatch());
+    int rest = rows % largestBatch();
+    for (int size : batchSizes) {
+      if (rest > 0 && size >= rest) {
+        return full + cost.nanos(size);
+      }
+    }
+    return full;
+  }
+
+  /** What the engine loads. */
+  public ModelImage image() {
+    List<ProgramCode> programs = batchSizes.stream().<ProgramCode>map(RowProgram::of).toList();
+    return new ModelImage(VERSION, spec(), programs, WeightSource.NONE);
+  }
+
+  /** What the device calls the program of a batch size. */
+  String programName(int batchSize) {
+    return name + "/" + RowProgram.of(batchSize).name();
+  }
+
+  private ModelSpec spec() {
+    List<Axis> axes = List.of(Axis.BATCH, new Axis.Fixed(1));
+    return new ModelSpec(
+        name,
+        "3",
+        ModelSpec.Kind.MODEL,
+        "simulated",
+        List.of(new TensorSpec(INPUT, DType.I64, axes)),
+        List.of(new TensorSpec(OUTPUT, DType.I64, axes)),
+        Optional.empty(),
+        batchSizes,
+        List.of(Variant.SINGLE),
+        List.of(),
+        new ServingDefaults(
+            weight,
+            ServingDefaults.DEFAULT.residency(),
+            Duration.ZERO,
+            ServingDefaults.DEFAULT.maxQueueSize()),
+        Map.of());
+  }
+}

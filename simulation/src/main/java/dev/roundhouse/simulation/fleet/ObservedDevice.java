@@ -1,0 +1,160 @@
+package dev.roundhouse.simulation.fleet;
+
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceMemory;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ProgramSource;
+import dev.roundhouse.engine.device.ReferenceFunction;
+import dev.roundhouse.engine.device.SimulatedDevice;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.time.ManualClock;
+import dev.roundhouse.simulation.fleet.Mishaps.Fate;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+
+/**
+ * The engine's simulated device with a fleet's costs and answers, which tells of every run and has
+ * some of them go wrong. Not thread-safe.
+ */
+public final class ObservedDevice implements Device {
+  private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
+
+  private final SimulatedDevice device;
+  private final ManualClock clock;
+  private final Consumer<Run> runs;
+  private final Mishaps mishaps;
+  private final Promises promises;
+  private final SplittableRandom random;
+  private final Run run;
+  private final State state = new State();
+
+  /**
+   * @param runs told of every run once observed, when the device has taken it
+   * @param random for what goes wrong
+   * @param promises told when two runs overlap
+   */
+  public ObservedDevice(
+      Fleet fleet,
+      ManualClock clock,
+      Mishaps mishaps,
+      SplittableRandom random,
+      Promises promises,
+      Consumer<Run> runs) {
+    this.clock = clock;
+    this.mishaps = mishaps;
+    this.random = random;
+    this.promises = promises;
+    this.runs = runs;
+    Run current = new Run(fleet.model(0));
+    State shared = state;
+    run = current;
+    device =
+        new SimulatedDevice(
+            new SimulatedDeviceOptions(
+                Long.MAX_VALUE,
+                0,
+                program -> duration(fleet.program(program), mishaps, current, shared),
+                program -> answers(fleet.program(program).model().index(), current)),
+            clock);
+  }
+
+  /** From now on runs are told of, and go wrong; until then the engine warms up. */
+  public void observe() {
+    state.observed = true;
+  }
+
+  /** When the running execution ends; in the past when none runs. */
+  public long busyUntilNanos() {
+    return device.busyUntilNanos();
+  }
+
+  @Override
+  public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
+    if (!state.observed) {
+      return device.execute(program, arguments);
+    }
+    if (clock.nanoTime() < device.busyUntilNanos()) {
+      promises.broken(
+          "'%s' was started %d ns before the running execution is over",
+          program.name(), device.busyUntilNanos() - clock.nanoTime());
+    }
+    state.fate = mishaps.draw(random);
+    if (state.fate == Fate.REFUSED) {
+      throw broken(program);
+    }
+    Execution execution = device.execute(program, arguments);
+    run.over(device.busyUntilNanos() - state.lastNanos, device.busyUntilNanos());
+    runs.accept(run);
+    return state.fate == Fate.FAILED ? new FailingExecution(execution, broken(program)) : execution;
+  }
+
+  @Override
+  public DeviceDescription description() {
+    return device.description();
+  }
+
+  @Override
+  public DeviceProgram compile(ProgramSource source) {
+    return device.compile(source);
+  }
+
+  @Override
+  public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
+    return device.upload(type, data, use);
+  }
+
+  @Override
+  public DeviceMemory memory() {
+    return device.memory();
+  }
+
+  @Override
+  public void close() {
+    device.close();
+  }
+
+  private static long duration(Fleet.Program program, Mishaps mishaps, Run run, State state) {
+    run.begin(program.model(), program.batchSize());
+    long expected = program.model().cost().nanos(program.batchSize());
+    state.lastNanos = state.observed ? mishaps.nanos(state.fate, expected) : expected;
+    return state.lastNanos;
+  }
+
+  private static ReferenceFunction answers(int model, Run run) {
+    return (program, arguments, results) -> answer(model, run, arguments, results);
+  }
+
+  private static void answer(
+      int model, Run run, List<MemorySegment> arguments, List<MemorySegment> results) {
+    MemorySegment rows = arguments.getFirst();
+    MemorySegment answers = results.getFirst();
+    long count = rows.byteSize() / I64.byteSize();
+    for (long row = 0; row < count; row++) {
+      long tag = rows.getAtIndex(I64, row);
+      if (tag != 0) {
+        run.add(tag);
+      }
+      answers.setAtIndex(I64, row, RowTag.answer(tag, model));
+    }
+  }
+
+  private static DeviceException broken(DeviceProgram program) {
+    return new DeviceException(
+        DeviceException.Code.INTERNAL, "the run of '" + program.name() + "' was made to fail");
+  }
+
+  /** What the simulated device's own functions share with this. */
+  private static final class State {
+    private boolean observed;
+    private Fate fate = Fate.NORMAL;
+    private long lastNanos;
+  }
+}

@@ -1,0 +1,194 @@
+package dev.roundhouse.simulation.run;
+
+import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.SteppedEngine;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.time.ManualClock;
+import dev.roundhouse.simulation.fleet.FleetModel;
+import dev.roundhouse.simulation.fleet.ObservedDevice;
+import dev.roundhouse.simulation.fleet.Promises;
+import dev.roundhouse.simulation.fleet.Run;
+import dev.roundhouse.simulation.traffic.Arrival;
+import dev.roundhouse.simulation.traffic.Arrivals;
+import java.util.Comparator;
+import java.util.PriorityQueue;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The real engine under simulated traffic: moves the clock to whatever happens next, an arrival, a
+ * cancellation, the end of a run, the release of a held batch, and turns the engine until it has
+ * nothing to do at that moment. Deterministic.
+ */
+public final class Simulation {
+  private final Scenario scenario;
+  private final ManualClock clock;
+  private final ObservedDevice device;
+  private final SteppedEngine engine;
+  private final Ledger ledger;
+  private final Arrivals arrivals;
+  private final SplittableRandom demandRandom;
+  private final PriorityQueue<Withdrawal> withdrawals =
+      new PriorityQueue<>(
+          Comparator.comparingLong(Withdrawal::nanos).thenComparing(Withdrawal::call));
+  private final long startNanos;
+  private long submitted;
+
+  private Simulation(
+      Scenario scenario,
+      ManualClock clock,
+      ObservedDevice device,
+      SteppedEngine engine,
+      Ledger ledger,
+      SplittableRandom random) {
+    this.scenario = scenario;
+    this.clock = clock;
+    this.device = device;
+    this.engine = engine;
+    this.ledger = ledger;
+    arrivals = scenario.arrivals().apply(random.split());
+    demandRandom = random.split();
+    startNanos = clock.nanoTime();
+  }
+
+  /**
+   * Runs a scenario to the last outcome.
+   *
+   * @throws IllegalStateException when the engine breaks one of its promises
+   */
+  public static Findings run(Scenario scenario) {
+    SplittableRandom random = new SplittableRandom(scenario.seed());
+    ManualClock clock = new ManualClock();
+    Recorder recorder = new Recorder();
+    Promises promises = new Promises();
+    try (ObservedDevice device =
+            new ObservedDevice(
+                scenario.fleet(),
+                clock,
+                scenario.mishaps(),
+                random.split(),
+                promises,
+                recorder::onRun);
+        SteppedEngine engine = SteppedEngine.open(options(scenario, clock), device)) {
+      load(scenario, engine);
+      Ledger ledger = new Ledger(scenario.fleet(), scenario.watched(), clock, promises);
+      recorder.ledger = ledger;
+      device.observe();
+      new Simulation(scenario, clock, device, engine, ledger, random).toTheEnd();
+      promises.check();
+      Audit.check(scenario, engine.engine(), ledger);
+      return ledger.findings(scenario.discipline().get().name());
+    } catch (RuntimeException e) {
+      throw new IllegalStateException(
+          "simulation of seed " + scenario.seed() + " broke off: " + e.getMessage(), e);
+    }
+  }
+
+  private static EngineOptions options(Scenario scenario, ManualClock clock) {
+    return EngineOptions.builder()
+        .discipline(scenario.discipline())
+        .maxQueueDepth(scenario.maxQueueDepth())
+        .maxQueueDelay(scenario.maxQueueDelay())
+        .clock(clock)
+        .build();
+  }
+
+  private static void load(Scenario scenario, SteppedEngine engine) {
+    for (FleetModel model : scenario.fleet().models()) {
+      ModelStatus status = engine.engine().load(model.image()).join();
+      if (status.state() != ModelState.READY) {
+        throw new IllegalStateException("model '" + model.name() + "': " + status.reason());
+      }
+    }
+  }
+
+  private void toTheEnd() {
+    Arrival next = arrivals.next();
+    while (true) {
+      long now = clock.nanoTime();
+      while (next != null && startNanos + next.nanos() <= now) {
+        submit(next);
+        next = arrivals.next();
+      }
+      withdrawUntil(now);
+      if (engine.step() > 0) {
+        continue;
+      }
+      long at = nextMoment(next, now);
+      if (at == Long.MAX_VALUE) {
+        if (engine.hasWork() || ledger.open() > 0) {
+          throw new IllegalStateException(
+              "the engine stands still with %d calls open".formatted(ledger.open()));
+        }
+        return;
+      }
+      clock.sleepUntil(at);
+    }
+  }
+
+  /** When something happens that is not up to the engine; {@link Long#MAX_VALUE} for never. */
+  private long nextMoment(@Nullable Arrival next, long now) {
+    long release = engine.nextReleaseNanos();
+    // One that is due while the device is busy runs when the device is free.
+    long at = release > now ? release : Long.MAX_VALUE;
+    if (next != null) {
+      at = Math.min(at, startNanos + next.nanos());
+    }
+    Withdrawal first = withdrawals.peek();
+    if (first != null) {
+      at = Math.min(at, first.nanos());
+    }
+    if (device.busyUntilNanos() > now) {
+      at = Math.min(at, device.busyUntilNanos());
+    }
+    return at;
+  }
+
+  private void submit(Arrival arrival) {
+    Demand demand = scenario.demand();
+    FleetModel model = scenario.fleet().model(arrival.model());
+    long now = clock.nanoTime();
+    int rows = 1;
+    if (demand.oversize() > 0 && demandRandom.nextDouble() < demand.oversize()) {
+      rows = 1 + demandRandom.nextInt(Demand.mostRows(model));
+    }
+    long patience = Demand.PATIENCE_NANOS;
+    long deadline = InferenceRequest.NO_DEADLINE;
+    if (demand.slo() != null) {
+      patience = demand.slo().draw(demandRandom);
+      deadline = now + patience;
+    }
+    InferenceRequest request =
+        ledger.onArrival(model, rows, deadline).request(demand.deadlineTold());
+    submitted++;
+    if (demand.cancelled() > 0 && demandRandom.nextDouble() < demand.cancelled()) {
+      withdrawals.add(new Withdrawal(now + demandRandom.nextLong(patience), submitted, request));
+    }
+    engine.engine().submit(request);
+  }
+
+  private void withdrawUntil(long now) {
+    Withdrawal first = withdrawals.peek();
+    while (first != null && first.nanos() <= now) {
+      withdrawals.remove();
+      engine.engine().cancel(first.request());
+      first = withdrawals.peek();
+    }
+  }
+
+  /** A caller takes its call back. */
+  private record Withdrawal(long nanos, long call, InferenceRequest request) {}
+
+  /** Reaches the ledger, which is opened after the device. */
+  private static final class Recorder {
+    private @Nullable Ledger ledger;
+
+    void onRun(Run run) {
+      if (ledger != null) {
+        ledger.onRun(run);
+      }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package dev.roundhouse.simulation.study;
+
+import dev.roundhouse.engine.schedule.Discipline;
+
+/** A discipline that drops a call when its deadline has passed, and not before. A peer. */
+record WithoutLaxity(Discipline discipline) implements Discipline {
+
+  @Override
+  public String name() {
+    return discipline.name() + " without laxity";
+  }
+
+  @Override
+  public boolean watchesQueues() {
+    return discipline.watchesQueues();
+  }
+
+  @Override
+  public void register(int slot, double weight) {
+    discipline.register(slot, weight);
+  }
+
+  @Override
+  public void unregister(int slot) {
+    discipline.unregister(slot);
+  }
+
+  @Override
+  public void ready(int slot, Front front) {
+    discipline.ready(slot, front);
+  }
+
+  @Override
+  public void notReady(int slot) {
+    discipline.notReady(slot);
+  }
+
+  @Override
+  public boolean isEmpty() {
+    return discipline.isEmpty();
+  }
+
+  @Override
+  public int choose() {
+    return discipline.choose();
+  }
+
+  @Override
+  public void charge(int slot, long deviceNanos, long nowNanos) {
+    discipline.charge(slot, deviceNanos, nowNanos);
+  }
+}

@@ -1,0 +1,81 @@
+package dev.roundhouse.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.simulation.traffic.Workload;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SimCommandTest {
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream progress = new ByteArrayOutputStream();
+
+  @Test
+  void shouldPrintTheSameBytesWhenRunTwice() {
+    String[] arguments = {
+      "--seed", "7", "--models", "500", "--seconds", "5", "--discipline", "all"
+    };
+    assertThat(run(arguments)).isZero();
+    String first = text(out);
+    out.reset();
+    assertThat(run(arguments)).isZero();
+    assertThat(text(out))
+        .isEqualTo(first)
+        .contains("seed 7", "fair", "virtual-time", "edf", "fifo");
+  }
+
+  @Test
+  void shouldPrintOneObjectPerDisciplineWhenAskedForJson() {
+    assertThat(run("--seconds", "1", "--discipline", "all", "--json")).isZero();
+    assertThat(text(out).lines())
+        .hasSize(4)
+        .allMatch(line -> line.startsWith("{\"seed\":1,") && line.endsWith("\"}"));
+  }
+
+  @Test
+  void shouldExplainEveryOptionAndWorkloadWhenAskedForHelp() {
+    assertThat(run("--help")).isZero();
+    assertThat(text(out)).contains(CommandLine.VALUED).contains("--json");
+    for (Workload workload : Workload.values()) {
+      assertThat(text(out)).contains(workload.label(), workload.about());
+    }
+    for (DisciplineChoice discipline : DisciplineChoice.values()) {
+      assertThat(text(out)).contains(discipline.label());
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--models 0|--models '0' must be a whole number from 1 to 100000",
+        "--models many|--models 'many' must be a whole number from 1 to 100000",
+        "--load -1|--load '-1' must be a number from 0.001 to 100",
+        "--load NaN|--load 'NaN' must be a number from 0.001 to 100",
+        "--slo 20|--slo '20' must be a duration from 1us to 600s, such as 500us, 20ms or 2s",
+        "--slo 9ms..2ms|--slo '9ms..2ms' must not fall; give the smaller one first",
+        "--discipline best|--discipline 'best' must be one of all, edf, fair, fifo, virtual-time",
+        "--batch-sizes 1,0|--batch-sizes '0' must be a whole number from 1 to 4096",
+        "--seed|--seed needs a value",
+        "--sed 7|there is no option '--sed'",
+        "--json --json|--json was given twice; give it once",
+        "--seconds 1 --minutes 1|--seconds and --minutes say the same thing; give one",
+      })
+  void shouldRefuseWithNameValueAndLimitWhenAnOptionIsWrong(String line, String message) {
+    assertThat(run(line.split(" "))).isEqualTo(2);
+    assertThat(text(progress)).contains(message);
+    assertThat(text(out)).isEmpty();
+  }
+
+  private int run(String... arguments) {
+    return SimCommand.run(new PrintStream(out), new PrintStream(progress), arguments);
+  }
+
+  private static String text(ByteArrayOutputStream bytes) {
+    return bytes.toString(StandardCharsets.UTF_8);
+  }
+}

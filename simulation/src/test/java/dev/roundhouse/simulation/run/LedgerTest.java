@@ -1,0 +1,68 @@
+package dev.roundhouse.simulation.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.time.ManualClock;
+import dev.roundhouse.simulation.fleet.CostCurve;
+import dev.roundhouse.simulation.fleet.Fleet;
+import dev.roundhouse.simulation.fleet.FleetModel;
+import dev.roundhouse.simulation.fleet.Promises;
+import dev.roundhouse.simulation.fleet.RowTag;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LedgerTest {
+  private final FleetModel model =
+      new FleetModel(0, "m", 1, List.of(1), new CostCurve(1_000_000, 0));
+  private final Promises promises = new Promises();
+  private final Ledger ledger =
+      new Ledger(new Fleet(List.of(model)), List.of(model), new ManualClock(), promises);
+  private final Call call = ledger.onArrival(model, 1, InferenceRequest.NO_DEADLINE);
+
+  @Test
+  void shouldAcceptTheAnswerWhenItWasMadeFromTheCallsOwnRows() {
+    call.rowsRun = 1;
+    ledger.onOutcome(call, answer(RowTag.answer(RowTag.of(call.id, 0), 0)));
+    assertThatCode(promises::check).doesNotThrowAnyException();
+    assertThat(ledger.count(0, End.IN_TIME)).isEqualTo(1);
+    assertThat(ledger.open()).isZero();
+  }
+
+  @Test
+  void shouldNoticeWhenAnAnswerWasMadeFromAnotherRow() {
+    call.rowsRun = 1;
+    ledger.onOutcome(call, answer(RowTag.answer(RowTag.of(call.id, 1), 0)));
+    assertThatThrownBy(promises::check)
+        .hasMessage("call 1 of model 'm' got an answer that was not made from its 1 rows");
+  }
+
+  @Test
+  void shouldNoticeWhenAnAnswerComesWithoutARun() {
+    ledger.onOutcome(call, answer(RowTag.answer(RowTag.of(call.id, 0), 0)));
+    assertThatThrownBy(promises::check).hasMessageContaining("not made from its 1 rows");
+  }
+
+  @Test
+  void shouldNoticeWhenACallEndsTwice() {
+    ledger.onOutcome(call, Outcome.Cancelled.BY_CALLER);
+    assertThatCode(promises::check).doesNotThrowAnyException();
+    ledger.onOutcome(call, Outcome.Cancelled.BY_CALLER);
+    assertThatThrownBy(promises::check).hasMessageStartingWith("call 1 ended twice");
+  }
+
+  private static Outcome answer(long value) {
+    MemorySegment data = MemorySegment.ofArray(new long[] {value});
+    return new Outcome.Completed(
+        "1",
+        List.of(new OutputTensor("answers", DType.I64, Shape.of(1, 1), data)),
+        new Outcome.Timings(0, 0, 0, 0, 1));
+  }
+}
