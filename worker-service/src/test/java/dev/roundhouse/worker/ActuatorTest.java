@@ -127,11 +127,18 @@ class ActuatorTest {
     double before = get("/actuator/models/other").at("/weight").asDouble();
     Map<String, String> wrong =
         Map.of(
-            "{\"weight\": 0}", "weight 0.0 of model 'other' is not a number above 0",
-            "{\"weight\": -1}", "weight -1.0 of",
-            "{\"weight\": 1e999}", "weight Infinity of",
-            "{\"weight\": \"NaN\"}", "weight NaN of",
-            "{\"wieght\": 2}", "weight (none) of");
+            "{\"weight\": 0}",
+            "weight 0.0 of model 'other' is not a number from 0.001 to 1000000",
+            "{\"weight\": 1e17}",
+            "weight 1.0E17 of",
+            "{\"weight\": -1}",
+            "weight -1.0 of",
+            "{\"weight\": 1e999}",
+            "weight Infinity of",
+            "{\"weight\": \"NaN\"}",
+            "weight NaN of",
+            "{\"wieght\": 2}",
+            "weight (none) of");
     for (Map.Entry<String, String> each : wrong.entrySet()) {
       assertThat(worker.post("/actuator/models/other", each.getKey()))
           .as(each.getKey())

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.worker.config.ModelProperties;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -14,6 +15,8 @@ import org.slf4j.LoggerFactory;
 /** Changes a model's weight while it serves, and keeps a record of it. Thread-safe. */
 final class WeightChange {
   private static final Logger audit = LoggerFactory.getLogger("dev.roundhouse.worker.audit");
+  private static final double LEAST = Double.parseDouble(ModelProperties.LEAST_WEIGHT);
+  private static final double MOST = Double.parseDouble(ModelProperties.MOST_WEIGHT);
 
   private final Engine engine;
 
@@ -26,11 +29,15 @@ final class WeightChange {
     if (model == null) {
       return new Refused(404, "no model is named '" + name + "'; GET /actuator/models lists them");
     }
-    if (weight == null || !Double.isFinite(weight) || weight <= 0) {
+    if (weight == null || !(weight >= LEAST && weight <= MOST)) {
       return new Refused(
           400,
-          "weight %s of model '%s' is not a number above 0; send {\"weight\": 2.5}"
-              .formatted(weight == null ? "(none)" : weight, name));
+          "weight %s of model '%s' is not a number from %s to %s; send {\"weight\": 2.5}"
+              .formatted(
+                  weight == null ? "(none)" : weight,
+                  name,
+                  ModelProperties.LEAST_WEIGHT,
+                  ModelProperties.MOST_WEIGHT));
     }
     if (!model.isReady()) {
       return new Refused(

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.config;
 
 import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
@@ -121,6 +122,7 @@ final class ConfigurationReference {
         case NotBlank notBlank -> bounds.add("not empty");
         case NotEmpty notEmpty -> bounds.add("at least one");
         case DataSizeRange range -> bounds.add(range.min() + " to " + range.max());
+        case DecimalMin min -> bounds.add("at least " + min.value());
         case DecimalMax max -> bounds.add("at most " + max.value());
         case DurationMin min -> bounds.add("at least " + plain(duration(min)));
         case DurationMax max -> bounds.add("at most " + plain(duration(max)));

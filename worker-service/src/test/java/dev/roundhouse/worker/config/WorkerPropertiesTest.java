@@ -180,6 +180,9 @@ class WorkerPropertiesTest {
             "shutdown.drain=-1s",
             "shutdown.drain=2h",
             "models.m.weight=0",
+            "models.m.weight=1e-4",
+            "models.m.weight=1e7",
+            "models.m.weight=NaN",
             "models.m.max-batch-size=0",
             "models.m.max-queue-delay=-1ms",
             "models.m.max-queue-delay=61s")) {
