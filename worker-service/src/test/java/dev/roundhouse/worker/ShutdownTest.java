@@ -86,4 +86,30 @@ class ShutdownTest {
       stopping.join();
     }
   }
+
+  @Test
+  void shouldTellCallersWhoStillWaitWhenTheBudgetIsSpent() throws Exception {
+    TestBundle.doubling(2, 1, 4).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository,
+                gate,
+                "--roundhouse.worker.shutdown.drain=100ms",
+                "--roundhouse.worker.scheduler.max-queue-delay=1m")
+            .awaitLoaded()) {
+      var held =
+          GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
+              .modelInfer(WorkerTest.request("double", 1, 1, 2));
+      while (worker.bean(Engine.class).openRequests() == 0) {
+        Thread.onSpinWait();
+      }
+
+      worker.stop();
+
+      assertThat(held)
+          .failsWithin(30, TimeUnit.SECONDS)
+          .withThrowableThat()
+          .withMessageContaining("UNAVAILABLE: Server exiting");
+    }
+  }
 }
