@@ -9,7 +9,8 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
 
   first-light   execute through JNI against the same call from C++; ModelInfer against a bare gRPC echo
   engine        our engine against the Triton core in-process, both with models that do nothing: requests/s and CPU
-                with 1, 1000 and 4000 models, latency of one request at a time, what an idle model holds
+                with 1, 1000 and 4000 models, latency of one request at a time, what an idle model holds; what a
+                meta's call costs; and in simulation: batching, fairness and overload
 
 engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. Where the core
 cannot run, it says why and prints our side alone.

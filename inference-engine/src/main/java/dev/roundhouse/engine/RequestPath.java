@@ -1,7 +1,6 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.admission.Admission;
-import dev.roundhouse.engine.admission.AdmissionLimits;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.LaneOptions;
@@ -55,7 +54,7 @@ final class RequestPath {
         new Admission(
             registry,
             options.clock(),
-            new AdmissionLimits(options.maxQueueDepth()),
+            options.maxQueueDepth(),
             bytes,
             accounting,
             dispatch::submit);

@@ -2,13 +2,22 @@ package dev.roundhouse.benchmarks.engine;
 
 import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.engine.simulated.SimulatedBench;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Everything that is measured of the engine, row by row of the table. */
 public final class EngineSuite implements Bench {
   /** In the order they run; each can be run by itself. */
   public static final List<Bench> ROWS =
-      List.of(new SchedulerDensity(), new CoreLatency(), new IdleFootprint());
+      Stream.concat(
+              Stream.of(
+                  new SchedulerDensity(),
+                  new CoreLatency(),
+                  new IdleFootprint(),
+                  new MetaFanOut()),
+              SimulatedBench.ALL.stream())
+          .toList();
 
   @Override
   public String name() {
@@ -17,7 +26,7 @@ public final class EngineSuite implements Bench {
 
   @Override
   public String about() {
-    return "every engine-... below: our engine against the Triton core in-process";
+    return "every engine-... below: against the Triton core in-process, and in simulation";
   }
 
   @Override

@@ -22,26 +22,27 @@ import java.util.function.Predicate;
 public final class Admission {
   private final ModelRegistry registry;
   private final NanoClock clock;
-  private final AdmissionLimits limits;
+  private final int maxQueueDepth;
   private final HeldBytes bytes;
   private final Accounting accounting;
   private final Predicate<InferenceRequest> handOver;
   private volatile boolean closed;
 
   /**
+   * @param maxQueueDepth requests that may wait per model
    * @param bytes what accepted requests hold together; given back as they end
    * @param handOver gives a request to the dispatch thread; false when that cannot take more
    */
   public Admission(
       ModelRegistry registry,
       NanoClock clock,
-      AdmissionLimits limits,
+      int maxQueueDepth,
       HeldBytes bytes,
       Accounting accounting,
       Predicate<InferenceRequest> handOver) {
     this.registry = registry;
     this.clock = clock;
-    this.limits = limits;
+    this.maxQueueDepth = maxQueueDepth;
     this.bytes = bytes;
     this.accounting = accounting;
     this.handOver = handOver;
@@ -107,7 +108,7 @@ public final class Admission {
     }
     long least = request.isSubCall() ? 0 : model
             .runCosts()
-            .leastNanos(admitted.variant(), admitted.rows(), now, limits.costMaxAgeNanos());
+            .leastNanos(admitted.variant(), admitted.rows(), now);
     if (left < least) {
       throw new RefusedException(
           Status.DEADLINE_EXCEEDED,
@@ -130,13 +131,13 @@ public final class Admission {
                   bytes.held(), request.modelName(), admitted.inputBytes(), bytes.limit()));
     }
     // A meta that has begun is let finish: there is one such call per running meta.
-    int limit = request.commit() ? Integer.MAX_VALUE : limits.maxQueueDepth();
+    int limit = request.commit() ? Integer.MAX_VALUE : maxQueueDepth;
     if (!counters.enter(limit)) {
       bytes.giveBack(admitted.inputBytes());
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
           "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
-              .formatted(counters.waiting(), request.modelName(), limits.maxQueueDepth()));
+              .formatted(counters.waiting(), request.modelName(), maxQueueDepth));
     }
   }
 

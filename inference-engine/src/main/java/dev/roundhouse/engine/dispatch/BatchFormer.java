@@ -30,17 +30,40 @@ final class BatchFormer {
     if (lane.queue().isEmpty()) {
       return;
     }
-    BatchPlan plan = lane.plan(nowNanos);
-    PreparedProgram program = lane.program(lane.queue().get(0).variant(), plan.batchSize());
-    long marginNanos = shedsByCost ? program.cost().highNanos() : 0;
+    BatchPlan plan = lane.plan(nowNanos, 0, Integer.MAX_VALUE);
+    PreparedProgram program = program(lane, plan);
+    boolean deadlines = lane.queue().earliestDeadlineNanos() != InferenceRequest.NO_DEADLINE;
+    long marginNanos = deadlines ? margin(program, nowNanos) : 0;
+    if (marginNanos > 0) {
+      // Whoever this run would answer too late takes no part, so that no row is run for nothing.
+      plan = lane.plan(nowNanos, marginNanos, Integer.MAX_VALUE);
+      if (plan.rows() == 0) {
+        // Nobody is left: a smaller, quicker run may still be in time for some.
+        for (PreparedProgram smaller : lane.smallerThan(program)) {
+          long smallerNanos = margin(smaller, nowNanos);
+          BatchPlan other = lane.plan(nowNanos, smallerNanos, smaller.batchSize());
+          if (other.rows() > 0 && other.batchSize() == smaller.batchSize()) {
+            plan = other;
+            marginNanos = smallerNanos;
+            break;
+          }
+        }
+      }
+      program = program(lane, plan);
+    }
     batch.begin(lane, program, nowNanos);
     for (int i = 0; i < plan.requests(); i++) {
       claimFront(batch, lane, plan.batchSize(), nowNanos, marginNanos);
     }
-    if (batch.size() == 0 && marginNanos > 0) {
-      // Dropped for what a run costs, and nothing runs that could prove the figure wrong.
-      program.cost().doubt();
-    }
+  }
+
+  /** How long a run may take; 0 when that is not to be held against anybody. */
+  private long margin(PreparedProgram program, long nowNanos) {
+    return shedsByCost ? program.cost().confirmedHighNanos(nowNanos) : 0;
+  }
+
+  private static PreparedProgram program(ModelLane lane, BatchPlan plan) {
+    return lane.program(lane.queue().get(0).variant(), plan.batchSize());
   }
 
   private void claimFront(
@@ -51,7 +74,7 @@ final class BatchFormer {
     if (begun && front.isCancelRequested()) {
       queue.remove();
       endings.cancelled(lane, front);
-    } else if (ModelLane.isLate(front, nowNanos + (front.isCommitted() ? 0 : marginNanos))) {
+    } else if (ModelLane.isLate(front, nowNanos, marginNanos)) {
       queue.remove();
       endings.late(lane, front, nowNanos);
     } else if (begun || front.start()) {
@@ -68,7 +91,7 @@ final class BatchFormer {
   private void dropOver(ModelLane lane, long nowNanos) {
     ModelQueue queue = lane.queue();
     queue.dropEnded();
-    while (!queue.isEmpty() && ModelLane.isLate(queue.get(0), nowNanos)) {
+    while (!queue.isEmpty() && ModelLane.isLate(queue.get(0), nowNanos, 0)) {
       endings.late(lane, queue.remove(), nowNanos);
       queue.dropEnded();
     }

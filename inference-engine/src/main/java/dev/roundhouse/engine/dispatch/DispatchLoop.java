@@ -273,7 +273,7 @@ public final class DispatchLoop {
     }
     batch.ended(clock.nanoTime());
     // A run that failed held the device too.
-    discipline.charge(batch.lane().slot(), batch.computeNanos(), batch.endedNanos());
+    lanes.ran(batch.lane(), batch.computeNanos(), batch.endedNanos());
     try {
       if (failure == null) {
         batch.program().cost().record(batch.computeNanos(), batch.endedNanos());

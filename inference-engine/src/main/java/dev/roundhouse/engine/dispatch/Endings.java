@@ -41,7 +41,7 @@ final class Endings {
 
   /** Ends a waiting request that can no longer be answered in time. */
   void late(ModelLane lane, InferenceRequest request, long nowNanos) {
-    boolean passed = ModelLane.isLate(request, nowNanos);
+    boolean passed = ModelLane.isLate(request, nowNanos, 0);
     end(
         lane,
         request,

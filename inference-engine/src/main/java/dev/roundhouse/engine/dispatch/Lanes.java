@@ -17,10 +17,16 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 final class Lanes {
+  private static final int SINKS_IN_RUNS = 256;
+
   private final Discipline discipline;
   private final ReadyHeap held = new ReadyHeap();
   private final ArrayDeque<ModelLane> changed = new ArrayDeque<>();
   private final ArrayDeque<InferenceRequest> committed = new ArrayDeque<>();
+
+  /** The longest run of late, of any model: it sinks slowly. */
+  private long recentlyLongestNanos;
+
   private @Nullable ModelLane[] lanes = new @Nullable ModelLane[16];
 
   Lanes(Discipline discipline) {
@@ -64,6 +70,13 @@ final class Lanes {
         action.accept(lane);
       }
     }
+  }
+
+  /** Takes note of what a run took, on whose account, and when it ended. */
+  void ran(ModelLane lane, long deviceNanos, long endedNanos) {
+    recentlyLongestNanos =
+        Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / SINKS_IN_RUNS);
+    discipline.charge(lane.slot(), deviceNanos, endedNanos);
   }
 
   /** Puts a request into its model's queue. */
@@ -132,7 +145,7 @@ final class Lanes {
     }
     lane.counters().frontArrived(queue.get(0).arrivalNanos());
     if (lane.holds()) {
-      long until = lane.heldUntilNanos();
+      long until = lane.heldUntilNanos(recentlyLongestNanos);
       if (until > nowNanos) {
         discipline.notReady(lane.slot());
         held.put(lane.slot(), until, 0);

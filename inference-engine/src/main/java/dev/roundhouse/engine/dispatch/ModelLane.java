@@ -8,6 +8,8 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.schedule.BatchPlan;
 import dev.roundhouse.engine.schedule.BatchPlanner;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -109,6 +111,14 @@ final class ModelLane {
             .formatted(model.name(), variant, batchSize));
   }
 
+  /** Programs of the front request's variant for fewer rows, largest first. */
+  List<PreparedProgram> smallerThan(PreparedProgram program) {
+    return Arrays.stream(programs[queue.get(0).variant()])
+        .filter(other -> other.batchSize() < program.batchSize())
+        .sorted(Comparator.comparingInt(PreparedProgram::batchSize).reversed())
+        .toList();
+  }
+
   /** Marks that the lane's place is to be found again; false when it was marked already. */
   boolean markChanged() {
     boolean first = !changed;
@@ -123,13 +133,16 @@ final class ModelLane {
   /**
    * Plans the batch that the front request leads.
    *
-   * @param nowNanos requests whose deadline is not after this take no part
+   * @param marginNanos how long its run may take: requests that it would answer too late take no
+   *     part
+   * @param mostRows of several requests together
    */
-  BatchPlan plan(long nowNanos) {
+  BatchPlan plan(long nowNanos, long marginNanos, int mostRows) {
     InferenceRequest front = queue.get(0);
     BatchPlanner planner = planners[front.variant()];
-    leadingRun.measure(front.variant(), coalesces ? planner.largest() : 0, nowNanos);
-    return planner.plan(leadingRun);
+    leadingRun.measure(
+        front.variant(), coalesces ? planner.largest() : 0, nowNanos, marginNanos);
+    return planner.plan(leadingRun, mostRows);
   }
 
   /** True when batches may be held for more requests. */
@@ -140,16 +153,17 @@ final class ModelLane {
   /**
    * Until when the batch that the front request leads may be held: as long as it could still become
    * larger, no longer than the delay allowed, and not past the latest start that meets the deadline
-   * of everyone who waits.
+   * of everyone who waits, even if one run of another model must be waited for first.
    *
+   * @param othersNanos how long that run may take
    * @return a moment in the past when it is to run at once
    */
-  long heldUntilNanos() {
+  long heldUntilNanos(long othersNanos) {
     InferenceRequest front = queue.get(0);
     if (!holds() || front.isCommitted() || front.rowsTaken() > 0) {
       return Long.MIN_VALUE;
     }
-    BatchPlan plan = plan(Long.MIN_VALUE);
+    BatchPlan plan = plan(Long.MIN_VALUE, 0, Integer.MAX_VALUE);
     boolean canGrow =
         leadingRun.count() == queue.size()
             && leadingRun.sum() < planners[front.variant()].mostRows();
@@ -161,8 +175,8 @@ final class ModelLane {
     if (deadline == InferenceRequest.NO_DEADLINE) {
       return delayed;
     }
-    long latestStart = deadline - program(front.variant(), plan.batchSize()).cost().highNanos();
-    return Math.min(delayed, latestStart);
+    long ownNanos = program(front.variant(), plan.batchSize()).cost().highNanos();
+    return Math.min(delayed, deadline - 1 - ownNanos - othersNanos);
   }
 
   /**
@@ -217,13 +231,17 @@ final class ModelLane {
     BatchPlan plan =
         planners.length == 1 && coalesces && queue.hasOnlySingleRows()
             ? planners[variant].planSingleRows(queue.size())
-            : plan(Long.MIN_VALUE);
+            : plan(Long.MIN_VALUE, 0, Integer.MAX_VALUE);
     double mean = program(variant, plan.batchSize()).cost().meanNanos();
     return Math.max(mean, 1) / Math.max(plan.rows(), 1);
   }
 
-  static boolean isLate(InferenceRequest request, long nowNanos) {
-    return nowNanos >= request.deadlineNanos();
+  /**
+   * True when a run that starts now and takes {@code marginNanos} would answer too late. A meta's
+   * call is let try: others of its run's calls have been answered already.
+   */
+  static boolean isLate(InferenceRequest request, long nowNanos, long marginNanos) {
+    return nowNanos + (request.isCommitted() ? 0 : marginNanos) >= request.deadlineNanos();
   }
 
   /**
@@ -233,9 +251,11 @@ final class ModelLane {
     private int count;
     private int sum;
     private long nowNanos;
+    private long marginNanos;
 
-    void measure(int variant, int enoughRows, long nowNanos) {
+    void measure(int variant, int enoughRows, long nowNanos, long marginNanos) {
       this.nowNanos = nowNanos;
+      this.marginNanos = marginNanos;
       sum = rows(0);
       count = 1;
       while (count < queue.size()
@@ -259,7 +279,7 @@ final class ModelLane {
     @Override
     public int rows(int position) {
       InferenceRequest request = queue.get(position);
-      if (request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos)) {
+      if (request.state() == InferenceRequest.State.DONE || isLate(request, nowNanos, marginNanos)) {
         return 0;
       }
       return request.rows() - request.rowsTaken();

@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
+import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -23,11 +24,6 @@ import tools.jackson.databind.json.JsonMapper;
  */
 public final class CostStore {
   private static final Logger log = LoggerFactory.getLogger(CostStore.class);
-  private static final JsonMapper JSON =
-      JsonMapper.builder()
-          .enable(tools.jackson.databind.SerializationFeature.INDENT_OUTPUT)
-          .build();
-
   private final Optional<Path> file;
   private final String device;
   private final Map<String, Entry> entries = new TreeMap<>();
@@ -83,7 +79,7 @@ public final class CostStore {
 
   private void read(Path path) {
     try {
-      Content content = JSON.readValue(Files.readAllBytes(path), Content.class);
+      Content content = json().readValue(Files.readAllBytes(path), Content.class);
       if (device.equals(content.device)) {
         content.programs.forEach(
             (key, entry) -> {
@@ -103,7 +99,7 @@ public final class CostStore {
       Files.createDirectories(directory);
       Path temporary = Files.createTempFile(directory, "costs", ".tmp");
       try {
-        Files.write(temporary, JSON.writeValueAsBytes(new Content(device, entries)));
+        Files.write(temporary, json().writeValueAsBytes(new Content(device, entries)));
         move(temporary, path);
       } finally {
         Files.deleteIfExists(temporary);
@@ -111,6 +107,11 @@ public final class CostStore {
     } catch (IOException e) {
       log.warn("costs are not kept: {} cannot be written: {}", path, e.toString());
     }
+  }
+
+  /** Made when it is needed: that takes longer than everything else about an engine without it. */
+  private static JsonMapper json() {
+    return JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
   }
 
   private static void move(Path from, Path to) throws IOException {

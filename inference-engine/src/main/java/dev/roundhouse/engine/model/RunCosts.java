@@ -1,6 +1,5 @@
 package dev.roundhouse.engine.model;
 
-import dev.roundhouse.engine.schedule.CostEstimate;
 import java.util.Comparator;
 import java.util.List;
 
@@ -26,11 +25,9 @@ public final class RunCosts {
    * the 95th percentile of the smallest program that holds them, or of as many runs of the largest
    * as it takes.
    *
-   * @param nowNanos figures that nothing has confirmed for {@code maxAgeNanos} before this are not
-   *     held against a request
-   * @return 0 when nothing is known for sure
+   * @return 0 when nothing has confirmed the figure of late
    */
-  public long leastNanos(int variant, int rows, long nowNanos, long maxAgeNanos) {
+  public long leastNanos(int variant, int rows, long nowNanos) {
     CompiledProgram[] programs = byVariant[variant];
     CompiledProgram program = programs[programs.length - 1];
     for (CompiledProgram candidate : programs) {
@@ -39,11 +36,7 @@ public final class RunCosts {
         break;
       }
     }
-    long measured = program.cost().measuredNanos();
-    if (measured == CostEstimate.NEVER || nowNanos - measured > maxAgeNanos) {
-      return 0;
-    }
     int runs = Math.max(1, Math.ceilDiv(rows, program.batchSize()));
-    return runs * program.cost().highNanos();
+    return runs * program.cost().confirmedHighNanos(nowNanos);
   }
 }

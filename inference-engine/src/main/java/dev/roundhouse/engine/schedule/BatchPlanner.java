@@ -47,12 +47,22 @@ public final class BatchPlanner {
    * @param queued the leading run of requests that could share an execution; at least one
    */
   public BatchPlan plan(Rows queued) {
+    return plan(queued, Integer.MAX_VALUE);
+  }
+
+  /**
+   * As {@link #plan(Rows)}, with a cap for this batch alone.
+   *
+   * @param mostRows most rows of several requests together
+   */
+  public BatchPlan plan(Rows queued, int mostRows) {
+    int cap = Math.min(rowCap, mostRows);
     int front = queued.rows(0);
-    int size = chooseSize(front, queued);
+    int size = chooseSize(front, queued, cap);
     if (front > size) {
       return new BatchPlan(size, 1, size);
     }
-    int limit = Math.min(size, rowCap);
+    int limit = Math.min(size, cap);
     int requests = 1;
     int rows = front;
     while (requests < queued.count() && rows + queued.rows(requests) <= limit) {
@@ -74,8 +84,8 @@ public final class BatchPlanner {
     return new BatchPlan(size, rows, rows);
   }
 
-  private int chooseSize(int front, Rows queued) {
-    int size = largestFilledBy(Math.min(sumUpTo(mostRows(), queued), rowCap));
+  private int chooseSize(int front, Rows queued, int cap) {
+    int size = largestFilledBy(Math.min(sumUpTo(Math.min(cap, largest()), queued), cap));
     return size >= front ? size : smallestHolding(front);
   }
 

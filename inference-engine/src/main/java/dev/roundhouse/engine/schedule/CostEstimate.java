@@ -15,6 +15,9 @@ public final class CostEstimate {
   /** {@link #measuredNanos} of a program that has never run. */
   public static final long NEVER = Long.MIN_VALUE;
 
+  /** What no run has confirmed for so long is not held against a request. */
+  public static final long MAX_AGE_NANOS = 10_000_000_000L;
+
   private static final int WINDOW = 32;
   private static final VarHandle MEAN;
   private static final VarHandle HIGH;
@@ -95,34 +98,23 @@ public final class CostEstimate {
     MEASURED.setRelease(this, nowNanos);
   }
 
-  /**
-   * Casts doubt on the high figure, because something was dropped on its account. The highest of
-   * the latest runs is forgotten: was it an accident, the figure falls and the next request may run
-   * and prove it; was it the rule, the others say the same.
-   */
-  public void doubt() {
-    if (runs < 2) {
-      setFigures(meanNanos, highNanos / 2);
-      return;
-    }
-    int worst = 0;
-    for (int i = 1; i < runs; i++) {
-      if (latest[i] > latest[worst]) {
-        worst = i;
-      }
-    }
-    latest[worst] = median();
-    findHighest();
-    setFigures(meanNanos, high());
-  }
-
   public double meanNanos() {
     return (double) MEAN.getAcquire(this);
   }
 
-  /** Second highest of the latest 32 runs, about the 95th percentile; the highest while few ran. */
+  /** Second highest of the latest 32 runs, about the 95th percentile; of a single run, that run. */
   public long highNanos() {
     return (long) HIGH.getAcquire(this);
+  }
+
+  /**
+   * {@link #highNanos}, if a run has confirmed it of late; else 0. Requests are dropped and refused
+   * on account of this figure, and when they are, nothing runs that could prove it wrong: so it
+   * expires.
+   */
+  public long confirmedHighNanos(long nowNanos) {
+    long measured = measuredNanos();
+    return measured == NEVER || nowNanos - measured > MAX_AGE_NANOS ? 0 : highNanos();
   }
 
   /** When the latest run ended; {@link #NEVER} when none has in this process. */
@@ -136,13 +128,7 @@ public final class CostEstimate {
   }
 
   private long high() {
-    return runs < WINDOW / 2 ? highest : second;
-  }
-
-  private long median() {
-    long[] sorted = Arrays.copyOf(latest, runs);
-    Arrays.sort(sorted);
-    return sorted[(runs - 1) / 2];
+    return runs == 1 ? highest : second;
   }
 
   private void findHighest() {

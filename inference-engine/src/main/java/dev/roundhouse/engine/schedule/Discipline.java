@@ -20,9 +20,12 @@ public interface Discipline {
     return false;
   }
 
-  /** True when a request is dropped as soon as its run could not end in time any more. */
+  /**
+   * True when a request is dropped as soon as its run could not end in time any more. A run that
+   * ends too late helps nobody and delays the rest; in overload that is everybody.
+   */
   default boolean shedsByCost() {
-    return false;
+    return true;
   }
 
   /** Registers a model, or gives it another weight. */

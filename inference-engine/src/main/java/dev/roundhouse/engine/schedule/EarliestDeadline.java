@@ -17,12 +17,6 @@ public final class EarliestDeadline extends KeyedDiscipline {
     return true;
   }
 
-  /** A run that ends too late helps nobody and delays the rest; in overload that is everybody. */
-  @Override
-  public boolean shedsByCost() {
-    return true;
-  }
-
   @Override
   long key(Front front) {
     return front.earliestDeadlineNanos();

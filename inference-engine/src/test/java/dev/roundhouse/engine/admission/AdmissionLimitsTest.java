@@ -8,6 +8,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
@@ -83,7 +84,7 @@ class AdmissionLimitsTest {
   @Test
   void shouldNotHoldAFigureAgainstRequestsThatNothingHasConfirmedOfLate() {
     TestEngine engine = engine(EngineOptions.DEFAULT, 50 * MILLIS);
-    engine.clock().advance(AdmissionLimits.COST_MAX_AGE_NANOS + 1);
+    engine.clock().advance(CostEstimate.MAX_AGE_NANOS + 1);
     InferenceRequest request = submit(engine, "double", 1, 49 * MILLIS);
     engine.run();
     assertThat(engine.outcome(request)).isInstanceOf(Outcome.Completed.class);

@@ -142,6 +142,58 @@ class DisciplineTest {
   }
 
   @Test
+  void shouldRunNoRowForAnAnswerThatWouldComeTooLate() {
+    // A run of 4 takes 40 ms, one of 1 takes 10.
+    TestEngine engine = batching();
+    long now = engine.clock().nanoTime();
+    InferenceRequest blocking = engine.submit("model", row());
+    engine.step();
+    List<InferenceRequest> tight = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      tight.add(engine.submit("model", now + 45 * MILLIS, List.of(), row()));
+    }
+    List<InferenceRequest> patient = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      patient.add(engine.submit("model", now + 500 * MILLIS, List.of(), row()));
+    }
+    engine.run();
+    assertThat(engine.outcome(blocking)).isInstanceOf(Outcome.Completed.class);
+    assertThat(tight).allMatch(each -> engine.outcome(each) instanceof Outcome.Shed);
+    for (InferenceRequest each : patient) {
+      assertThat(engine.completed(each).timings().batchRows()).isEqualTo(4);
+    }
+    assertThat(engine.counters("model").get(Metric.PADDING_ROWS)).isZero();
+  }
+
+  @Test
+  void shouldRunASmallerProgramWhenOnlyThatIsStillInTime() {
+    TestEngine engine = batching();
+    long now = engine.clock().nanoTime();
+    List<InferenceRequest> tight = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      tight.add(engine.submit("model", now + 25 * MILLIS, List.of(), row()));
+    }
+    engine.run();
+    // Two runs of one row are over in time, a third would not be.
+    assertThat(engine.outcome(tight.get(0))).isInstanceOf(Outcome.Completed.class);
+    assertThat(engine.outcome(tight.get(1))).isInstanceOf(Outcome.Completed.class);
+    assertThat(engine.outcome(tight.get(2))).isInstanceOf(Outcome.Shed.class);
+    assertThat(engine.outcome(tight.get(3))).isInstanceOf(Outcome.Shed.class);
+    engine.assertQuiescent();
+  }
+
+  private TestEngine batching() {
+    TestEngine engine =
+        new TestEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
+                .withExecutionNanos(name -> name.contains(".b4.") ? 40 * MILLIS : 10 * MILLIS),
+            64,
+            new Fifo());
+    engine.load(TestBundle.doubling(2, 1, 4).write(repository, "model"));
+    return engine;
+  }
+
+  @Test
   void shouldServeAgainWhenTheFigureThatRequestsWereDroppedForWasAnAccident() {
     long[] cost = {900 * MILLIS};
     TestEngine engine =
@@ -156,11 +208,11 @@ class DisciplineTest {
     do {
       last = engine.submit("model", engine.clock().nanoTime() + 100 * MILLIS, List.of(), row());
       engine.run();
-      engine.clock().advance(50 * MILLIS);
+      engine.clock().advance(500 * MILLIS);
       dropped++;
     } while (!(engine.outcome(last) instanceof Outcome.Completed) && dropped < 50);
     assertThat(engine.outcome(last)).isInstanceOf(Outcome.Completed.class);
-    assertThat(dropped).as("a second of refusals, then a few doubts").isLessThan(30);
+    assertThat(dropped).as("until the figure expires").isLessThan(30);
   }
 
   @Test

@@ -137,7 +137,7 @@ class DispatchLoopTest {
     TestEngine engine =
         TestEngine.of(
             (program, arguments, results) -> {
-              if (++runs[0] == 4) { // the first two are the warm-up
+              if (++runs[0] == 5) { // the first three are the warm-up
                 throw new DeviceException(DeviceException.Code.INTERNAL, "second piece broke");
               }
               TestBundle.DOUBLE.apply(program, arguments, results);

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
@@ -21,8 +22,10 @@ class CostStoreTest {
   @Test
   void shouldKnowAfterARestartWhatRunsCost() {
     serve(20 * MILLIS, 3);
-    // This process's only measured run, its warm-up, takes 10 ms: one part in five of the mean.
-    assertThat(meanAfterRestart(10 * MILLIS)).isEqualTo(0.2 * 10 * MILLIS + 0.8 * 20 * MILLIS);
+    // This process has measured its warm-up only, twice 10 ms; each is one part in five of the mean.
+    double afterOne = 0.2 * 10 * MILLIS + 0.8 * 20 * MILLIS;
+    assertThat(meanAfterRestart(10 * MILLIS))
+        .isCloseTo(0.2 * 10 * MILLIS + 0.8 * afterOne, within(1.0));
   }
 
   @Test

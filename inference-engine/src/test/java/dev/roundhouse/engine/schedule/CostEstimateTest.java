@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class CostEstimateTest {
@@ -22,7 +26,7 @@ class CostEstimateTest {
     assertThat(cost.meanNanos()).isEqualTo(1_000);
     cost.record(2_000, 0);
     assertThat(cost.meanNanos()).isCloseTo(1_200, within(1e-6));
-    assertThat(cost.highNanos()).isEqualTo(2_000);
+    assertThat(cost.highNanos()).isEqualTo(1_000);
   }
 
   @Test
@@ -35,30 +39,41 @@ class CostEstimateTest {
   }
 
   @Test
-  void shouldForgetAnAccidentWhenDoubtedButNotTheRule() {
-    CostEstimate accident = new CostEstimate(0.2);
-    accident.record(1_000, 0);
-    accident.record(900_000, 0);
-    accident.record(1_100, 0);
-    accident.doubt();
-    assertThat(accident.highNanos()).isEqualTo(1_100);
-
-    CostEstimate rule = new CostEstimate(0.2);
-    for (int run = 0; run < 10; run++) {
-      rule.record(50_000, 0);
-    }
-    for (int doubts = 0; doubts < 100; doubts++) {
-      rule.doubt();
-    }
-    assertThat(rule.highNanos()).isEqualTo(50_000);
+  void shouldNotLetOneSlowRunAmongFewBeTheHighFigureEither() {
+    CostEstimate cost = new CostEstimate(0.2);
+    cost.record(900_000, 0);
+    assertThat(cost.highNanos()).isEqualTo(900_000);
+    cost.record(1_000, 0);
+    assertThat(cost.highNanos()).isEqualTo(1_000);
+    cost.record(1_100, 0);
+    assertThat(cost.highNanos()).isEqualTo(1_100);
   }
 
   @Test
-  void shouldHalveASingleFigureWhenDoubted() {
+  void shouldLetTheHighFigureExpireWhenNothingConfirmsIt() {
     CostEstimate cost = new CostEstimate(0.2);
-    cost.record(8_000, 0);
-    cost.doubt();
-    assertThat(cost.highNanos()).isEqualTo(4_000);
+    assertThat(cost.confirmedHighNanos(0)).isZero();
+    cost.record(5_000, 100);
+    assertThat(cost.confirmedHighNanos(100 + CostEstimate.MAX_AGE_NANOS)).isEqualTo(5_000);
+    assertThat(cost.confirmedHighNanos(101 + CostEstimate.MAX_AGE_NANOS)).isZero();
+    assertThat(cost.highNanos()).isEqualTo(5_000);
+  }
+
+  @Test
+  void shouldFindTheSecondHighestOfTheLatestRunsWhateverCameBefore() {
+    Random random = new Random(11);
+    CostEstimate cost = new CostEstimate(0.2);
+    List<Long> all = new ArrayList<>();
+    for (int run = 0; run < 2_000; run++) {
+      long nanos = 1 + random.nextInt(run % 100 < 50 ? 1_000 : 20);
+      all.add(nanos);
+      cost.record(nanos, 0);
+      List<Long> latest = new ArrayList<>(all.subList(Math.max(0, all.size() - 32), all.size()));
+      latest.sort(Comparator.reverseOrder());
+      assertThat(cost.highNanos())
+          .as("seed 11, run %d", run)
+          .isEqualTo(latest.get(Math.min(1, latest.size() - 1)));
+    }
   }
 
   @Test

@@ -52,10 +52,14 @@ public final class OverloadStudy implements Study {
       double most = Math.min(1, load) * capacity;
       report(trial, at + "edf", EarliestDeadline::new, most, true, points);
       report(trial, at + "edf without laxity", OverloadStudy::peer, most, false, points);
-      report(trial, at + "fifo, queue timeouts", Fifo::new, most, false, points);
+      report(trial, at + "fifo, queue timeouts", OverloadStudy::fifo, most, false, points);
       Trial untold = trial.withDemand(trial.demand().withDeadlineTold(false));
-      report(untold, at + "fifo", Fifo::new, most, false, points);
+      report(untold, at + "fifo", OverloadStudy::fifo, most, false, points);
     }
+  }
+
+  private static Discipline fifo() {
+    return new WithoutLaxity(new Fifo());
   }
 
   private static Discipline peer() {

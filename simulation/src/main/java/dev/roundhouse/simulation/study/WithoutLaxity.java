@@ -16,6 +16,11 @@ record WithoutLaxity(Discipline discipline) implements Discipline {
   }
 
   @Override
+  public boolean shedsByCost() {
+    return false;
+  }
+
+  @Override
   public void register(int slot, double weight) {
     discipline.register(slot, weight);
   }
