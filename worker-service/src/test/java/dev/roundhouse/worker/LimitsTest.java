@@ -100,15 +100,17 @@ class LimitsTest {
 
   @Test
   void shouldRefuseACallThatARunWouldOutlast() throws Exception {
-    GATE.shut();
-    var slow = call(small());
-    GATE.awaitArrival();
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(300);
-    while (System.nanoTime() < end) {
-      Thread.onSpinWait();
+    for (int run = 0; run < 2; run++) { // one slow run may be an accident
+      GATE.shut();
+      var slow = call(small());
+      GATE.awaitArrival();
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200);
+      while (System.nanoTime() < end) {
+        Thread.onSpinWait();
+      }
+      GATE.open();
+      slow.get(30, TimeUnit.SECONDS);
     }
-    GATE.open();
-    slow.get(30, TimeUnit.SECONDS);
 
     assertRefused(
         withBudget(small(), TimeUnit.MILLISECONDS.toNanos(50)),
