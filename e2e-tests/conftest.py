@@ -1,6 +1,7 @@
 """Fixtures: a shared worker with the sample models, and workers of a test's own."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
@@ -25,16 +26,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
     return report
 
 
-@pytest.fixture(scope="session")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    """Serves every sample model; shared, so a test must leave it as it was."""
-    process = WorkerProcess.launch(SAMPLE_MODELS, tmp_path_factory.mktemp("worker") / "log")
+@contextmanager
+def running(models: Path, log: Path, *settings: str) -> Iterator[WorkerProcess]:
+    """A ready worker, for fixtures that share one among tests."""
+    process = WorkerProcess.launch(models, log, *settings)
     _running.append(process)
     try:
         yield process.await_ready()
     finally:
         process.close()
         _running.remove(process)
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """Serves every sample model; shared, so a test must leave it as it was."""
+    with running(SAMPLE_MODELS, tmp_path_factory.mktemp("worker") / "log") as process:
+        yield process
 
 
 @pytest.fixture

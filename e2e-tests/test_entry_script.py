@@ -66,6 +66,7 @@ def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(
     ports = free_ports()
     http, grpc, metrics = (ports.http, ports.grpc, ports.metrics) if chosen else (0, 0, 0)
     arguments = ["--http-port", http, "--grpc-port", grpc, "--metrics-port", metrics]
+    arguments += ["--set", "roundhouse.worker.scheduler.cost-file=none"]
     log = tmp_path / "log"
     with log.open("w") as out:
         up = subprocess.Popen(

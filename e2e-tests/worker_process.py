@@ -83,6 +83,7 @@ class WorkerProcess:
             "-jar",
             str(worker_jar()),
             f"--roundhouse.worker.repository.directories={models}",
+            "--roundhouse.worker.scheduler.cost-file=none",
             f"--server.port={ports.http}",
             f"--spring.grpc.server.port={ports.grpc}",
             f"--management.server.port={ports.metrics}",

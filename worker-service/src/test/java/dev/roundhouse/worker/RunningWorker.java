@@ -7,6 +7,7 @@ import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.transport.Transport;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -14,10 +15,12 @@ import io.grpc.ManagedChannel;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -25,6 +28,8 @@ import org.springframework.context.support.GenericApplicationContext;
 
 /** A whole worker on free loopback ports, with a simulated device. */
 final class RunningWorker implements AutoCloseable {
+  static final String COST_FILE = "--roundhouse.worker.scheduler.cost-file=";
+
   private final ConfigurableApplicationContext context;
   private final ManagedChannel channel;
   private final HttpClient http = HttpClient.newHttpClient();
@@ -45,6 +50,9 @@ final class RunningWorker implements AutoCloseable {
                 "--management.server.port=0",
                 "--management.server.address=127.0.0.1"));
     arguments.addAll(List.of(settings));
+    if (arguments.stream().noneMatch(argument -> argument.startsWith(COST_FILE))) {
+      arguments.add(COST_FILE + "none");
+    }
     context =
         new SpringApplicationBuilder(WorkerApplication.class)
             .initializers(simulated)
@@ -66,6 +74,12 @@ final class RunningWorker implements AutoCloseable {
         .port();
   }
 
+  /** Waits until every model is ready or has failed. */
+  RunningWorker awaitLoaded() throws Exception {
+    bean(EngineLifecycle.class).loaded().get(60, TimeUnit.SECONDS);
+    return this;
+  }
+
   ManagedChannel channel() {
     return channel;
   }
@@ -78,6 +92,18 @@ final class RunningWorker implements AutoCloseable {
   String get(String transport, String path) throws Exception {
     URI uri = URI.create("http://127.0.0.1:" + port(transport) + path);
     var response = http.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+    return response.statusCode() + " " + response.body();
+  }
+
+  /** Posts JSON to the management port; status code, a space, the body. */
+  String post(String path, String json) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + port("metrics") + path);
+    HttpRequest request =
+        HttpRequest.newBuilder(uri)
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(json))
+            .build();
+    var response = http.send(request, BodyHandlers.ofString());
     return response.statusCode() + " " + response.body();
   }
 

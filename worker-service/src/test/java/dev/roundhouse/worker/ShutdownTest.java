@@ -1,12 +1,17 @@
 package dev.roundhouse.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -57,7 +62,7 @@ class ShutdownTest {
   }
 
   @Test
-  void shouldGiveUpWhatDoesNotEndWithinTheBudget() throws Exception {
+  void shouldTurnNewCallsAwayAndGiveUpWhatDoesNotEndWithinTheBudget() throws Exception {
     TestBundle.doubling(2, 1).write(repository, "double");
     try (RunningWorker worker =
         new RunningWorker(repository, gate, "--roundhouse.worker.shutdown.drain=100ms")) {
@@ -66,12 +71,45 @@ class ShutdownTest {
       var stub = GRPCInferenceServiceGrpc.newFutureStub(worker.channel());
       var stuck = stub.modelInfer(WorkerTest.request("double", 1, 1, 2));
       gate.awaitArrival();
+      assertThat(worker.bean(Engine.class).drain(Duration.ZERO)).isFalse();
+      StatusRuntimeException refusal =
+          catchThrowableOfType(
+              StatusRuntimeException.class,
+              () -> worker.stub().modelInfer(WorkerTest.request("double", 1, 3, 4)));
+      assertThat(refusal.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+      assertThat(refusal.getStatus().getDescription()).contains("Server exiting");
 
       Thread stopping = Thread.ofPlatform().name("stop").start(worker::stop);
 
       assertThat(stuck).failsWithin(30, TimeUnit.SECONDS);
       gate.open();
       stopping.join();
+    }
+  }
+
+  @Test
+  void shouldTellCallersWhoStillWaitWhenTheBudgetIsSpent() throws Exception {
+    TestBundle.doubling(2, 1, 4).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository,
+                gate,
+                "--roundhouse.worker.shutdown.drain=100ms",
+                "--roundhouse.worker.scheduler.max-queue-delay=1m")
+            .awaitLoaded()) {
+      var held =
+          GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
+              .modelInfer(WorkerTest.request("double", 1, 1, 2));
+      while (worker.bean(Engine.class).openRequests() == 0) {
+        Thread.onSpinWait();
+      }
+
+      worker.stop();
+
+      assertThat(held)
+          .failsWithin(30, TimeUnit.SECONDS)
+          .withThrowableThat()
+          .withMessageContaining("UNAVAILABLE: Server exiting");
     }
   }
 }

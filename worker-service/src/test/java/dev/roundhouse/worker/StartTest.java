@@ -14,6 +14,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -58,6 +59,25 @@ class StartTest {
       assertThat(worker.get("http", "/v2/health/ready")).isEqualTo("200 {\"ready\":true}");
     } finally {
       gate.open();
+    }
+  }
+
+  @Test
+  void shouldKnowWhatRunsCostAfterARestart(@TempDir Path cache) throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    Path file = cache.resolve("costs.json");
+    String setting = RunningWorker.COST_FILE + file;
+    try (RunningWorker worker = new RunningWorker(repository, gate, setting)) {
+      worker.awaitLoaded().stub().modelInfer(WorkerTest.request("double", 1, 1, 2));
+    }
+
+    assertThat(file).content().contains("\"double/0/1\"").contains("\"meanNanos\"");
+    String slow = Files.readString(file).replaceAll("(Nanos\" : )[0-9.E]+", "$1 5000000000");
+    Files.writeString(file, slow);
+    try (RunningWorker worker = new RunningWorker(repository, gate, setting)) {
+      worker.awaitLoaded();
+      assertThat(worker.get("metrics", "/actuator/models/double"))
+          .containsPattern("\"meanMicros\":[1-9]\\d{6}\\."); // the warm-up runs count for the rest
     }
   }
 

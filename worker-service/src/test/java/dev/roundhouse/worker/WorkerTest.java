@@ -33,9 +33,14 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -128,6 +133,31 @@ class WorkerTest {
           .contains("roundhouse_models{state=\"failed\"} 1.0")
           .contains("roundhouse_requests_completed_total{model=\"double\"}");
     }
+  }
+
+  @Test
+  void shouldGiveEverySeriesOfOneNameTheSameLabels() throws Exception {
+    infer(request("double", 1, 1, 2));
+    Map<String, Set<String>> keys = new HashMap<>();
+    Set<String> series = new HashSet<>();
+
+    for (String line : worker.get("metrics", "/metrics").substring("200 ".length()).split("\n")) {
+      if (!line.startsWith("#")) {
+        String sample = line.substring(0, line.lastIndexOf(' '));
+        String name = sample.replaceFirst("\\{.*", "");
+        Set<String> labels = new HashSet<>();
+        Pattern.compile("(\\w+)=\"").matcher(sample).results().forEach(m -> labels.add(m.group(1)));
+        assertThat(series.add(sample)).as(sample).isTrue();
+        assertThat(keys.computeIfAbsent(name, first -> labels)).as(name).isEqualTo(labels);
+      }
+    }
+
+    assertThat(keys)
+        .containsEntry("roundhouse_requests_shed_total", Set.of("model", "reason"))
+        .containsEntry("roundhouse_requests_refused_total", Set.of("model", "reason"))
+        .containsEntry("roundhouse_queue_oldest_wait_seconds", Set.of("model"))
+        .containsEntry("roundhouse_inputs_held_bytes", Set.of())
+        .containsEntry("roundhouse_inputs_limit_bytes", Set.of());
   }
 
   @Test
@@ -324,7 +354,7 @@ class WorkerTest {
   static ModelInferRequest request(String model, int rows, float... values) {
     return ModelInferRequest.newBuilder()
         .setModelName(model)
-        .addInputs(input("x", "FP32", rows, 2))
+        .addInputs(input("x", "FP32", rows, rows == 0 ? 2 : values.length / rows))
         .addRawInputContents(floats(values))
         .build();
   }

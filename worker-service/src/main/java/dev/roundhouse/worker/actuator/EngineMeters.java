@@ -20,10 +20,15 @@ import org.springframework.context.event.EventListener;
 /** Shows what the engine counts; meters read, so nothing is added to the request path. */
 public final class EngineMeters implements MeterBinder {
   private final Engine engine;
+  private final long maxHeldBytes;
   private volatile @Nullable MeterRegistry registry;
 
-  public EngineMeters(Engine engine) {
+  /**
+   * @param maxHeldBytes most bytes of inputs that accepted requests may hold
+   */
+  public EngineMeters(Engine engine, long maxHeldBytes) {
     this.engine = engine;
+    this.maxHeldBytes = maxHeldBytes;
   }
 
   @Override
@@ -40,6 +45,14 @@ public final class EngineMeters implements MeterBinder {
         .register(meters);
     Gauge.builder("roundhouse.weights.resident", engine, Engine::residentWeightBytes)
         .description("Weights on the device")
+        .baseUnit("bytes")
+        .register(meters);
+    Gauge.builder("roundhouse.inputs.held", engine, Engine::heldInputBytes)
+        .description("Inputs that accepted requests hold")
+        .baseUnit("bytes")
+        .register(meters);
+    Gauge.builder("roundhouse.inputs.limit", this, each -> each.maxHeldBytes)
+        .description("Inputs that accepted requests may hold")
         .baseUnit("bytes")
         .register(meters);
     engine.models().forEach(model -> bind(model, meters));
@@ -65,6 +78,11 @@ public final class EngineMeters implements MeterBinder {
         .description("Requests that are queued and not yet in a batch")
         .tag("model", model.name())
         .register(meters);
+    Gauge.builder("roundhouse.queue.oldest.wait", counters, this::oldestWaitSeconds)
+        .description("How long the request at the front of the queue has waited")
+        .baseUnit("seconds")
+        .tag("model", model.name())
+        .register(meters);
     for (Metric metric : Metric.values()) {
       boolean time = metric == Metric.COMPUTE || metric == Metric.QUEUE_WAIT;
       double scale = time ? 1.0 / TimeUnit.SECONDS.toNanos(1) : 1;
@@ -75,6 +93,12 @@ public final class EngineMeters implements MeterBinder {
           .tags(tags(metric))
           .register(meters);
     }
+  }
+
+  private double oldestWaitSeconds(ModelCounters counters) {
+    long front = counters.frontArrivalNanos();
+    boolean waits = front != ModelCounters.NONE_WAITS && counters.waiting() > 0;
+    return waits ? Math.max(0, engine.nanoTime() - front) / 1e9 : 0;
   }
 
   private static Tags tags(Metric metric) {

@@ -1,7 +1,11 @@
 package dev.roundhouse.worker.config;
 
+import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Min;
-import jakarta.validation.constraints.Positive;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +14,16 @@ import org.jspecify.annotations.Nullable;
  * @param weight Share of the device relative to other models, for `fair` and `virtual-time`. Unset:
  *     the manifest's.
  * @param maxBatchSize Most rows that run together. Unset: the largest compiled batch size.
+ * @param maxQueueDelay How long an undersized batch of this model may be held. Unset:
+ *     `scheduler.max-queue-delay`.
  */
 public record ModelProperties(
-    @Positive @Nullable Double weight, @Min(1) @Nullable Integer maxBatchSize) {}
+    @DecimalMin(LEAST_WEIGHT) @DecimalMax(MOST_WEIGHT) @Nullable Double weight,
+    @Min(1) @Nullable Integer maxBatchSize,
+    @DurationMin(millis = 0) @DurationMax(minutes = 1) @Nullable Duration maxQueueDelay) {
+
+  /** Weights further apart than the bounds would lose each other in a sum of them. */
+  public static final String LEAST_WEIGHT = "0.001";
+
+  public static final String MOST_WEIGHT = "1000000";
+}

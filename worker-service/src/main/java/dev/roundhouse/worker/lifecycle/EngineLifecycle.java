@@ -8,6 +8,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
@@ -21,8 +23,9 @@ import org.springframework.context.event.ContextClosedEvent;
  *
  * <p>Stopping: readiness goes off when the context begins to close; then the gRPC server, whose
  * phase is the highest, sends GOAWAY and lets calls on their way end, still accepted by the engine,
- * so that none of them fails; only then is the engine drained of what is left and closed. Both
- * together take no longer than {@code shutdown.drain}.
+ * so that none of them fails; only then is the engine drained of what is left and closed. When
+ * {@code shutdown.drain} is over before that, the engine is closed first: what still waits is told
+ * so while there is a connection to tell it on.
  */
 public final class EngineLifecycle
     implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {
@@ -33,6 +36,7 @@ public final class EngineLifecycle
   private final WorkerProperties properties;
   private final ApplicationContext context;
   private final CompletableFuture<Void> loaded = new CompletableFuture<>();
+  private final CountDownLatch closing = new CountDownLatch(1);
   private volatile long stopNanos;
   private volatile boolean running;
   private boolean closed;
@@ -85,6 +89,17 @@ public final class EngineLifecycle
     if (event.getApplicationContext() == context) {
       stopNanos = System.nanoTime();
       readiness.stop();
+      Thread.ofPlatform().daemon().name("drain-budget").start(this::closeWhenBudgetIsSpent);
+    }
+  }
+
+  private void closeWhenBudgetIsSpent() {
+    try {
+      if (!closing.await(remainingBudget().toNanos(), TimeUnit.NANOSECONDS)) {
+        close();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // nobody does so; stop() closes all the same
     }
   }
 
@@ -115,6 +130,7 @@ public final class EngineLifecycle
       return;
     }
     closed = true;
+    closing.countDown();
     readiness.stop();
     try {
       if (!engine.drain(remainingBudget())) {

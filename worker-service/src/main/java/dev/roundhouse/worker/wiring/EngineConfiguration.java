@@ -13,6 +13,7 @@ import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.worker.actuator.EngineMeters;
 import dev.roundhouse.worker.actuator.ModelsEndpoint;
 import dev.roundhouse.worker.actuator.ModelsHealth;
+import dev.roundhouse.worker.actuator.SchedulerEndpoint;
 import dev.roundhouse.worker.actuator.WorkerInfo;
 import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.SchedulerProperties;
@@ -73,8 +74,13 @@ class EngineConfiguration {
   }
 
   @Bean
-  EngineMeters engineMeters(Engine engine) {
-    return new EngineMeters(engine);
+  SchedulerEndpoint schedulerEndpoint(Engine engine, WorkerProperties properties) {
+    return new SchedulerEndpoint(engine, properties.scheduler());
+  }
+
+  @Bean
+  EngineMeters engineMeters(Engine engine, WorkerProperties properties) {
+    return new EngineMeters(engine, properties.scheduler().maxQueuedBytes().toBytes());
   }
 
   @Bean
@@ -97,13 +103,17 @@ class EngineConfiguration {
           case ALIAS -> HostMemory.ALIAS;
           case COPY -> HostMemory.COPY;
         };
-    return EngineOptions.builder()
-        .discipline(() -> discipline(scheduler))
-        .costAlpha(scheduler.costEmaAlpha())
-        .maxQueueDepth(scheduler.maxQueueDepth())
-        .weights(weights)
-        .models(models)
-        .build();
+    EngineOptions.Builder options =
+        EngineOptions.builder()
+            .discipline(() -> discipline(scheduler))
+            .costAlpha(scheduler.costEmaAlpha())
+            .maxQueueDepth(scheduler.maxQueueDepth())
+            .maxQueuedBytes(scheduler.maxQueuedBytes().toBytes())
+            .maxQueueDelay(scheduler.maxQueueDelay())
+            .weights(weights)
+            .models(models);
+    CostFile.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
+    return options.build();
   }
 
   private static Discipline discipline(SchedulerProperties scheduler) {
@@ -121,6 +131,6 @@ class EngineConfiguration {
     return new ModelOptions(
         weight == null ? OptionalDouble.empty() : OptionalDouble.of(weight),
         rowCap == null ? OptionalInt.empty() : OptionalInt.of(rowCap),
-        Optional.empty());
+        Optional.ofNullable(model.maxQueueDelay()));
   }
 }

@@ -14,6 +14,7 @@ import io.grpc.BindableService;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionService;
+import java.time.Duration;
 import java.util.function.IntSupplier;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.info.BuildProperties;
@@ -33,6 +34,8 @@ class TransportConfiguration {
 
   /** Wide enough that one connection carries large tensors at the link's rate. */
   private static final int FLOW_CONTROL_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
+
+  private static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
 
   @Bean
   InferenceGrpcService inferenceGrpcService(
@@ -71,13 +74,14 @@ class TransportConfiguration {
             .flowControlWindow(FLOW_CONTROL_WINDOW);
   }
 
-  /** Boot's, with our time to drain. */
+  /** Boot's, with our time to drain, and some for telling callers that it is over. */
   @Bean
   GrpcServerLifecycle nettyGrpcServerLifecycle(
       NettyGrpcServerFactory factory,
       WorkerProperties properties,
       ApplicationEventPublisher events) {
-    return new GrpcServerLifecycle(factory, properties.shutdown().drain(), events);
+    Duration drain = properties.shutdown().drain();
+    return new GrpcServerLifecycle(factory, drain.plus(LAST_ANSWERS), events);
   }
 
   @Bean

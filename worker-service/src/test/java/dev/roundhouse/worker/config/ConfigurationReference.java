@@ -1,5 +1,7 @@
 package dev.roundhouse.worker.config;
 
+import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
@@ -13,6 +15,8 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -24,6 +28,7 @@ import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.convert.DurationStyle;
 
 /**
  * Writes the reference page of a tree of configuration records from their Javadoc and annotations.
@@ -106,7 +111,7 @@ final class ConfigurationReference {
     if (component.getType().isEnum()) {
       bounds.add(
           Arrays.stream(component.getType().getEnumConstants())
-              .map(value -> "`" + value.toString().toLowerCase(Locale.ROOT) + "`")
+              .map(value -> "`" + value.toString().toLowerCase(Locale.ROOT).replace('_', '-') + "`")
               .collect(Collectors.joining(", ")));
     }
     for (Annotation bound : component.getAccessor().getAnnotations()) {
@@ -117,12 +122,38 @@ final class ConfigurationReference {
         case NotBlank notBlank -> bounds.add("not empty");
         case NotEmpty notEmpty -> bounds.add("at least one");
         case DataSizeRange range -> bounds.add(range.min() + " to " + range.max());
-        case DurationMin min -> bounds.add("at least " + min.seconds() + "s");
-        case DurationMax max -> bounds.add("at most " + max.hours() + "h");
+        case DecimalMin min -> bounds.add("at least " + min.value());
+        case DecimalMax max -> bounds.add("at most " + max.value());
+        case DurationMin min -> bounds.add("at least " + plain(duration(min)));
+        case DurationMax max -> bounds.add("at most " + plain(duration(max)));
         default -> {}
       }
     }
     return String.join(", ", bounds);
+  }
+
+  private static Duration duration(DurationMin min) {
+    return Duration.ofHours(min.hours())
+        .plusMinutes(min.minutes())
+        .plusSeconds(min.seconds())
+        .plusMillis(min.millis());
+  }
+
+  private static Duration duration(DurationMax max) {
+    return Duration.ofHours(max.hours())
+        .plusMinutes(max.minutes())
+        .plusSeconds(max.seconds())
+        .plusMillis(max.millis());
+  }
+
+  /** As it is written in configuration, in the largest unit that holds it. */
+  private static String plain(Duration duration) {
+    for (ChronoUnit unit : List.of(ChronoUnit.HOURS, ChronoUnit.MINUTES, ChronoUnit.SECONDS)) {
+      if (!duration.isZero() && duration.toMillis() % unit.getDuration().toMillis() == 0) {
+        return DurationStyle.SIMPLE.print(duration, unit);
+      }
+    }
+    return duration.isZero() ? "0s" : DurationStyle.SIMPLE.print(duration, ChronoUnit.MILLIS);
   }
 
   /** The {@code @param} text of a component, from the source. */

@@ -65,7 +65,14 @@ class WorkerPropertiesTest {
     assertThat(bind().scheduler())
         .isEqualTo(
             new SchedulerProperties(
-                SchedulerProperties.Discipline.FAIR, Duration.ofSeconds(30), 0.25, 0.2, 1024));
+                SchedulerProperties.Discipline.FAIR,
+                Duration.ofSeconds(30),
+                0.25,
+                0.2,
+                1024,
+                DataSize.ofGigabytes(1),
+                Duration.ZERO,
+                "auto"));
   }
 
   @Test
@@ -76,11 +83,21 @@ class WorkerPropertiesTest {
                     "scheduler.ema-half-life=5s",
                     "scheduler.recency-penalty-cap=0.5",
                     "scheduler.cost-ema-alpha=1",
-                    "scheduler.max-queue-depth=7")
+                    "scheduler.max-queue-depth=7",
+                    "scheduler.max-queued-bytes=2MB",
+                    "scheduler.max-queue-delay=5ms",
+                    "scheduler.cost-file=/c/costs.json")
                 .scheduler())
         .isEqualTo(
             new SchedulerProperties(
-                SchedulerProperties.Discipline.VIRTUAL_TIME, Duration.ofSeconds(5), 0.5, 1, 7));
+                SchedulerProperties.Discipline.VIRTUAL_TIME,
+                Duration.ofSeconds(5),
+                0.5,
+                1,
+                7,
+                DataSize.ofMegabytes(2),
+                Duration.ofMillis(5),
+                "/c/costs.json"));
   }
 
   @Test
@@ -128,10 +145,15 @@ class WorkerPropertiesTest {
             bind(
                     "models.resnet.weight=2.5",
                     "models.resnet.max-batch-size=8",
+                    "models.resnet.max-queue-delay=2ms",
                     "models[a.b].weight=1")
                 .models())
         .isEqualTo(
-            Map.of("resnet", new ModelProperties(2.5, 8), "a.b", new ModelProperties(1.0, null)));
+            Map.of(
+                "resnet",
+                new ModelProperties(2.5, 8, Duration.ofMillis(2)),
+                "a.b",
+                new ModelProperties(1.0, null, null)));
   }
 
   @Test
@@ -143,6 +165,11 @@ class WorkerPropertiesTest {
             "device.ordinal=-1",
             "device.cpu.threads=0",
             "scheduler.max-queue-depth=0",
+            "scheduler.max-queued-bytes=1023",
+            "scheduler.max-queued-bytes=17TB",
+            "scheduler.max-queue-delay=-1ms",
+            "scheduler.max-queue-delay=61s",
+            "scheduler.cost-file=",
             "scheduler.discipline=random",
             "scheduler.ema-half-life=0s",
             "scheduler.recency-penalty-cap=0",
@@ -153,7 +180,12 @@ class WorkerPropertiesTest {
             "shutdown.drain=-1s",
             "shutdown.drain=2h",
             "models.m.weight=0",
-            "models.m.max-batch-size=0")) {
+            "models.m.weight=1e-4",
+            "models.m.weight=1e7",
+            "models.m.weight=NaN",
+            "models.m.max-batch-size=0",
+            "models.m.max-queue-delay=-1ms",
+            "models.m.max-queue-delay=61s")) {
       runner
           .withPropertyValues(prefixed(value))
           .run(context -> assertThat(context).as(value).hasFailed());

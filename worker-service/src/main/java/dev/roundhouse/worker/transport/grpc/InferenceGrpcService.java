@@ -125,7 +125,12 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   }
 
   private static void deliver(
-      StreamObserver<ModelInferResponse> call, InferenceRequest request, Outcome outcome) {
+      ServerCallStreamObserver<ModelInferResponse> call,
+      InferenceRequest request,
+      Outcome outcome) {
+    if (call.isCancelled()) {
+      return; // nobody reads it, so it need not be encoded
+    }
     answer(
         call,
         () -> {

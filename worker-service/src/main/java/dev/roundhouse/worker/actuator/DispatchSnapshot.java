@@ -1,0 +1,73 @@
+package dev.roundhouse.worker.actuator;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.SchedulerReport;
+import dev.roundhouse.engine.dispatch.DispatchState;
+import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the dispatch thread said of itself, or why it said nothing.
+ *
+ * @param state null when it did not answer
+ * @param lanes of {@code state}, by model
+ * @param unknownBecause null when it answered
+ */
+record DispatchSnapshot(
+    @Nullable DispatchState state, Map<String, LaneState> lanes, @Nullable String unknownBecause) {
+
+  /** How long somebody who looks is let wait: the thread answers between two executions. */
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  /** Asks, and waits for the answer, but not for long. */
+  static DispatchSnapshot of(Engine engine) {
+    return await(engine.scheduler());
+  }
+
+  /** Waits for an answer, but not for long. */
+  static DispatchSnapshot await(CompletableFuture<SchedulerReport> answer) {
+    try {
+      DispatchState state = answer.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).dispatch();
+      Map<String, LaneState> lanes = new HashMap<>();
+      state.models().forEach(lane -> lanes.put(lane.model(), lane));
+      return new DispatchSnapshot(state, lanes, null);
+    } catch (TimeoutException e) {
+      return unknown(
+          "the dispatch thread did not answer within %d ms: an execution takes longer than that"
+              .formatted(PATIENCE.toMillis()));
+    } catch (CancellationException e) {
+      return unknown("the dispatch thread takes no questions: it stops, or too many wait");
+    } catch (ExecutionException e) {
+      return unknown(
+          e.getCause() instanceof CancellationException
+              ? "the dispatch thread takes no questions: it stops, or too many wait"
+              : "the dispatch thread failed to answer: " + e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return unknown("the worker stops");
+    }
+  }
+
+  /** Why nothing is known of a model's place in the schedule; null when something is. */
+  @Nullable String whyUnknown(String model, boolean ready) {
+    if (lanes.containsKey(model)) {
+      return null;
+    }
+    if (unknownBecause != null && ready) {
+      return unknownBecause;
+    }
+    return "the model was not ready when the dispatch thread was asked";
+  }
+
+  private static DispatchSnapshot unknown(String reason) {
+    return new DispatchSnapshot(null, Map.of(), reason);
+  }
+}

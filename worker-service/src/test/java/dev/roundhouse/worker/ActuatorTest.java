@@ -1,0 +1,212 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.proto.ModelInferResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** What operators see on the management port, and what they can change there. */
+@Timeout(120)
+@ExtendWith(OutputCaptureExtension.class)
+class ActuatorTest {
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final Path GOLDEN = Path.of("src/test/resources/actuator");
+  private static final Gate GATE = new Gate();
+  @TempDir static Path repository;
+  private static RunningWorker worker;
+  private static ListenableFuture<ModelInferResponse> held;
+
+  /** Answers before any test changed anything. */
+  private static final Map<String, String> atFirst = new TreeMap<>();
+
+  /** One model that has answered once and holds a request, one that failed to load. */
+  @BeforeAll
+  static void start() throws Exception {
+    Path broken = TestBundle.doubling(2, 1).write(repository, "broken");
+    Files.writeString(broken.resolve("weights.safetensors"), "short");
+    TestBundle.doubling(2, 1, 4).write(repository, "double");
+    TestBundle.doubling(2, 1).write(repository, "other");
+    worker =
+        new RunningWorker(repository, GATE, "--roundhouse.worker.models.double.max-queue-delay=1m")
+            .awaitLoaded();
+    worker.stub().modelInfer(WorkerTest.request("double", 4, new float[8]));
+    held =
+        GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
+            .modelInfer(WorkerTest.request("double", 3, new float[6]));
+    while (!get("/actuator/models/double").at("/held").asBoolean()) {
+      Thread.onSpinWait();
+    }
+    for (String endpoint : List.of("models", "scheduler")) {
+      atFirst.put(endpoint, worker.get("metrics", "/actuator/" + endpoint));
+    }
+  }
+
+  @AfterAll
+  static void stop() {
+    GATE.open();
+    held.cancel(true);
+    while (worker.bean(Engine.class).openRequests() > 0) {
+      Thread.onSpinWait();
+    }
+    worker.close();
+  }
+
+  @Test
+  void shouldKeepTheShapeOfItsJson() throws Exception {
+    for (String endpoint : atFirst.keySet()) {
+      Path golden = GOLDEN.resolve(endpoint + ".json");
+      String shape = shape(atFirst.getOrDefault(endpoint, ""));
+      if (Boolean.getBoolean("update.docs")) {
+        Files.createDirectories(GOLDEN);
+        Files.writeString(golden, shape);
+      }
+
+      assertThat(golden)
+          .as("clients read this; run with -Dupdate.docs=true if it must change")
+          .hasContent(shape);
+    }
+  }
+
+  @Test
+  void shouldDescribeEveryFieldInTheDocumentation() throws Exception {
+    String page = Files.readString(Path.of("../docs/actuator.md"));
+    for (String endpoint : atFirst.keySet()) {
+      assertFieldsDescribed(page, get("/actuator/" + endpoint));
+    }
+  }
+
+  @Test
+  void shouldShowOneModelAsInTheList() throws Exception {
+    JsonNode one = get("/actuator/models/double");
+
+    assertThat(one.at("/requests")).isEqualTo(get("/actuator/models").at("/models/1/requests"));
+    assertThat(one.at("/queueDepth").asInt()).isOne();
+    assertThat(one.at("/oldestWaitMicros").asDouble()).isPositive();
+    assertThat(one.at("/programs/1/meanFill").asDouble()).isEqualTo(1);
+    assertThat(worker.get("metrics", "/actuator/models/nobody")).startsWith("404");
+  }
+
+  @Test
+  void shouldChangeAWeightAndKeepARecordOfIt(CapturedOutput output) throws Exception {
+    double before = get("/actuator/models/other").at("/weight").asDouble();
+    double shareBefore = get("/actuator/models/other").at("/share").asDouble();
+    double after = before * 3;
+
+    String answer = worker.post("/actuator/models/other", "{\"weight\": " + after + "}");
+
+    assertThat(answer)
+        .isEqualTo("200 {\"name\":\"other\",\"before\":%s,\"weight\":%s}".formatted(before, after));
+    JsonNode other = get("/actuator/models/other");
+    assertThat(other.at("/weight").asDouble()).isEqualTo(after);
+    assertThat(other.at("/share").asDouble()).isGreaterThan(shareBefore);
+    assertThat(output)
+        .contains("weight of model 'other' changed from %s to %s".formatted(before, after));
+  }
+
+  @Test
+  void shouldRefuseAWeightThatIsNoneAndSayWhy(CapturedOutput output) throws Exception {
+    double before = get("/actuator/models/other").at("/weight").asDouble();
+    Map<String, String> wrong =
+        Map.of(
+            "{\"weight\": 0}",
+            "weight 0.0 of model 'other' is not a number from 0.001 to 1000000",
+            "{\"weight\": 1e17}",
+            "weight 1.0E17 of",
+            "{\"weight\": -1}",
+            "weight -1.0 of",
+            "{\"weight\": 1e999}",
+            "weight Infinity of",
+            "{\"weight\": \"NaN\"}",
+            "weight NaN of",
+            "{\"wieght\": 2}",
+            "weight (none) of");
+    for (Map.Entry<String, String> each : wrong.entrySet()) {
+      assertThat(worker.post("/actuator/models/other", each.getKey()))
+          .as(each.getKey())
+          .startsWith("400 {\"error\":")
+          .contains(each.getValue());
+    }
+    assertThat(worker.post("/actuator/models/other", "{\"weight\": \"much\"}")).startsWith("400 ");
+    assertThat(worker.post("/actuator/models/nobody", "{\"weight\": 1}"))
+        .startsWith("404 {\"error\":")
+        .contains("no model is named 'nobody'");
+    assertThat(worker.post("/actuator/models/broken", "{\"weight\": 1}"))
+        .startsWith("409 {\"error\":")
+        .contains("model 'broken' is FAILED");
+    assertThat(get("/actuator/models/other").at("/weight").asDouble()).isEqualTo(before);
+    assertThat(output).doesNotContain("changed from");
+  }
+
+  @Test
+  void shouldAnswerWithoutTheDispatchThreadWhenThatIsBusyForLong() throws Exception {
+    GATE.shut();
+    var running =
+        GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
+            .modelInfer(WorkerTest.request("other", 1, 1, 2));
+    GATE.awaitArrival();
+
+    JsonNode scheduler = get("/actuator/scheduler");
+    JsonNode model = get("/actuator/models/other");
+    String change = worker.post("/actuator/models/other", "{\"weight\": 1.5}");
+    GATE.open();
+
+    for (JsonNode each : List.of(scheduler, model)) {
+      assertThat(each.at("/unknownBecause").asString()).contains("did not answer within 2000 ms");
+    }
+    assertThat(scheduler.at("/running").isNull()).isTrue();
+    assertThat(scheduler.at("/longestCycleMicros").isNull()).isTrue();
+    assertThat(scheduler.at("/queued/inputBytes").asLong()).isEqualTo(8 + 24);
+    assertThat(model.at("/weight").isNull()).isTrue();
+    assertThat(model.at("/held").isNull()).isTrue();
+    assertThat(model.at("/requests/accepted").asInt()).isPositive();
+    assertThat(change).contains("\"before\":null,\"weight\":1.5");
+    assertThat(running.get(30, TimeUnit.SECONDS).getOutputsCount()).isOne();
+    assertThat(get("/actuator/models/other").at("/weight").asDouble()).isEqualTo(1.5);
+  }
+
+  private static JsonNode get(String path) throws Exception {
+    String answer = worker.get("metrics", path);
+    assertThat(answer).startsWith("200 ");
+    return JSON.readTree(answer.substring(4));
+  }
+
+  /** The JSON with fractions and paths, which differ from run to run, replaced by their kind. */
+  private static String shape(String answer) {
+    assertThat(answer).startsWith("200 ");
+    String masked =
+        answer
+            .substring(4)
+            .replaceAll("(?<=[:\\[,])-?\\d+\\.\\d+(E-?\\d+)?", "\"fraction\"")
+            .replaceAll("\"reason\":\"[^\"]+\"", "\"reason\":\"text\"");
+    return JSON.readTree(masked).toPrettyString() + "\n";
+  }
+
+  private static void assertFieldsDescribed(String page, JsonNode node) {
+    for (Map.Entry<String, JsonNode> field : node.properties()) {
+      assertThat(page).as("docs/actuator.md").contains("`" + field.getKey() + "`");
+      assertFieldsDescribed(page, field.getValue());
+    }
+    if (node.isArray()) {
+      node.forEach(element -> assertFieldsDescribed(page, element));
+    }
+  }
+}

@@ -1,0 +1,159 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.proto.InferParameter;
+import dev.roundhouse.kserve.proto.ModelInferRequest;
+import dev.roundhouse.kserve.proto.ModelInferResponse;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a caller is told when a limit is reached, over the wire. */
+@Timeout(120)
+class LimitsTest {
+  private static final Gate GATE = new Gate();
+  @TempDir static Path repository;
+  private static RunningWorker worker;
+
+  @BeforeAll
+  static void start() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    TestBundle.doubling(128, 1).write(repository, "wide");
+    worker =
+        new RunningWorker(
+                repository,
+                GATE,
+                "--roundhouse.worker.scheduler.discipline=fifo",
+                "--roundhouse.worker.scheduler.max-queue-depth=2",
+                "--roundhouse.worker.scheduler.max-queued-bytes=1KB")
+            .awaitLoaded();
+  }
+
+  @AfterAll
+  static void stop() {
+    worker.close();
+  }
+
+  @AfterEach
+  void shouldHoldNothing() {
+    GATE.open();
+    assertThat(worker.bean(Engine.class).openRequests()).isZero();
+    assertThat(worker.bean(Engine.class).heldInputBytes()).isZero();
+  }
+
+  @Test
+  void shouldRefuseWithTheNumbersWhenAModelsQueueIsFull() throws Exception {
+    GATE.shut();
+    var running = call(small());
+    GATE.awaitArrival();
+    var first = call(small());
+    var second = call(small());
+    awaitOpen(3);
+
+    assertRefused(
+        small(),
+        Status.Code.RESOURCE_EXHAUSTED,
+        "2 requests wait for model 'double' and the limit is 2",
+        "roundhouse.worker.scheduler.max-queue-depth");
+
+    GATE.open();
+    for (var call : List.of(running, first, second)) {
+      assertThat(call.get(30, TimeUnit.SECONDS).getOutputsCount()).isOne();
+    }
+  }
+
+  @Test
+  void shouldRefuseWithTheNumbersWhenInputsHoldTooManyBytes() throws Exception {
+    GATE.shut();
+    ModelInferRequest wide = WorkerTest.request("wide", 1, new float[128]);
+    var running = call(wide);
+    GATE.awaitArrival();
+    var waiting = call(wide);
+    awaitOpen(2);
+
+    assertRefused(
+        small(),
+        Status.Code.RESOURCE_EXHAUSTED,
+        "hold 1024 bytes of inputs",
+        "'double' has 8 more",
+        "the limit is 1024 bytes",
+        "roundhouse.worker.scheduler.max-queued-bytes");
+
+    GATE.open();
+    assertThat(running.get(30, TimeUnit.SECONDS).getOutputsCount()).isOne();
+    assertThat(waiting.get(30, TimeUnit.SECONDS).getOutputsCount()).isOne();
+  }
+
+  @Test
+  void shouldRefuseACallThatARunWouldOutlast() throws Exception {
+    for (int run = 0; run < 2; run++) { // one slow run may be an accident
+      GATE.shut();
+      var slow = call(small());
+      GATE.awaitArrival();
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200);
+      while (System.nanoTime() < end) {
+        Thread.onSpinWait();
+      }
+      GATE.open();
+      slow.get(30, TimeUnit.SECONDS);
+    }
+
+    assertRefused(
+        withBudget(small(), TimeUnit.MILLISECONDS.toNanos(50)),
+        Status.Code.DEADLINE_EXCEEDED,
+        "deadline cannot be met",
+        "running 1 rows of model 'double' takes about");
+  }
+
+  @Test
+  void shouldShowNoClaimsWhenTheDisciplineKnowsNone() throws Exception {
+    assertThat(worker.get("metrics", "/actuator/models/double"))
+        .contains("\"weight\":1.0,\"share\":null,\"deficit\":null,\"held\":false")
+        .contains("\"unknownBecause\":null");
+    assertThat(worker.get("metrics", "/actuator/scheduler"))
+        .contains("\"discipline\":\"fifo\",\"parameters\":{\"emaHalfLifeSeconds\":null")
+        .contains("\"maxRequestsPerModel\":2", "\"maxInputBytes\":1024");
+  }
+
+  private static ModelInferRequest small() {
+    return WorkerTest.request("double", 1, 1, 2);
+  }
+
+  private static ModelInferRequest withBudget(ModelInferRequest request, long nanos) {
+    InferParameter budget = InferParameter.newBuilder().setInt64Param(nanos).build();
+    return request.toBuilder().putParameters("reactant_timeout_ns", budget).build();
+  }
+
+  private static void assertRefused(
+      ModelInferRequest request, Status.Code code, String... fragments) {
+    StatusRuntimeException refusal =
+        catchThrowableOfType(StatusRuntimeException.class, () -> worker.stub().modelInfer(request));
+    assertThat(refusal).isNotNull();
+    assertThat(refusal.getStatus().getCode()).isEqualTo(code);
+    assertThat(refusal.getStatus().getDescription()).contains(fragments);
+  }
+
+  private static void awaitOpen(int requests) {
+    while (worker.bean(Engine.class).openRequests() != requests) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private static ListenableFuture<ModelInferResponse> call(ModelInferRequest request) {
+    return GRPCInferenceServiceGrpc.newFutureStub(worker.channel()).modelInfer(request);
+  }
+}
