@@ -197,10 +197,7 @@ public final class Engine implements AutoCloseable {
    */
   public void saveCosts() {
     costs.save(
-        registry.models().stream()
-            .map(RegisteredModel::serving)
-            .filter(Objects::nonNull)
-            .toList());
+        registry.models().stream().map(RegisteredModel::serving).filter(Objects::nonNull).toList());
   }
 
   private static String costKey(DeviceDescription device) {

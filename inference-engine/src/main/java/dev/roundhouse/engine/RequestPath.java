@@ -45,11 +45,7 @@ final class RequestPath {
     accounting = new Accounting(bytes);
     dispatch =
         new DispatchProxy(
-            device,
-            options.discipline().get(),
-            options.clock(),
-            accounting,
-            options.maxHandOver());
+            device, options.discipline().get(), options.clock(), accounting, options.maxHandOver());
     admission =
         new Admission(
             registry,
@@ -87,10 +83,7 @@ final class RequestPath {
     }
     boolean ended =
         accounting.end(
-            request,
-            InferenceRequest.State.QUEUED,
-            model.counters(),
-            Outcome.Cancelled.BY_CALLER);
+            request, InferenceRequest.State.QUEUED, model.counters(), Outcome.Cancelled.BY_CALLER);
     // If not, it has just begun to run, or somebody else has just ended it.
     return ended || request.state() == InferenceRequest.State.RUNNING;
   }

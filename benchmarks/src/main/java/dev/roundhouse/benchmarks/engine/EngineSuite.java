@@ -12,10 +12,7 @@ public final class EngineSuite implements Bench {
   public static final List<Bench> ROWS =
       Stream.concat(
               Stream.of(
-                  new SchedulerDensity(),
-                  new CoreLatency(),
-                  new IdleFootprint(),
-                  new MetaFanOut()),
+                  new SchedulerDensity(), new CoreLatency(), new IdleFootprint(), new MetaFanOut()),
               SimulatedBench.ALL.stream())
           .toList();
 

@@ -97,8 +97,7 @@ final class MetaChain implements AutoCloseable {
       input.set(ValueLayout.JAVA_INT, 0, i);
       Call call = new Call(Thread.currentThread());
       InputTensor tensor =
-          new InputTensor(
-              NoOpModel.INPUT, DType.F32, NoOpModel.ONE_ROW, TensorData.of(input));
+          new InputTensor(NoOpModel.INPUT, DType.F32, NoOpModel.ONE_ROW, TensorData.of(input));
       engine.submit(
           new InferenceRequest(
               NoOpModel.name(i % MODELS),

@@ -41,8 +41,7 @@ final class MetaFanOut implements Bench {
       }
       for (VcpuCondition condition : VcpuCondition.values()) {
         try (Spinners spinners =
-            Spinners.hold(
-                condition, run.root().nativeProgram("idle_spinner"), scratch.path())) {
+            Spinners.hold(condition, run.root().nativeProgram("idle_spinner"), scratch.path())) {
           measure(run, chain, condition, chains, rounds);
         }
       }

@@ -88,8 +88,7 @@ public final class Admission {
           new Outcome.Shed(
               ShedReason.NO_ROOM,
               Status.RESOURCE_EXHAUSTED,
-              prefix(request)
-                  + "the server has no room for another waiting request; retry later"));
+              prefix(request) + "the server has no room for another waiting request; retry later"));
     } else if (request.isCancelRequested()) {
       // Taken back while it was being admitted, when there was nothing to cancel yet.
       accounting.end(
@@ -106,9 +105,10 @@ public final class Admission {
           Status.DEADLINE_EXCEEDED,
           "deadline passed before the request for model '" + model.name() + "' was accepted");
     }
-    long least = request.isSubCall() ? 0 : model
-            .runCosts()
-            .leastNanos(admitted.variant(), admitted.rows(), now);
+    long least =
+        request.isSubCall()
+            ? 0
+            : model.runCosts().leastNanos(admitted.variant(), admitted.rows(), now);
     if (left < least) {
       throw new RefusedException(
           Status.DEADLINE_EXCEEDED,
@@ -127,8 +127,7 @@ public final class Admission {
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
           "Exceeds maximum queue size: accepted requests hold %d bytes of inputs, this one for model '%s' has %d more and the limit is %d bytes; retry later or raise roundhouse.worker.scheduler.max-queued-bytes"
-              .formatted(
-                  bytes.held(), request.modelName(), admitted.inputBytes(), bytes.limit()));
+              .formatted(bytes.held(), request.modelName(), admitted.inputBytes(), bytes.limit()));
     }
     // A meta that has begun is let finish: there is one such call per running meta.
     int limit = request.commit() ? Integer.MAX_VALUE : maxQueueDepth;

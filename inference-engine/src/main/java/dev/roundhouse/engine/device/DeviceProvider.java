@@ -28,7 +28,6 @@ public interface DeviceProvider {
    * @param cpuThreads threads of a device that is the CPU; empty for all cores
    */
   record Settings(Optional<Path> plugin, int ordinal, OptionalInt cpuThreads) {
-    public static final Settings DEFAULT =
-        new Settings(Optional.empty(), 0, OptionalInt.empty());
+    public static final Settings DEFAULT = new Settings(Optional.empty(), 0, OptionalInt.empty());
   }
 }

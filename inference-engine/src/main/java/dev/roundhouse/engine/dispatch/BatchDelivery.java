@@ -89,8 +89,7 @@ final class BatchDelivery {
     ModelLane lane = batch.lane();
     Outcome.Timings timings = timings(batch, member, outputNanos);
     lane.counters().addOnDispatch(Metric.QUEUE_WAIT, timings.queueNanos());
-    endings.completed(
-        lane, request, new Outcome.Completed(lane.version(), outputs, timings));
+    endings.completed(lane, request, new Outcome.Completed(lane.version(), outputs, timings));
   }
 
   private static Outcome.Timings timings(Batch batch, int member, long outputNanos) {
@@ -105,10 +104,6 @@ final class BatchDelivery {
     }
     PiecewiseAnswer pieces = batch.lane().pieces(request);
     return new Outcome.Timings(
-        pieces.queueNanos(),
-        pieces.inputNanos(),
-        pieces.computeNanos(),
-        outputNanos,
-        batch.rows());
+        pieces.queueNanos(), pieces.inputNanos(), pieces.computeNanos(), outputNanos, batch.rows());
   }
 }

@@ -10,7 +10,6 @@ import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

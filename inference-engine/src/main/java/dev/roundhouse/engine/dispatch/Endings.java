@@ -14,9 +14,7 @@ final class Endings {
   private static final Logger log = LoggerFactory.getLogger(Endings.class);
   private static final Outcome STOPPING =
       new Outcome.Shed(
-          ShedReason.STOPPING,
-          Status.UNAVAILABLE,
-          "Server exiting; send the request elsewhere");
+          ShedReason.STOPPING, Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
 
   private final Accounting accounting;
 

@@ -86,8 +86,7 @@ final class Lanes {
     if (request.isCommitted()) {
       committed.add(request);
     }
-    boolean matters =
-        lane.queue().size() == 1 || discipline.watchesQueues() || lane.holds();
+    boolean matters = lane.queue().size() == 1 || discipline.watchesQueues() || lane.holds();
     if (matters && lane.markChanged()) {
       changed.add(lane);
     }

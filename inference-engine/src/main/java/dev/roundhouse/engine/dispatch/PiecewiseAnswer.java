@@ -42,8 +42,7 @@ final class PiecewiseAnswer {
     InferenceRequest request = batch.request(member);
     List<OutputTensor> tensors = new ArrayList<>(outputs.size());
     for (int i = 0; i < outputs.size(); i++) {
-      tensors.add(
-          Answers.tensor(batch, member, Answers.index(request, i), outputs.get(i)));
+      tensors.add(Answers.tensor(batch, member, Answers.index(request, i), outputs.get(i)));
     }
     return tensors;
   }

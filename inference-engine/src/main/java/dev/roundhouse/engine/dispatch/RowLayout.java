@@ -80,7 +80,9 @@ final class RowLayout {
     return byteSize;
   }
 
-  /** Bytes of {@code rows} rows in one repetition; of the whole tensor when it has no batch axis. */
+  /**
+   * Bytes of {@code rows} rows in one repetition; of the whole tensor when it has no batch axis.
+   */
   long lengthOf(int rows) {
     return batched() ? rows * rowBytes : byteSize;
   }

@@ -11,8 +11,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What lanes have in common. Models that are alike get the same planners and layouts: most of a large fleet is copies of a
- * few architectures, and what they share stays in the caches. Owned by the dispatch thread.
+ * What lanes have in common. Models that are alike get the same planners and layouts: most of a
+ * large fleet is copies of a few architectures, and what they share stays in the caches. Owned by
+ * the dispatch thread.
  */
 final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
@@ -39,8 +40,7 @@ final class SharedParts {
             spec.inputs(), List.copyOf(inputs), spec.outputs(), compiled.program().results());
     return layouts.computeIfAbsent(
         key,
-        unknown ->
-            new ProgramLayout(key.inputs, key.inputTypes, key.outputs, key.outputTypes));
+        unknown -> new ProgramLayout(key.inputs, key.inputTypes, key.outputs, key.outputTypes));
   }
 
   private record PlannerKey(List<Integer> sizes, int rowCap) {}

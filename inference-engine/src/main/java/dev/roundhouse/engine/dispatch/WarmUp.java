@@ -9,9 +9,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs every program of a new model three times with zeros, so that the first request does not pay for
- * what the device does on first use, and a program that cannot run never becomes ready. One program
- * at a time, between other models' batches. Owned by the dispatch thread.
+ * Runs every program of a new model three times with zeros, so that the first request does not pay
+ * for what the device does on first use, and a program that cannot run never becomes ready. One
+ * program at a time, between other models' batches. Owned by the dispatch thread.
  */
 final class WarmUp {
   private static final int MEASURED_RUNS = 2;

@@ -11,8 +11,7 @@ import java.util.NoSuchElementException;
  * @param outputs by name, in the model's order
  * @param timings where the time went
  */
-public record Inference(
-    String modelVersion, Map<String, Tensor> outputs, Outcome.Timings timings) {
+public record Inference(String modelVersion, Map<String, Tensor> outputs, Outcome.Timings timings) {
 
   /**
    * @throws NoSuchElementException when the model has no such output

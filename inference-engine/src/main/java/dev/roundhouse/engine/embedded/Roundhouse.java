@@ -47,8 +47,8 @@ public final class Roundhouse implements AutoCloseable {
   }
 
   /**
-   * Opens a device, and loads every model of the configured repositories. Returns when each is ready
-   * or has failed; {@link #stats} says which.
+   * Opens a device, and loads every model of the configured repositories. Returns when each is
+   * ready or has failed; {@link #stats} says which.
    *
    * @throws DeviceException when the device cannot be opened
    */
@@ -182,8 +182,7 @@ public final class Roundhouse implements AutoCloseable {
       Shape shape = output.shape();
       outputs.put(output.name(), new Tensor(output.dtype(), shape, output.data()));
     }
-    return new Inference(
-        done.modelVersion(), Collections.unmodifiableMap(outputs), done.timings());
+    return new Inference(done.modelVersion(), Collections.unmodifiableMap(outputs), done.timings());
   }
 
   private static Inference join(CompletableFuture<Inference> future) {

@@ -14,7 +14,10 @@ import java.util.List;
  * @param engine discipline, limits, weights, where costs are kept
  */
 public record RoundhouseConfig(
-    List<Path> repositories, String device, DeviceProvider.Settings settings, EngineOptions engine) {
+    List<Path> repositories,
+    String device,
+    DeviceProvider.Settings settings,
+    EngineOptions engine) {
 
   public RoundhouseConfig {
     repositories = List.copyOf(repositories);

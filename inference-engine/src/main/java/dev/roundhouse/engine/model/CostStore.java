@@ -17,8 +17,8 @@ import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What runs cost, kept in a file so that a restart knows it. Costs are a hint: a file that cannot be
- * read or written is reported and otherwise ignored. Thread-safe.
+ * What runs cost, kept in a file so that a restart knows it. Costs are a hint: a file that cannot
+ * be read or written is reported and otherwise ignored. Thread-safe.
  *
  * <p>A cost is found again when model, variant, batch size, program and device are the same.
  */
@@ -69,8 +69,7 @@ public final class CostStore {
         if (program.cost().measuredNanos() != CostEstimate.NEVER) {
           entries.put(
               key(model.name(), program.variant(), program.batchSize()),
-              new Entry(
-                  program.sha256(), program.cost().meanNanos(), program.cost().highNanos()));
+              new Entry(program.sha256(), program.cost().meanNanos(), program.cost().highNanos()));
         }
       }
     }

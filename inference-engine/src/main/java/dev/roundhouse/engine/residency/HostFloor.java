@@ -25,7 +25,8 @@ final class HostFloor implements AutoCloseable {
   private final List<Weight> weights;
   private final long[] offsets;
 
-  private HostFloor(@Nullable Arena arena, MemorySegment block, List<Weight> weights, long[] offsets) {
+  private HostFloor(
+      @Nullable Arena arena, MemorySegment block, List<Weight> weights, long[] offsets) {
     this.arena = arena;
     this.block = block;
     this.weights = weights;

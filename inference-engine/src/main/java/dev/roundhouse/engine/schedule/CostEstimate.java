@@ -35,6 +35,7 @@ public final class CostEstimate {
   }
 
   private final double alpha;
+
   /** Grows as runs come in: most programs of a large fleet have run once, to warm up. */
   private long[] latest = new long[2];
 

@@ -81,7 +81,8 @@ public final class VirtualTime implements Discipline {
   /** Its deficit is in seconds of the device; one that idles is owed nothing. */
   @Override
   public Standing standing(int slot) {
-    double behind = heap.contains(slot) ? virtualTime - finish[slot] : Math.min(0, virtualTime - finish[slot]);
+    double behind =
+        heap.contains(slot) ? virtualTime - finish[slot] : Math.min(0, virtualTime - finish[slot]);
     return new Standing(weights[slot] / totalWeight, behind * weights[slot] * 1e-9);
   }
 

@@ -28,8 +28,7 @@ class CancellationTest {
 
   @Test
   void shouldFreeAThousandPlacesAtOnceWhenAThousandWaitingRequestsAreCancelled() {
-    TestEngine engine =
-        new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 1_000);
+    TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 1_000);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "double"));
     List<InferenceRequest> waiting = submit(engine, 1_000);
     engine.step(); // the loop has them, and the first four run
@@ -89,8 +88,7 @@ class CancellationTest {
             engine.cancel(own[0]);
           }
         };
-    own[0] =
-        engine.submit("double", new InputTensor("x", DType.F32, Shape.of(1, 2), cancelling));
+    own[0] = engine.submit("double", new InputTensor("x", DType.F32, Shape.of(1, 2), cancelling));
     long before = engine.device().executions();
     engine.run();
     assertThat(engine.outcome(own[0])).isInstanceOf(Outcome.Cancelled.class);

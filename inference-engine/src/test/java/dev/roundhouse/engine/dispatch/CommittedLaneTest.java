@@ -71,8 +71,7 @@ class CommittedLaneTest {
 
   @Test
   void shouldNotHoldWhatAMetaCalls() {
-    EngineOptions options =
-        EngineOptions.builder().maxQueueDelay(Duration.ofMillis(50)).build();
+    EngineOptions options = EngineOptions.builder().maxQueueDelay(Duration.ofMillis(50)).build();
     TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
     engine.load(TestBundle.doubling(2, 1, 8).write(repository, "a"));
     InferenceRequest held = call(engine, "a", null);
@@ -150,9 +149,7 @@ class CommittedLaneTest {
   private static InferenceRequest call(
       TestEngine engine, String model, @Nullable MetaRun run, long timeoutNanos) {
     long deadline =
-        timeoutNanos == 0
-            ? InferenceRequest.NO_DEADLINE
-            : engine.clock().nanoTime() + timeoutNanos;
+        timeoutNanos == 0 ? InferenceRequest.NO_DEADLINE : engine.clock().nanoTime() + timeoutNanos;
     return engine.submitFor(run, model, deadline, Floats.input("x", new long[] {1, 2}, 1, 2));
   }
 }

@@ -124,8 +124,7 @@ class HoldingTest {
                         OptionalInt.empty(),
                         Optional.of(Duration.ofMillis(5)))))
             .build();
-    TestEngine engine =
-        new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
+    TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
     engine.load(TestBundle.doubling(2, 4).write(repository, "held"));
     engine.load(TestBundle.doubling(2, 4).write(repository, "free"));
     InferenceRequest held = engine.submit("held", Floats.input("x", new long[] {1, 2}, 1, 2));

@@ -110,7 +110,6 @@ class RoundhouseTest {
   }
 
   private RoundhouseConfig config() {
-    return RoundhouseConfig.of(repository)
-        .withDevice("doubling", DeviceProvider.Settings.DEFAULT);
+    return RoundhouseConfig.of(repository).withDevice("doubling", DeviceProvider.Settings.DEFAULT);
   }
 }

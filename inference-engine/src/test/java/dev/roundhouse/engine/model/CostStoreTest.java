@@ -22,7 +22,8 @@ class CostStoreTest {
   @Test
   void shouldKnowAfterARestartWhatRunsCost() {
     serve(20 * MILLIS, 3);
-    // This process has measured its warm-up only, twice 10 ms; each is one part in five of the mean.
+    // This process has measured its warm-up only, twice 10 ms; each is one part in five of the
+    // mean.
     double afterOne = 0.2 * 10 * MILLIS + 0.8 * 20 * MILLIS;
     assertThat(meanAfterRestart(10 * MILLIS))
         .isCloseTo(0.2 * 10 * MILLIS + 0.8 * afterOne, within(1.0));
@@ -72,8 +73,7 @@ class CostStoreTest {
 
   private double meanAfterRestart(long runNanos) {
     TestEngine engine = open(runNanos);
-    double mean =
-        engine.engine().report("model").orElseThrow().programs().getFirst().meanNanos();
+    double mean = engine.engine().report("model").orElseThrow().programs().getFirst().meanNanos();
     engine.assertNothingLeaks();
     return mean;
   }

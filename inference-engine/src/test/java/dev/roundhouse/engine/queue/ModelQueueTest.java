@@ -81,9 +81,7 @@ class ModelQueueTest {
               .mapToLong(InferenceRequest::deadlineNanos)
               .min()
               .orElse(InferenceRequest.NO_DEADLINE);
-      assertThat(queue.earliestDeadlineNanos())
-          .as("seed %d, step %d", seed, i)
-          .isEqualTo(earliest);
+      assertThat(queue.earliestDeadlineNanos()).as("seed %d, step %d", seed, i).isEqualTo(earliest);
     }
   }
 

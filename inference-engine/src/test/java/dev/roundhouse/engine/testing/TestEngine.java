@@ -111,13 +111,7 @@ public final class TestEngine {
   /** A request that has not been submitted. */
   public InferenceRequest request(String model, InputTensor... inputs) {
     return new InferenceRequest(
-        model,
-        "",
-        "r",
-        List.of(inputs),
-        List.of(),
-        InferenceRequest.NO_DEADLINE,
-        this::onOutcome);
+        model, "", "r", List.of(inputs), List.of(), InferenceRequest.NO_DEADLINE, this::onOutcome);
   }
 
   public InferenceRequest submit(InferenceRequest request) {
