@@ -115,9 +115,9 @@ public final class Engine implements AutoCloseable {
    * @return false when no such model is ready, or too many changes are on their way
    */
   public boolean setWeight(String name, double weight) {
-    if (!(weight > 0)) {
+    if (!(weight > 0 && weight < Double.POSITIVE_INFINITY)) {
       throw new IllegalArgumentException(
-          "weight " + weight + " of model '" + name + "' is not above 0");
+          "weight " + weight + " of model '" + name + "' is not a number above 0");
     }
     return registry
         .find(name)
@@ -239,13 +239,27 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Refuses new requests and waits for those accepted.
+   * Runs what is held for more requests, and holds nothing any more: for whoever is about to stop
+   * and would rather not wait for a delay to pass.
+   */
+  public void stopHolding() {
+    requests.dispatch().stopHolding();
+  }
+
+  /** Longest time between two choices of the dispatch thread while there was work. */
+  public long longestDispatchCycleNanos() {
+    return requests.dispatch().longestCycleNanos();
+  }
+
+  /**
+   * Refuses new requests and waits for those accepted; none of them is held any more.
    *
    * @return true when all have ended within the budget
    */
   public boolean drain(Duration budget) throws InterruptedException {
     draining = true;
     requests.closeAdmission();
+    stopHolding();
     long end = System.nanoTime() + budget.toNanos();
     while (openRequests() > 0) {
       if (System.nanoTime() >= end) {

@@ -118,7 +118,7 @@ class EngineTest {
     assertThat(engine.setWeight("double", 2.5)).isTrue();
     assertThat(engine.setWeight("triple", 2.5)).isFalse();
     assertThatThrownBy(() -> engine.setWeight("double", 0))
-        .hasMessageContaining("weight 0.0 of model 'double' is not above 0");
+        .hasMessageContaining("weight 0.0 of model 'double' is not a number above 0");
     assertThat(infer("double", new long[] {1, 2}, 1, 2)).isInstanceOf(Outcome.Completed.class);
   }
 

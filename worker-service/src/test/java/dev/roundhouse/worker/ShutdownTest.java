@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.dispatch.DispatchThread;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
@@ -12,6 +13,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -88,14 +90,10 @@ class ShutdownTest {
   }
 
   @Test
-  void shouldTellCallersWhoStillWaitWhenTheBudgetIsSpent() throws Exception {
+  void shouldRunWhatIsHeldForMoreRequestsBeforeItStops() throws Exception {
     TestBundle.doubling(2, 1, 4).write(repository, "double");
     try (RunningWorker worker =
-        new RunningWorker(
-                repository,
-                gate,
-                "--roundhouse.worker.shutdown.drain=100ms",
-                "--roundhouse.worker.scheduler.max-queue-delay=1m")
+        new RunningWorker(repository, gate, "--roundhouse.worker.scheduler.max-queue-delay=1m")
             .awaitLoaded()) {
       var held =
           GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
@@ -106,10 +104,48 @@ class ShutdownTest {
 
       worker.stop();
 
-      assertThat(held)
+      assertThat(held.get(30, TimeUnit.SECONDS).getRawOutputContents(0))
+          .isEqualTo(WorkerTest.floats(2, 4));
+    }
+  }
+
+  @Test
+  void shouldTellCallersWhoStillWaitWhenTheBudgetIsSpent() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(repository, gate, "--roundhouse.worker.shutdown.drain=100ms")
+            .awaitLoaded()) {
+      gate.shut();
+      var stub = GRPCInferenceServiceGrpc.newFutureStub(worker.channel());
+      var running = stub.modelInfer(WorkerTest.request("double", 1, 1, 2));
+      gate.awaitArrival();
+      var waiting = stub.modelInfer(WorkerTest.request("double", 1, 3, 4));
+      while (worker.bean(Engine.class).openRequests() < 2) {
+        Thread.onSpinWait();
+      }
+
+      Thread stopping = Thread.ofPlatform().name("stop").start(worker::stop);
+      while (!isClosingDispatch()) {
+        Thread.onSpinWait();
+      }
+      gate.open();
+      stopping.join();
+
+      assertThat(running).isDone();
+      assertThat(waiting)
           .failsWithin(30, TimeUnit.SECONDS)
           .withThrowableThat()
           .withMessageContaining("UNAVAILABLE: Server exiting");
     }
+  }
+
+  /** True once somebody waits for the dispatch thread to end, which begins nothing any more. */
+  private static boolean isClosingDispatch() {
+    return Thread.getAllStackTraces().values().stream()
+        .flatMap(Arrays::stream)
+        .anyMatch(
+            frame ->
+                frame.getClassName().equals(DispatchThread.class.getName())
+                    && frame.getMethodName().equals("close"));
   }
 }

@@ -17,6 +17,9 @@ sealed interface Command {
   /** Give a model another weight. */
   record SetWeight(int slot, double weight) implements Command {}
 
+  /** Run what is held, and hold nothing any more. */
+  record StopHolding() implements Command {}
+
   /**
    * Say where everything stands.
    *

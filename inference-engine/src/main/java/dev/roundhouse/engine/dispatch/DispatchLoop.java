@@ -8,8 +8,10 @@ import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,6 +38,7 @@ public final class DispatchLoop {
   private final WarmUp warmUp;
   private final SharedParts layouts = new SharedParts();
   private final StagingSlot staging = new StagingSlot();
+  private final Queue<Command.Activate> activations = new ArrayDeque<>();
   private final Batch batch = new Batch();
   private boolean inFlight;
   private boolean warmedLast;
@@ -43,7 +46,7 @@ public final class DispatchLoop {
   // Of the cycle that measures itself: a cycle runs from one choice to the next.
   private boolean cycling;
   private long cycleStartNanos;
-  private long longestCycleNanos;
+  private volatile long longestCycleNanos;
 
   DispatchLoop(
       Device device,
@@ -70,7 +73,7 @@ public final class DispatchLoop {
    * @return how many things it did; 0 when there was nothing, or the device is busy
    */
   public int doWork() {
-    int work = takeRequests();
+    int work = takeRequests() + takeCommands();
     if (inFlight) {
       if (!batch.execution().isDone()) {
         return work;
@@ -78,7 +81,7 @@ public final class DispatchLoop {
       onExecuted();
       work++;
     }
-    work += takeCommands() + runNext();
+    work += activateNext() + runNext();
     cycling &= work > 0;
     return work;
   }
@@ -95,6 +98,14 @@ public final class DispatchLoop {
       log.debug("execution failed", e);
     }
     return true;
+  }
+
+  /**
+   * Longest time between two choices while there was work, with what the device did on this thread.
+   * Any thread may ask.
+   */
+  long longestCycleNanos() {
+    return longestCycleNanos;
   }
 
   /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
@@ -114,7 +125,8 @@ public final class DispatchLoop {
         || !lanes.isIdle()
         || !warmUp.isEmpty()
         || !requests.isEmpty()
-        || !commands.isEmpty();
+        || !commands.isEmpty()
+        || !activations.isEmpty();
   }
 
   /** Lets the running batch end, sheds what waits and frees what the loop holds. The last call. */
@@ -125,13 +137,9 @@ public final class DispatchLoop {
     takeRequests();
     lanes.forEach(this::shedAll);
     warmUp.abandon();
-    for (Command next = commands.poll(); next != null; next = commands.poll()) {
-      switch (next) {
-        case Command.Activate activate -> activate.warmedUp().cancel(false);
-        case Command.Describe describe -> describe.state().cancel(false);
-        case Command.SetWeight change -> {} // nothing will be weighed any more
-      }
-    }
+    takeCommands();
+    activations.forEach(activate -> activate.warmedUp().cancel(false));
+    activations.clear();
     staging.close();
   }
 
@@ -163,10 +171,21 @@ public final class DispatchLoop {
     int work = 0;
     for (Command next = commands.poll(); next != null; next = commands.poll()) {
       switch (next) {
-        case Command.Activate activate -> onActivate(activate);
+        // A new model may need a larger staging slot, and a batch may be running out of this one.
+        case Command.Activate activate -> activations.add(activate);
         case Command.SetWeight change -> lanes.setWeight(change.slot(), change.weight());
+        case Command.StopHolding stop -> lanes.stopHolding();
         case Command.Describe describe -> describe.state().complete(state());
       }
+      work++;
+    }
+    return work;
+  }
+
+  private int activateNext() {
+    int work = 0;
+    for (Command.Activate next = activations.poll(); next != null; next = activations.poll()) {
+      onActivate(next);
       work++;
     }
     return work;
@@ -288,8 +307,8 @@ public final class DispatchLoop {
   }
 
   private void measureCycle(long now) {
-    if (cycling) {
-      longestCycleNanos = Math.max(longestCycleNanos, now - cycleStartNanos);
+    if (cycling && now - cycleStartNanos > longestCycleNanos) {
+      longestCycleNanos = now - cycleStartNanos;
     }
     cycling = true;
     cycleStartNanos = now;

@@ -79,6 +79,16 @@ public final class DispatchProxy {
     return command(new Command.SetWeight(slot, weight));
   }
 
+  /** Has held batches run, and none be held from now on; false when too many commands wait. */
+  public boolean stopHolding() {
+    return command(new Command.StopHolding());
+  }
+
+  /** Longest time between two choices while there was work. */
+  public long longestCycleNanos() {
+    return loop.longestCycleNanos();
+  }
+
   /**
    * Asks where everything stands. Costs the loop time in proportion to the number of models: for
    * people who look, not for every scrape of a thousand.

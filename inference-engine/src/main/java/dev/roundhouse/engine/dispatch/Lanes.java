@@ -27,6 +27,8 @@ final class Lanes {
   /** The longest run of late, of any model: it sinks slowly. */
   private long recentlyLongestNanos;
 
+  private boolean holding = true;
+
   private @Nullable ModelLane[] lanes = new @Nullable ModelLane[16];
 
   Lanes(Discipline discipline) {
@@ -70,6 +72,19 @@ final class Lanes {
         action.accept(lane);
       }
     }
+  }
+
+  /** Has whatever is held run as soon as it can, and holds nothing any more. */
+  void stopHolding() {
+    holding = false;
+    while (!held.isEmpty()) {
+      release(held.first());
+    }
+  }
+
+  private void release(int slot) {
+    held.remove(slot);
+    rank(get(slot));
   }
 
   /** Takes note of what a run took, on whose account, and when it ended. */
@@ -119,9 +134,7 @@ final class Lanes {
       settle(lane, nowNanos);
     }
     while (held.firstKey() <= nowNanos) {
-      ModelLane due = get(held.first());
-      held.remove(due.slot());
-      rank(due);
+      release(held.first());
     }
     for (InferenceRequest call = committed.poll(); call != null; call = committed.poll()) {
       // It may have been cancelled, or have run together with another of its model.
@@ -143,7 +156,7 @@ final class Lanes {
       return;
     }
     lane.counters().frontArrived(queue.get(0).arrivalNanos());
-    if (lane.holds()) {
+    if (holding && lane.holds()) {
       long until = lane.heldUntilNanos(recentlyLongestNanos);
       if (until > nowNanos) {
         discipline.notReady(lane.slot());

@@ -22,7 +22,13 @@ public final class FairShare implements Discipline {
   private final BoundHeap heap = new BoundHeap();
   private double[] weights = new double[16];
   private double[] rowCosts = new double[16];
-  private double totalWeight;
+
+  /**
+   * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
+   * small.
+   */
+  private double totalWeight = Double.NaN;
+
   private double horizon;
   private long horizonEpoch;
   private double stride = 0.01;
@@ -63,16 +69,16 @@ public final class FairShare implements Discipline {
       weights = Arrays.copyOf(weights, length);
       rowCosts = Arrays.copyOf(rowCosts, length);
     }
-    totalWeight += weight - weights[slot];
     weights[slot] = weight;
+    totalWeight = Double.NaN;
     expireBounds();
   }
 
   @Override
   public void unregister(int slot) {
     heap.remove(slot);
-    totalWeight -= weights[slot];
     weights[slot] = 0;
+    totalWeight = Double.NaN;
     expireBounds();
   }
 
@@ -114,7 +120,7 @@ public final class FairShare implements Discipline {
   /** Its deficit is the difference between its share and its part of recent use. */
   @Override
   public Standing standing(int slot) {
-    double share = weights[slot] / totalWeight;
+    double share = weights[slot] / totalWeight();
     double recent = use.total() == 0 ? 0 : use.scaled(slot) / use.total();
     return new Standing(share, share - recent);
   }
@@ -126,7 +132,7 @@ public final class FairShare implements Discipline {
 
   private double score(int slot, double totalUse) {
     double recent = totalUse == 0 ? 0 : use.scaled(slot) / totalUse;
-    return FairScore.of(weights[slot] / totalWeight, recent, rowCosts[slot], cap);
+    return FairScore.of(weights[slot] / totalWeight(), recent, rowCosts[slot], cap);
   }
 
   private void expireBounds() {
@@ -144,5 +150,15 @@ public final class FairShare implements Discipline {
     horizonEpoch = use.epoch();
     horizon = use.total() * (1 + stride);
     heap.rescoreAll(slot -> score(slot, horizon));
+  }
+
+  private double totalWeight() {
+    if (Double.isNaN(totalWeight)) {
+      totalWeight = 0;
+      for (double weight : weights) {
+        totalWeight += weight;
+      }
+    }
+    return totalWeight;
   }
 }

@@ -14,7 +14,13 @@ public final class VirtualTime implements Discipline {
   private final ReadyHeap heap = new ReadyHeap();
   private double[] finish = new double[16];
   private double[] weights = new double[16];
-  private double totalWeight;
+
+  /**
+   * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
+   * small.
+   */
+  private double totalWeight = Double.NaN;
+
   private double virtualTime;
 
   @Override
@@ -33,16 +39,16 @@ public final class VirtualTime implements Discipline {
       weights = Arrays.copyOf(weights, length);
       finish = Arrays.copyOf(finish, length);
     }
-    totalWeight += weight - weights[slot];
     weights[slot] = weight;
+    totalWeight = Double.NaN;
   }
 
   @Override
   public void unregister(int slot) {
     heap.remove(slot);
     finish[slot] = 0;
-    totalWeight -= weights[slot];
     weights[slot] = 0;
+    totalWeight = Double.NaN;
   }
 
   @Override
@@ -83,7 +89,7 @@ public final class VirtualTime implements Discipline {
   public Standing standing(int slot) {
     double behind =
         heap.contains(slot) ? virtualTime - finish[slot] : Math.min(0, virtualTime - finish[slot]);
-    return new Standing(weights[slot] / totalWeight, behind * weights[slot] * 1e-9);
+    return new Standing(weights[slot] / totalWeight(), behind * weights[slot] * 1e-9);
   }
 
   /** The model's tag: device nanoseconds over weight, moved up by idling. */
@@ -94,5 +100,15 @@ public final class VirtualTime implements Discipline {
   /** Positive doubles sort like the bits they are made of. */
   private static long sortable(double tag) {
     return Double.doubleToRawLongBits(tag);
+  }
+
+  private double totalWeight() {
+    if (Double.isNaN(totalWeight)) {
+      totalWeight = 0;
+      for (double weight : weights) {
+        totalWeight += weight;
+      }
+    }
+    return totalWeight;
   }
 }

@@ -101,6 +101,20 @@ class HoldingTest {
   }
 
   @Test
+  void shouldRunWhatIsHeldWhenItIsToldToHoldNothingAnyMore() {
+    TestEngine engine = engine(10_000);
+    InferenceRequest held = submit(engine, 1);
+    engine.step();
+    engine.engine().stopHolding();
+    InferenceRequest next = submit(engine, 1);
+    for (int turn = 0; turn < 5; turn++) {
+      engine.step();
+    }
+    assertThat(engine.completed(held).timings().queueNanos()).isZero();
+    assertThat(engine.completed(next).timings().queueNanos()).isZero();
+  }
+
+  @Test
   void shouldForgetAHeldRequestThatIsCancelled() {
     TestEngine engine = engine(10);
     InferenceRequest held = submit(engine, 1);

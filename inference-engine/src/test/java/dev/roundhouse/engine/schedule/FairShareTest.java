@@ -3,6 +3,7 @@ package dev.roundhouse.engine.schedule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -110,5 +111,17 @@ class FairShareTest {
     long[] costs = {7_000_000, 2_000_000};
     assertThat(Saturated.share(fair, weights, costs, 100_000_000_000L))
         .isCloseTo(0.75, within(0.02));
+  }
+
+  @Test
+  void shouldNotLoseSmallWeightsToALargeOneThatWasTakenBack() {
+    for (Discipline discipline :
+        new Discipline[] {new FairShare(1_000_000_000, 0.25), new VirtualTime()}) {
+      discipline.register(0, 1);
+      discipline.register(1, 1e300);
+      discipline.register(1, 1);
+      Discipline.Standing standing = Objects.requireNonNull(discipline.standing(0));
+      assertThat(standing.share()).as(discipline.name()).isEqualTo(0.5);
+    }
   }
 }

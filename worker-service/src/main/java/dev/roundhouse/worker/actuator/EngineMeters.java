@@ -10,6 +10,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.Locale;
 import java.util.Map;
@@ -46,6 +47,13 @@ public final class EngineMeters implements MeterBinder {
     Gauge.builder("roundhouse.weights.resident", engine, Engine::residentWeightBytes)
         .description("Weights on the device")
         .baseUnit("bytes")
+        .register(meters);
+    TimeGauge.builder(
+            "roundhouse.dispatch.cycle.longest",
+            engine,
+            TimeUnit.NANOSECONDS,
+            Engine::longestDispatchCycleNanos)
+        .description("Longest time between two choices of the dispatch thread while there was work")
         .register(meters);
     Gauge.builder("roundhouse.inputs.held", engine, Engine::heldInputBytes)
         .description("Inputs that accepted requests hold")

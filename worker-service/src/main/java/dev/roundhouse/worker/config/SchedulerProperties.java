@@ -30,7 +30,7 @@ import org.springframework.util.unit.DataSize;
  *     Keep it below `shutdown.drain`.
  * @param costFile Where what runs cost is kept, so that a restart knows it. `auto`: `costs.json` in
  *     the cache directory (`ROUNDHOUSE_CACHE`, else `~/.cache/roundhouse`); `none`: it is not kept.
- *     Written when the worker stops; workers of one machine need a file each.
+ *     Written every minute and when the worker stops; workers of one machine need a file each.
  */
 public record SchedulerProperties(
     @DefaultValue("fair") Discipline discipline,

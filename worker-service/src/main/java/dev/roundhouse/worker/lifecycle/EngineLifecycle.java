@@ -89,6 +89,8 @@ public final class EngineLifecycle
     if (event.getApplicationContext() == context) {
       stopNanos = System.nanoTime();
       readiness.stop();
+      // Servers wait for the calls they have taken; no call should wait for a delay to pass.
+      engine.stopHolding();
       Thread.ofPlatform().daemon().name("drain-budget").start(this::closeWhenBudgetIsSpent);
     }
   }

@@ -19,6 +19,7 @@ import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.SchedulerProperties;
 import dev.roundhouse.worker.config.UnknownKeyCheck;
 import dev.roundhouse.worker.config.WorkerProperties;
+import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
@@ -61,6 +62,11 @@ class EngineConfiguration {
   EngineLifecycle engineLifecycle(
       Engine engine, Readiness readiness, WorkerProperties properties, ApplicationContext context) {
     return new EngineLifecycle(engine, readiness, properties, context);
+  }
+
+  @Bean
+  CostKeeper costKeeper(Engine engine) {
+    return new CostKeeper(engine);
   }
 
   @Bean
