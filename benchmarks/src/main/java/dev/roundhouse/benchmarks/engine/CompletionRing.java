@@ -11,12 +11,16 @@ import java.util.concurrent.locks.LockSupport;
 final class CompletionRing {
   private static final VarHandle CELLS = MethodHandles.arrayElementVarHandle(int[].class);
 
+  private static final int POSITION = 8;
+
   private final int[] cells;
   private final int mask;
   private final Thread caller;
   private volatile boolean waiting;
-  private long head; // the caller's
-  private long tail; // the producer's
+
+  // In the middle of arrays, so that each side's position is on a cache line of its own.
+  private final long[] head = new long[2 * POSITION + 1]; // the caller's
+  private final long[] tail = new long[2 * POSITION + 1]; // the producer's
 
   /**
    * @param capacity most slots at once; a power of two
@@ -33,8 +37,8 @@ final class CompletionRing {
 
   /** Called by one thread only; never with more slots outstanding than the capacity. */
   void put(int slot) {
-    CELLS.setVolatile(cells, (int) tail & mask, slot + 1);
-    tail++;
+    CELLS.setVolatile(cells, (int) tail[POSITION] & mask, slot + 1);
+    tail[POSITION]++;
     if (waiting) {
       LockSupport.unpark(caller);
     }
@@ -68,13 +72,13 @@ final class CompletionRing {
 
   /** The next slot, or -1. */
   private int poll() {
-    int index = (int) head & mask;
+    int index = (int) head[POSITION] & mask;
     int taken = (int) CELLS.getVolatile(cells, index);
     if (taken == 0) {
       return -1;
     }
     CELLS.setRelease(cells, index, 0);
-    head++;
+    head[POSITION]++;
     return taken - 1;
   }
 }

@@ -14,15 +14,20 @@ public final class ModelCounters {
   public static final long NONE_WAITS = Long.MAX_VALUE;
 
   private static final VarHandle CELLS = MethodHandles.arrayElementVarHandle(long[].class);
-  private static final int ACCEPTED = Metric.ACCEPTED.ordinal();
 
   /** Requests that have left the queue, however they did. */
   private static final int LEFT = Metric.values().length;
 
+  private static final int CELLS_PER_LINE = 8;
+
+  /** Where callers' cells begin: a cache line behind the array's length, which all read. */
+  private static final int SHARED = CELLS_PER_LINE;
+
   /** Where the dispatch thread's cells begin: a cache line behind the last of the others. */
-  private static final int OWNED = LEFT + 1 + 8;
+  private static final int OWNED = SHARED + LEFT + 1 + CELLS_PER_LINE;
 
   private static final int OLDEST = OWNED + LEFT + 1;
+  private static final int ACCEPTED = SHARED + Metric.ACCEPTED.ordinal();
 
   private final long[] cells = new long[OLDEST + 1];
 
@@ -35,7 +40,7 @@ public final class ModelCounters {
 
   /** Counts one; any thread. */
   public void increment(Metric metric) {
-    CELLS.getAndAdd(cells, metric.ordinal(), 1L);
+    CELLS.getAndAdd(cells, SHARED + metric.ordinal(), 1L);
   }
 
   /** Counts; dispatch thread only. */
@@ -69,7 +74,7 @@ public final class ModelCounters {
 
   /** Gives a place in the queue back; any thread. */
   public void leave() {
-    CELLS.getAndAdd(cells, LEFT, 1L);
+    CELLS.getAndAdd(cells, SHARED + LEFT, 1L);
   }
 
   /** Gives a place in the queue back; dispatch thread only. */
@@ -111,7 +116,8 @@ public final class ModelCounters {
   }
 
   private long sum(int index) {
-    return (long) CELLS.getAcquire(cells, index) + (long) CELLS.getAcquire(cells, OWNED + index);
+    return (long) CELLS.getAcquire(cells, SHARED + index)
+        + (long) CELLS.getAcquire(cells, OWNED + index);
   }
 
   private void addOwned(int index, long amount) {

@@ -12,25 +12,16 @@ import org.jspecify.annotations.Nullable;
  * one counter and never on the consumer's.
  */
 public final class Ingress<T> {
-  private static final VarHandle TAIL;
-  private static final VarHandle SEQUENCE = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final VarHandle LONGS = MethodHandles.arrayElementVarHandle(long[].class);
 
-  static {
-    try {
-      TAIL = MethodHandles.lookup().findVarHandle(Ingress.class, "tail", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  /** In the middle of arrays that keep other data off the counters' cache lines. */
+  private static final int COUNTER = 8;
 
   private final @Nullable Object[] cells;
   private final long[] sequences;
   private final int mask;
-
-  @SuppressWarnings("FieldMayBeFinal") // written through TAIL
-  private volatile long tail;
-
-  private long head;
+  private final long[] tail = new long[2 * COUNTER + 1];
+  private final long[] head = new long[2 * COUNTER + 1];
 
   /**
    * @param capacity rounded up to a power of two
@@ -55,15 +46,15 @@ public final class Ingress<T> {
   /** Hands an item over; false when full. */
   public boolean offer(T item) {
     while (true) {
-      long position = (long) TAIL.getVolatile(this);
+      long position = (long) LONGS.getVolatile(tail, COUNTER);
       int cell = (int) position & mask;
-      long sequence = (long) SEQUENCE.getAcquire(sequences, cell);
+      long sequence = (long) LONGS.getAcquire(sequences, cell);
       if (sequence < position) {
         return false;
       }
-      if (sequence == position && TAIL.compareAndSet(this, position, position + 1)) {
+      if (sequence == position && LONGS.compareAndSet(tail, COUNTER, position, position + 1)) {
         cells[cell] = item;
-        SEQUENCE.setRelease(sequences, cell, position + 1);
+        LONGS.setRelease(sequences, cell, position + 1);
         return true;
       }
     }
@@ -72,19 +63,21 @@ public final class Ingress<T> {
   /** Takes the oldest item; null when there is none. Owner only. */
   @SuppressWarnings("unchecked")
   public @Nullable T poll() {
-    int cell = (int) head & mask;
-    if ((long) SEQUENCE.getAcquire(sequences, cell) != head + 1) {
+    long position = head[COUNTER];
+    int cell = (int) position & mask;
+    if ((long) LONGS.getAcquire(sequences, cell) != position + 1) {
       return null;
     }
     Object item = cells[cell];
     cells[cell] = null;
-    SEQUENCE.setRelease(sequences, cell, head + mask + 1);
-    head++;
+    LONGS.setRelease(sequences, cell, position + mask + 1);
+    head[COUNTER] = position + 1;
     return (T) item;
   }
 
   /** True when nothing can be taken right now. Owner only. */
   public boolean isEmpty() {
-    return (long) SEQUENCE.getVolatile(sequences, (int) head & mask) != head + 1;
+    long position = head[COUNTER];
+    return (long) LONGS.getVolatile(sequences, (int) position & mask) != position + 1;
   }
 }

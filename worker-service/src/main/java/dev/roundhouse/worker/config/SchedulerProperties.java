@@ -27,7 +27,6 @@ import org.springframework.util.unit.DataSize;
  *     what would exceed them is refused with RESOURCE_EXHAUSTED.
  * @param maxQueueDelay How long a batch that could still become larger may be held for more
  *     requests, never past the latest start that meets every member's deadline; `0ms` holds none.
- *     Keep it below `shutdown.drain`.
  * @param costFile Where what runs cost is kept, so that a restart knows it. `auto`: `costs.json` in
  *     the cache directory (`ROUNDHOUSE_CACHE`, else `~/.cache/roundhouse`); `none`: it is not kept.
  *     Written every minute and when the worker stops; workers of one machine need a file each.
