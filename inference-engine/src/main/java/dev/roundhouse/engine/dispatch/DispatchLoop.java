@@ -26,6 +26,9 @@ public final class DispatchLoop {
   private static final Logger log = LoggerFactory.getLogger(DispatchLoop.class);
   private static final int REQUESTS_PER_CYCLE = 256;
 
+  /** Copying less than this takes less time than it takes to measure; it counts as execution. */
+  private static final long UNTIMED_COPY_BYTES = 16 << 10;
+
   private final Device device;
   private final Discipline discipline;
   private final NanoClock clock;
@@ -257,7 +260,8 @@ public final class DispatchLoop {
       if (nobodyWantsIt()) {
         return;
       }
-      long started = clock.nanoTime();
+      boolean timed = batch.program().layout().stagingBytes() > UNTIMED_COPY_BYTES;
+      long started = timed ? clock.nanoTime() : now;
       Execution execution = batch.program().execute(device, staging);
       batch.started(execution, started);
       inFlight = true;

@@ -13,6 +13,7 @@ import java.util.Arrays;
 public final class BatchPlanner {
   private final int[] compiledSizes;
   private final int rowCap;
+  private final BatchPlan singleRow;
 
   /**
    * @param compiledSizes at least one; any order
@@ -29,6 +30,7 @@ public final class BatchPlanner {
     this.compiledSizes = compiledSizes.clone();
     Arrays.sort(this.compiledSizes);
     this.rowCap = rowCap;
+    singleRow = singleRows(1);
   }
 
   /** Rows of the largest program. */
@@ -79,6 +81,10 @@ public final class BatchPlanner {
    * @param count of them, at least one
    */
   public BatchPlan planSingleRows(int count) {
+    return count == 1 ? singleRow : singleRows(count);
+  }
+
+  private BatchPlan singleRows(int count) {
     int size = largestFilledBy(Math.min(count, mostRows()));
     int rows = Math.min(count, Math.min(size, rowCap));
     return new BatchPlan(size, rows, rows);

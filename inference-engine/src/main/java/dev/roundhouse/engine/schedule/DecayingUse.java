@@ -12,10 +12,17 @@ public final class DecayingUse {
   /** Beyond this many half-lives since the last rescaling, numbers are brought back to size. */
   private static final double RESCALE_AFTER = 256;
 
+  /** The factor is worked out again when time has moved by so many half-lives. */
+  private static final double FACTOR_STEP = 1e-6;
+
   private final double halfLifeNanos;
   private double[] scaled = new double[16];
   private double total;
   private long originNanos;
+
+  // How much larger than at the origin a charge is written down, and the moment that was for.
+  private double factor = 1;
+  private double factorHalfLives;
 
   public DecayingUse(long halfLifeNanos) {
     if (halfLifeNanos <= 0) {
@@ -37,7 +44,11 @@ public final class DecayingUse {
       rescale(halfLives, nowNanos);
       halfLives = 0;
     }
-    double amount = seconds * Math.exp(halfLives * Math.log(2));
+    if (Math.abs(halfLives - factorHalfLives) > FACTOR_STEP) {
+      factorHalfLives = halfLives;
+      factor = Math.exp(halfLives * Math.log(2));
+    }
+    double amount = seconds * factor;
     scaled[slot] += amount;
     total += amount;
   }

@@ -20,8 +20,9 @@ public final class FairShare implements Discipline {
   private final double cap;
   private final DecayingUse use;
   private final BoundHeap heap = new BoundHeap();
-  private double[] weights = new double[16];
-  private double[] rowCosts = new double[16];
+
+  /** Weight and cost per row of each slot, side by side: they are read together. */
+  private double[] pairs = new double[32];
 
   /**
    * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
@@ -64,12 +65,10 @@ public final class FairShare implements Discipline {
       throw new IllegalArgumentException(
           "weight " + weight + " of slot " + slot + " is not above 0");
     }
-    if (slot >= weights.length) {
-      int length = Math.max(slot + 1, weights.length * 2);
-      weights = Arrays.copyOf(weights, length);
-      rowCosts = Arrays.copyOf(rowCosts, length);
+    if (2 * slot >= pairs.length) {
+      pairs = Arrays.copyOf(pairs, 2 * Math.max(slot + 1, pairs.length));
     }
-    weights[slot] = weight;
+    pairs[2 * slot] = weight;
     totalWeight = Double.NaN;
     expireBounds();
   }
@@ -77,14 +76,14 @@ public final class FairShare implements Discipline {
   @Override
   public void unregister(int slot) {
     heap.remove(slot);
-    weights[slot] = 0;
+    pairs[2 * slot] = 0;
     totalWeight = Double.NaN;
     expireBounds();
   }
 
   @Override
   public void ready(int slot, Front front) {
-    rowCosts[slot] = front.rowCostNanos();
+    pairs[2 * slot + 1] = front.rowCostNanos();
     heap.put(slot, score(slot, horizon), front.arrivalNanos());
   }
 
@@ -120,7 +119,7 @@ public final class FairShare implements Discipline {
   /** Its deficit is the difference between its share and its part of recent use. */
   @Override
   public Standing standing(int slot) {
-    double share = weights[slot] / totalWeight();
+    double share = pairs[2 * slot] / totalWeight();
     double recent = use.total() == 0 ? 0 : use.scaled(slot) / use.total();
     return new Standing(share, share - recent);
   }
@@ -132,7 +131,7 @@ public final class FairShare implements Discipline {
 
   private double score(int slot, double totalUse) {
     double recent = totalUse == 0 ? 0 : use.scaled(slot) / totalUse;
-    return FairScore.of(weights[slot] / totalWeight(), recent, rowCosts[slot], cap);
+    return FairScore.of(pairs[2 * slot] / totalWeight(), recent, pairs[2 * slot + 1], cap);
   }
 
   private void expireBounds() {
@@ -155,8 +154,8 @@ public final class FairShare implements Discipline {
   private double totalWeight() {
     if (Double.isNaN(totalWeight)) {
       totalWeight = 0;
-      for (double weight : weights) {
-        totalWeight += weight;
+      for (int weight = 0; weight < pairs.length; weight += 2) {
+        totalWeight += pairs[weight];
       }
     }
     return totalWeight;
