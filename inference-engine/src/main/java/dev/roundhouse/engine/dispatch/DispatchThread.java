@@ -9,6 +9,8 @@ import org.slf4j.LoggerFactory;
  * to do, because a wake-up costs more than most requests, then parks.
  */
 public final class DispatchThread implements AutoCloseable {
+  private static final int LOOKS_PER_YIELD = 16;
+
   private static final Logger log = LoggerFactory.getLogger(DispatchThread.class);
 
   private final DispatchProxy proxy;
@@ -65,6 +67,7 @@ public final class DispatchThread implements AutoCloseable {
 
   private void run() {
     long idleSince = 0;
+    int looks = 0;
     while (!stopped) {
       if (work() > 0) {
         idleSince = 0;
@@ -75,7 +78,12 @@ public final class DispatchThread implements AutoCloseable {
         idleSince = now;
       }
       if (now - idleSince < spinNanos) {
-        Thread.onSpinWait();
+        // Whoever would hand something over may be waiting for this very CPU.
+        if (++looks % LOOKS_PER_YIELD == 0) {
+          Thread.yield();
+        } else {
+          Thread.onSpinWait();
+        }
         continue;
       }
       if (!loop.awaitDevice()) {
