@@ -101,6 +101,9 @@ final class Lanes {
     if (request.isCommitted()) {
       committed.add(request);
     }
+    if (lane.queue().size() == 1) {
+      lane.counters().frontArrived(request.arrivalNanos());
+    }
     boolean matters = lane.queue().size() == 1 || discipline.watchesQueues() || lane.holds();
     if (matters && lane.markChanged()) {
       changed.add(lane);

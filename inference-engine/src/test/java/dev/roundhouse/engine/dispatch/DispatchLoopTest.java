@@ -195,6 +195,22 @@ class DispatchLoopTest {
   }
 
   @Test
+  void shouldSayHowLongTheFrontOfAQueueHasWaitedWhileTheDeviceIsBusy() {
+    TestEngine engine =
+        new TestEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 1_000), 64);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
+    engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    engine.step();
+    engine.submit("double", Floats.input("x", shape(1), 2, 2));
+    engine.step();
+    engine.clock().advance(700);
+    assertThat(engine.engine().report("double").orElseThrow().oldestWaitNanos()).isEqualTo(700);
+    engine.run();
+    assertThat(engine.engine().report("double").orElseThrow().oldestWaitNanos()).isZero();
+  }
+
+  @Test
   void shouldShedARequestWhoseDeadlinePassedInTheQueueAndRunItsBatchMates() {
     TestEngine engine = engineWithDoubling(1, 4);
     InferenceRequest kept = engine.submit("double", Floats.input("x", shape(1), 1, 2));
