@@ -28,10 +28,11 @@ public final class Accounting {
     if (!request.end(expected)) {
       return false;
     }
+    // Before its place is given back: who sees the place free knows how the request ended.
+    counters.increment(metric(outcome));
     if (expected == InferenceRequest.State.QUEUED) {
       counters.leave();
     }
-    counters.increment(metric(outcome));
     bytes.giveBack(request.inputBytes());
     request.deliver(outcome);
     return true;
@@ -46,10 +47,10 @@ public final class Accounting {
     if (!request.end(expected)) {
       return false;
     }
+    counters.addOnDispatch(metric(outcome), 1);
     if (expected == InferenceRequest.State.QUEUED) {
       counters.leaveOnDispatch();
     }
-    counters.addOnDispatch(metric(outcome), 1);
     bytes.giveBackOnDispatch(request.inputBytes());
     request.deliver(outcome);
     return true;
