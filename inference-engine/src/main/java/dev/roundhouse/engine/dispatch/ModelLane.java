@@ -31,10 +31,6 @@ final class ModelLane {
   private final PreparedProgram[][] programs; // by variant
   private final BatchPlanner[] planners; // by variant
 
-  // Of the first variant, which most models have no other than.
-  private final PreparedProgram[] firstPrograms;
-  private final BatchPlanner firstPlanner;
-
   private final boolean coalesces;
   private final long maxQueueDelayNanos;
   private double weight;
@@ -66,8 +62,6 @@ final class ModelLane {
       }
       programs[variant] = own.toArray(PreparedProgram[]::new);
     }
-    firstPrograms = programs[0];
-    firstPlanner = planners[0];
   }
 
   ServedModel model() {
@@ -109,7 +103,7 @@ final class ModelLane {
   }
 
   PreparedProgram program(int variant, int batchSize) {
-    for (PreparedProgram program : variant == 0 ? firstPrograms : programs[variant]) {
+    for (PreparedProgram program : programs[variant]) {
       if (program.batchSize() == batchSize) {
         return program;
       }
@@ -125,10 +119,6 @@ final class ModelLane {
         .filter(other -> other.batchSize() < program.batchSize())
         .sorted(Comparator.comparingInt(PreparedProgram::batchSize).reversed())
         .toList();
-  }
-
-  private BatchPlanner planner(int variant) {
-    return variant == 0 ? firstPlanner : planners[variant];
   }
 
   /** Marks that the lane's place is to be found again; false when it was marked already. */
@@ -152,14 +142,14 @@ final class ModelLane {
   BatchPlan plan(long nowNanos, long marginNanos, int mostRows) {
     InferenceRequest front = queue.get(0);
     if (queue.size() == 1 && front.rows() == 1 && marginNanos == 0) {
-      return planner(front.variant()).planSingleRows(1);
+      return planners[front.variant()].planSingleRows(1);
     }
     return planByLooking(nowNanos, marginNanos, mostRows);
   }
 
   /** As {@link #plan}, with the leading run measured for certain. */
   private BatchPlan planByLooking(long nowNanos, long marginNanos, int mostRows) {
-    BatchPlanner planner = planner(queue.get(0).variant());
+    BatchPlanner planner = planners[queue.get(0).variant()];
     leadingRun.measure(queue, coalesces ? planner.largest() : 0, nowNanos, marginNanos);
     return planner.plan(leadingRun, mostRows);
   }
@@ -185,7 +175,7 @@ final class ModelLane {
     BatchPlan plan = planByLooking(Long.MIN_VALUE, 0, Integer.MAX_VALUE);
     boolean canGrow =
         leadingRun.count() == queue.size()
-            && leadingRun.sum() < planner(front.variant()).mostRows();
+            && leadingRun.sum() < planners[front.variant()].mostRows();
     if (!canGrow) {
       return Long.MIN_VALUE;
     }
@@ -249,7 +239,7 @@ final class ModelLane {
     int variant = queue.get(0).variant();
     BatchPlan plan =
         planners.length == 1 && coalesces && queue.hasOnlySingleRows()
-            ? planner(variant).planSingleRows(queue.size())
+            ? planners[variant].planSingleRows(queue.size())
             : plan(Long.MIN_VALUE, 0, Integer.MAX_VALUE);
     double mean = program(variant, plan.batchSize()).cost().meanNanos();
     return Math.max(mean, 1) / Math.max(plan.rows(), 1);

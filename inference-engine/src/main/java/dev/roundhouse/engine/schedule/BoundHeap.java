@@ -9,8 +9,8 @@ import java.util.function.IntToDoubleFunction;
  * at those whose bound cannot beat it.
  */
 final class BoundHeap extends SlotHeap {
-  /** Bound (as bits) and arrival of each slot, side by side: they are read together. */
-  private long[] pairs = new long[0];
+  private double[] bounds = new double[0];
+  private long[] arrivals = new long[0];
 
   // Of the running search.
   private int bestSlot;
@@ -18,22 +18,21 @@ final class BoundHeap extends SlotHeap {
 
   void put(int slot, double bound, long arrivalNanos) {
     ensureSlot(slot);
-    pairs[2 * slot] = Double.doubleToRawLongBits(bound);
-    pairs[2 * slot + 1] = arrivalNanos;
+    bounds[slot] = bound;
+    arrivals[slot] = arrivalNanos;
     settle(slot);
   }
 
   /** Gives a model that is there another bound. */
   void rescore(int slot, double bound) {
-    pairs[2 * slot] = Double.doubleToRawLongBits(bound);
+    bounds[slot] = bound;
     settle(slot);
   }
 
   /** Gives every model another bound. */
   void rescoreAll(IntToDoubleFunction bound) {
     for (int position = 0; position < size(); position++) {
-      int slot = at(position);
-      pairs[2 * slot] = Double.doubleToRawLongBits(bound.applyAsDouble(slot));
+      bounds[at(position)] = bound.applyAsDouble(at(position));
     }
     settleAll();
   }
@@ -57,7 +56,7 @@ final class BoundHeap extends SlotHeap {
       return;
     }
     int slot = at(position);
-    if (!before(bound(slot), slot, bestScore, bestSlot)) {
+    if (!before(bounds[slot], slot, bestScore, bestSlot)) {
       return;
     }
     double score = exact.applyAsDouble(slot);
@@ -71,26 +70,21 @@ final class BoundHeap extends SlotHeap {
 
   @Override
   boolean before(int a, int b) {
-    return before(bound(a), a, bound(b), b);
+    return before(bounds[a], a, bounds[b], b);
   }
 
   private boolean before(double a, int slotA, double b, int slotB) {
     if (a != b) {
       return a > b;
     }
-    long arrivalA = pairs[2 * slotA + 1];
-    long arrivalB = pairs[2 * slotB + 1];
-    return arrivalA != arrivalB ? arrivalA < arrivalB : slotA < slotB;
-  }
-
-  private double bound(int slot) {
-    return Double.longBitsToDouble(pairs[2 * slot]);
+    return arrivals[slotA] != arrivals[slotB] ? arrivals[slotA] < arrivals[slotB] : slotA < slotB;
   }
 
   @Override
   void ensureLength(int length) {
-    if (pairs.length < 2 * length) {
-      pairs = Arrays.copyOf(pairs, 2 * length);
+    if (bounds.length < length) {
+      bounds = Arrays.copyOf(bounds, length);
+      arrivals = Arrays.copyOf(arrivals, length);
     }
   }
 }

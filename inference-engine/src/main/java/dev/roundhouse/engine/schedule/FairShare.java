@@ -21,8 +21,8 @@ public final class FairShare implements Discipline {
   private final DecayingUse use;
   private final BoundHeap heap = new BoundHeap();
 
-  /** Weight and cost per row of each slot, side by side: they are read together. */
-  private double[] pairs = new double[32];
+  private final Weights weights = new Weights();
+  private double[] rowCosts = new double[16];
 
   /**
    * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
@@ -61,29 +61,23 @@ public final class FairShare implements Discipline {
 
   @Override
   public void register(int slot, double weight) {
-    if (!(weight > 0)) {
-      throw new IllegalArgumentException(
-          "weight " + weight + " of slot " + slot + " is not above 0");
+    weights.set(slot, weight);
+    if (slot >= rowCosts.length) {
+      rowCosts = Arrays.copyOf(rowCosts, Math.max(slot + 1, rowCosts.length * 2));
     }
-    if (2 * slot >= pairs.length) {
-      pairs = Arrays.copyOf(pairs, 2 * Math.max(slot + 1, pairs.length));
-    }
-    pairs[2 * slot] = weight;
-    totalWeight = Double.NaN;
     expireBounds();
   }
 
   @Override
   public void unregister(int slot) {
     heap.remove(slot);
-    pairs[2 * slot] = 0;
-    totalWeight = Double.NaN;
+    weights.clear(slot);
     expireBounds();
   }
 
   @Override
   public void ready(int slot, Front front) {
-    pairs[2 * slot + 1] = front.rowCostNanos();
+    rowCosts[slot] = front.rowCostNanos();
     heap.put(slot, score(slot, horizon), front.arrivalNanos());
   }
 
@@ -119,7 +113,7 @@ public final class FairShare implements Discipline {
   /** Its deficit is the difference between its share and its part of recent use. */
   @Override
   public Standing standing(int slot) {
-    double share = pairs[2 * slot] / totalWeight();
+    double share = weights.share(slot);
     double recent = use.total() == 0 ? 0 : use.scaled(slot) / use.total();
     return new Standing(share, share - recent);
   }
@@ -131,7 +125,7 @@ public final class FairShare implements Discipline {
 
   private double score(int slot, double totalUse) {
     double recent = totalUse == 0 ? 0 : use.scaled(slot) / totalUse;
-    return FairScore.of(pairs[2 * slot] / totalWeight(), recent, pairs[2 * slot + 1], cap);
+    return FairScore.of(weights.share(slot), recent, rowCosts[slot], cap);
   }
 
   private void expireBounds() {
@@ -149,15 +143,5 @@ public final class FairShare implements Discipline {
     horizonEpoch = use.epoch();
     horizon = use.total() * (1 + stride);
     heap.rescoreAll(slot -> score(slot, horizon));
-  }
-
-  private double totalWeight() {
-    if (Double.isNaN(totalWeight)) {
-      totalWeight = 0;
-      for (int weight = 0; weight < pairs.length; weight += 2) {
-        totalWeight += pairs[weight];
-      }
-    }
-    return totalWeight;
   }
 }

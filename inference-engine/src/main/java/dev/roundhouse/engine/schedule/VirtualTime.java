@@ -13,7 +13,7 @@ import java.util.Arrays;
 public final class VirtualTime implements Discipline {
   private final ReadyHeap heap = new ReadyHeap();
   private double[] finish = new double[16];
-  private double[] weights = new double[16];
+  private final Weights weights = new Weights();
 
   /**
    * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
@@ -30,25 +30,17 @@ public final class VirtualTime implements Discipline {
 
   @Override
   public void register(int slot, double weight) {
-    if (!(weight > 0)) {
-      throw new IllegalArgumentException(
-          "weight " + weight + " of slot " + slot + " is not above 0");
+    weights.set(slot, weight);
+    if (slot >= finish.length) {
+      finish = Arrays.copyOf(finish, Math.max(slot + 1, finish.length * 2));
     }
-    if (slot >= weights.length) {
-      int length = Math.max(slot + 1, weights.length * 2);
-      weights = Arrays.copyOf(weights, length);
-      finish = Arrays.copyOf(finish, length);
-    }
-    weights[slot] = weight;
-    totalWeight = Double.NaN;
   }
 
   @Override
   public void unregister(int slot) {
     heap.remove(slot);
     finish[slot] = 0;
-    weights[slot] = 0;
-    totalWeight = Double.NaN;
+    weights.clear(slot);
   }
 
   @Override
@@ -78,7 +70,7 @@ public final class VirtualTime implements Discipline {
 
   @Override
   public void charge(int slot, long deviceNanos, long nowNanos) {
-    finish[slot] = Math.max(finish[slot], virtualTime) + deviceNanos / weights[slot];
+    finish[slot] = Math.max(finish[slot], virtualTime) + deviceNanos / weights.of(slot);
     if (heap.contains(slot)) {
       heap.rekey(slot, sortable(finish[slot]));
     }
@@ -89,7 +81,7 @@ public final class VirtualTime implements Discipline {
   public Standing standing(int slot) {
     double behind =
         heap.contains(slot) ? virtualTime - finish[slot] : Math.min(0, virtualTime - finish[slot]);
-    return new Standing(weights[slot] / totalWeight(), behind * weights[slot] * 1e-9);
+    return new Standing(weights.share(slot), behind * weights.of(slot) * 1e-9);
   }
 
   /** The model's tag: device nanoseconds over weight, moved up by idling. */
@@ -100,15 +92,5 @@ public final class VirtualTime implements Discipline {
   /** Positive doubles sort like the bits they are made of. */
   private static long sortable(double tag) {
     return Double.doubleToRawLongBits(tag);
-  }
-
-  private double totalWeight() {
-    if (Double.isNaN(totalWeight)) {
-      totalWeight = 0;
-      for (double weight : weights) {
-        totalWeight += weight;
-      }
-    }
-    return totalWeight;
   }
 }
