@@ -14,6 +14,7 @@ import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -45,7 +46,7 @@ public final class Engine implements AutoCloseable {
   Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
     this.threads = threads;
-    requests = new RequestPath(options, device, registry);
+    requests = new RequestPath(options, device, registry, threads);
     residency = new Residency(device, options.weights());
     costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
@@ -58,6 +59,8 @@ public final class Engine implements AutoCloseable {
             costs,
             threads.compilers(),
             model -> threads.awaiting(requests.activate(model)));
+    // First of all, so that nothing says "ready" while the open requests are being ended.
+    requests.failStop().requested().thenAccept(requests::failAdmission);
     threads.start(requests.dispatch());
   }
 
@@ -89,19 +92,13 @@ public final class Engine implements AutoCloseable {
     return loader.load(image);
   }
 
-  /** Submits a request; its outcome goes to its completion, exactly once. Never blocks. */
-  public void submit(InferenceRequest request) {
-    requests.submit(request);
-  }
-
   /**
-   * Takes a request back, whatever it is doing. One that waits ends at once and frees what it held;
-   * one that runs ends with its batch, and its batch-mates are not affected.
+   * Submits a request; its answer goes to its sink. Never blocks. A request can be submitted once.
    *
-   * @return false when it is over already
+   * @return what the request can be taken back with
    */
-  public boolean cancel(InferenceRequest request) {
-    return requests.cancel(request);
+  public Submission submit(InferenceRequest request) {
+    return requests.submit(request);
   }
 
   public Optional<ModelStatus> model(String name) {
@@ -209,8 +206,11 @@ public final class Engine implements AutoCloseable {
     return registry.find(name).map(RegisteredModel::counters);
   }
 
-  /** Bytes of inputs that accepted requests hold, which are limited for all models together. */
-  public long heldInputBytes() {
+  /**
+   * Bytes that accepted requests need, which are limited for all models together: inputs until the
+   * request has ended, answers until their receiver has closed them.
+   */
+  public long heldBytes() {
     return requests.heldBytes();
   }
 
@@ -225,7 +225,24 @@ public final class Engine implements AutoCloseable {
    */
   public boolean isReady() {
     return !draining
+        && isAlive()
         && registry.statuses().stream().noneMatch(each -> each.state() == ModelState.LOADING);
+  }
+
+  /**
+   * False when the engine has failed and will not answer any more: the process should end and be
+   * started again.
+   */
+  public boolean isAlive() {
+    return requests.failStop().cause() == null;
+  }
+
+  /**
+   * Completes with the cause when the engine has failed and every open request has been told so;
+   * never otherwise. Completed on a thread of the engine: what hangs on it must be brief.
+   */
+  public CompletableFuture<Throwable> failure() {
+    return requests.failStop().ended();
   }
 
   /** The clock that deadlines of requests are on. */
@@ -270,7 +287,10 @@ public final class Engine implements AutoCloseable {
     return true;
   }
 
-  /** Ends what still waits, stops the threads and frees every model. */
+  /**
+   * Ends what still waits, stops the threads and frees every model. What an engine that has failed
+   * holds is left to the end of the process: the device may still be using it.
+   */
   @Override
   public void close() {
     draining = true;
@@ -278,6 +298,9 @@ public final class Engine implements AutoCloseable {
     loader.stop();
     threads.close();
     saveCosts();
-    registry.models().forEach(loader::unload);
+    if (isAlive()) {
+      registry.models().forEach(loader::unload);
+      requests.close();
+    }
   }
 }

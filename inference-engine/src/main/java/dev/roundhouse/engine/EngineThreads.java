@@ -1,14 +1,20 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.DispatchProxy;
+import dev.roundhouse.engine.dispatch.FailStop;
+import dev.roundhouse.engine.dispatch.OutputsThread;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /** What runs an engine: threads of its own, or whoever steps it. */
 interface EngineThreads extends AutoCloseable {
 
   /** Where models are loaded. */
   Executor compilers();
+
+  /** What delivers large outputs; null for the dispatch loop itself. */
+  @Nullable OutputsThread outputs(FailStop failStop);
 
   /** Begins to run the dispatch loop. */
   void start(DispatchProxy dispatch);

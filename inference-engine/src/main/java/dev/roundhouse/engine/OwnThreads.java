@@ -2,6 +2,8 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.DispatchThread;
+import dev.roundhouse.engine.dispatch.FailStop;
+import dev.roundhouse.engine.dispatch.OutputsThread;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -9,7 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The threads {@code dispatch} and {@code compile-n}. */
+/** The threads {@code dispatch}, {@code outputs}, {@code watchdog} and {@code compile-n}. */
 final class OwnThreads implements EngineThreads {
   private final EngineOptions options;
   private final ExecutorService compilers;
@@ -28,8 +30,13 @@ final class OwnThreads implements EngineThreads {
   }
 
   @Override
+  public OutputsThread outputs(FailStop failStop) {
+    return new OutputsThread(failStop);
+  }
+
+  @Override
   public void start(DispatchProxy proxy) {
-    dispatch = DispatchThread.start(proxy, options.spin().toNanos());
+    dispatch = DispatchThread.start(proxy, options.spin().toNanos(), options.watchdog());
   }
 
   @Override

@@ -4,16 +4,20 @@ import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.observe.Accounting;
 import dev.roundhouse.engine.observe.ModelCounters;
-import dev.roundhouse.engine.queue.HeldBytes;
-import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.Admitted;
+import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.queue.QueueRules;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets a request in or turns it away, on the caller's thread. A request that is let in is counted,
@@ -23,81 +27,114 @@ public final class Admission {
   private final ModelRegistry registry;
   private final NanoClock clock;
   private final int maxQueueDepth;
-  private final HeldBytes bytes;
+  private final long maxAnswerBytes;
+  private final ByteBudget bytes;
   private final Accounting accounting;
-  private final Predicate<InferenceRequest> handOver;
-  private volatile boolean closed;
+  private final Predicate<QueuedRequest> handOver;
+  private volatile @Nullable String closedBecause;
+  private volatile @Nullable String failedBecause;
 
   /**
    * @param maxQueueDepth requests that may wait per model
-   * @param bytes what accepted requests hold together; given back as they end
+   * @param maxAnswerBytes what an answer may have at most, for a message holds no more
+   * @param bytes what accepted requests need together; given back as they end
    * @param handOver gives a request to the dispatch thread; false when that cannot take more
    */
   public Admission(
       ModelRegistry registry,
       NanoClock clock,
       int maxQueueDepth,
-      HeldBytes bytes,
+      long maxAnswerBytes,
+      ByteBudget bytes,
       Accounting accounting,
-      Predicate<InferenceRequest> handOver) {
+      Predicate<QueuedRequest> handOver) {
     this.registry = registry;
     this.clock = clock;
     this.maxQueueDepth = maxQueueDepth;
+    this.maxAnswerBytes = maxAnswerBytes;
     this.bytes = bytes;
     this.accounting = accounting;
     this.handOver = handOver;
   }
 
-  /** Admits the request, or delivers {@link Outcome.Refused} on this thread. */
-  public void submit(InferenceRequest request) {
+  /** Admits the request, or tells its sink on this thread why not. */
+  public void submit(QueuedRequest request) {
     try {
+      if (!request.request().markSubmitted()) {
+        throw new RefusedException(
+            Status.FAILED_PRECONDITION,
+            "the request for model '%s' has been submitted before; make a new one for each call"
+                .formatted(request.request().modelName()));
+      }
       admit(request);
     } catch (RefusedException e) {
-      RegisteredModel model = registry.get(request.modelName());
+      RegisteredModel model = registry.get(request.request().modelName());
       if (model != null) {
         model.countRefused(e.status());
       }
-      if (request.end(InferenceRequest.State.NEW)) {
-        request.deliver(new Outcome.Refused(e.status(), prefixed(request, e)));
-      }
+      accounting.refuse(
+          request, new Outcome.Refused(e.status(), prefixed(request.request(), e)));
     }
   }
 
   /** Turns away every further request; what was accepted is not affected. */
   public void close() {
-    closed = true;
+    closedBecause = "Server exiting; send the request elsewhere";
   }
 
-  private void admit(InferenceRequest request) throws RefusedException {
-    if (closed) {
-      throw exiting();
-    }
+  /**
+   * Turns away every further request, calls of metas too.
+   *
+   * @param reason what their callers are told
+   */
+  public void fail(String reason) {
+    failedBecause = reason;
+  }
+
+  private void admit(QueuedRequest queued) throws RefusedException {
+    InferenceRequest request = queued.request();
+    refuseWhenClosed(queued);
     ServedModel model = serving(request.modelName(), request.modelVersion());
     Admitted admitted = ContractCheck.check(model.slot(), model.contract(), request);
     long now = clock.nanoTime();
     if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
-      checkDeadline(request, model, admitted, now);
+      checkDeadline(queued, model, admitted, now);
     }
-    takeRoom(request, model.counters(), admitted);
-    request.admit(admitted, now);
-    if (!handOver.test(request)) {
+    QueueRules rules = model.queueRules();
+    takeRoom(queued, model, admitted);
+    queued.admit(
+        admitted,
+        model.counters(),
+        rules.level(request.priority()),
+        rules.leaveByNanos(now, request.queueTimeoutNanos()),
+        now);
+    if (!handOver.test(queued)) {
       accounting.end(
-          request,
-          InferenceRequest.State.QUEUED,
-          model.counters(),
+          queued,
+          State.QUEUED,
           new Outcome.Shed(
               ShedReason.NO_ROOM,
               Status.RESOURCE_EXHAUSTED,
               prefix(request) + "the server has no room for another waiting request; retry later"));
-    } else if (request.isCancelRequested()) {
+    } else if (queued.isCancelRequested()) {
       // Taken back while it was being admitted, when there was nothing to cancel yet.
-      accounting.end(
-          request, InferenceRequest.State.QUEUED, model.counters(), Outcome.Cancelled.BY_CALLER);
+      accounting.end(queued, State.QUEUED, Outcome.Cancelled.BY_CALLER);
+    }
+  }
+
+  /** A meta that was accepted is let finish: its calls are refused when the engine has failed. */
+  private void refuseWhenClosed(QueuedRequest request) throws RefusedException {
+    String reason = failedBecause;
+    if (reason == null && !request.isSubCall()) {
+      reason = closedBecause;
+    }
+    if (reason != null) {
+      throw new RefusedException(Status.UNAVAILABLE, reason);
     }
   }
 
   private void checkDeadline(
-      InferenceRequest request, ServedModel model, Admitted admitted, long now)
+      QueuedRequest request, ServedModel model, Admitted admitted, long now)
       throws RefusedException {
     long left = request.deadlineNanos() - now;
     if (left <= 0) {
@@ -118,26 +155,43 @@ public final class Admission {
   }
 
   /**
-   * Counts the request as accepted, with a place in the queue and its bytes: before it is handed
-   * over, for the dispatch thread may end it at any moment after.
+   * Counts the request as accepted, with a place in the queue and all the memory that it needs:
+   * before it is handed over, for the dispatch thread may end it at any moment after.
    */
-  private void takeRoom(InferenceRequest request, ModelCounters counters, Admitted admitted)
+  private void takeRoom(QueuedRequest request, ServedModel model, Admitted admitted)
       throws RefusedException {
-    if (!bytes.take(admitted.inputBytes())) {
-      throw new RefusedException(
-          Status.RESOURCE_EXHAUSTED,
-          "Exceeds maximum queue size: accepted requests hold %d bytes of inputs, this one for model '%s' has %d more and the limit is %d bytes; retry later or raise roundhouse.worker.scheduler.max-queued-bytes"
-              .formatted(bytes.held(), request.modelName(), admitted.inputBytes(), bytes.limit()));
+    long answer = admitted.answerBytes();
+    if (answer > maxAnswerBytes) {
+      throw RefusedException.invalid(
+          "the answer to %d rows of model '%s' would have %d bytes and a message holds %d; send fewer rows or request fewer outputs"
+              .formatted(admitted.rows(), model.name(), answer, maxAnswerBytes));
+    }
+    long needed = admitted.inputBytes() + answer;
+    if (request.isSubCall()) {
+      bytes.takeAnyway(needed); // its meta was let in and holds memory until it is done
+    } else if (!bytes.take(needed)) {
+      throw new RefusedException(Status.RESOURCE_EXHAUSTED, tooManyBytes(model, admitted, needed));
     }
     // A meta that has begun is let finish: there is one such call per running meta.
-    int limit = request.commit() ? Integer.MAX_VALUE : maxQueueDepth;
-    if (!counters.enter(limit)) {
-      bytes.giveBack(admitted.inputBytes());
+    int limit = request.commit() ? Integer.MAX_VALUE : model.queueRules().depth(maxQueueDepth);
+    if (!model.counters().enter(limit)) {
+      bytes.giveBack(needed);
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
           "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
-              .formatted(counters.waiting(), request.modelName(), maxQueueDepth));
+              .formatted(model.counters().waiting(), model.name(), limit));
     }
+  }
+
+  private String tooManyBytes(ServedModel model, Admitted admitted, long needed) {
+    String what =
+        "this one for model '%s' needs %d (%d of inputs, %d of its answer)"
+            .formatted(model.name(), needed, admitted.inputBytes(), admitted.answerBytes());
+    return needed > bytes.limit()
+        ? "Exceeds maximum queue size: %s, more than the limit of %d bytes for all requests together; send fewer rows or raise roundhouse.worker.scheduler.max-queued-bytes"
+            .formatted(what, bytes.limit())
+        : "Exceeds maximum queue size: accepted requests hold %d bytes, %s and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queued-bytes"
+            .formatted(bytes.held(), what, bytes.limit());
   }
 
   private ServedModel serving(String name, String version) throws RefusedException {
@@ -182,10 +236,6 @@ public final class Admission {
         : RefusedException.invalid(
             "failed to get model version from specified version string '%s' of model '%s': it must be a decimal number"
                 .formatted(version, name));
-  }
-
-  private static RefusedException exiting() {
-    return new RefusedException(Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
   }
 
   private static String prefixed(InferenceRequest request, RefusedException refusal) {

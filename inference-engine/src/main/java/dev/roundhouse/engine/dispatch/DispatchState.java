@@ -9,12 +9,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param discipline which model runs next
  * @param running the model of the execution in flight; null when the device idles
+ * @param armed the model whose batch runs next; null when none has been made up
  * @param longestCycleNanos longest time between two choices while there was work, with what the
  *     device did on the loop's own thread
  * @param models every model that may be sent requests
  */
 public record DispatchState(
-    String discipline, @Nullable String running, long longestCycleNanos, List<LaneState> models) {
+    String discipline,
+    @Nullable String running,
+    @Nullable String armed,
+    long longestCycleNanos,
+    List<LaneState> models) {
 
   /**
    * One model at that moment.

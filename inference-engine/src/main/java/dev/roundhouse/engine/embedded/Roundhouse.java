@@ -137,20 +137,21 @@ public final class Roundhouse implements AutoCloseable {
   private CompletableFuture<Inference> submit(
       String model, Map<String, Tensor> inputs, long deadlineNanos, Executor handOver) {
     CompletableFuture<Inference> future = new CompletableFuture<>();
-    Completion completion = (ended, outcome) -> handOver.execute(() -> complete(future, outcome));
     List<InputTensor> tensors = new ArrayList<>(inputs.size());
     inputs.forEach(
         (name, tensor) ->
             tensors.add(
                 new InputTensor(
                     name, tensor.dtype(), tensor.shape(), TensorData.of(tensor.data()))));
-    InferenceRequest request =
-        new InferenceRequest(model, "", "", tensors, List.of(), deadlineNanos, completion);
-    engine.submit(request);
+    Submission submission =
+        engine.submit(
+            InferenceRequest.of(model, tensors, new FutureSink(future, handOver))
+                .deadlineNanos(deadlineNanos)
+                .build());
     future.whenComplete(
         (result, failure) -> {
           if (future.isCancelled()) {
-            engine.cancel(request);
+            submission.cancel();
           }
         });
     return future;
@@ -160,29 +161,6 @@ public final class Roundhouse implements AutoCloseable {
     long now = engine.nanoTime();
     long deadline = now + timeout.toNanos();
     return deadline < now ? InferenceRequest.NO_DEADLINE : deadline;
-  }
-
-  private static void complete(CompletableFuture<Inference> future, Outcome outcome) {
-    switch (outcome) {
-      case Outcome.Completed done -> future.complete(inference(done));
-      case Outcome.Refused refused -> fail(future, refused.status(), refused.message());
-      case Outcome.Failed failed -> fail(future, failed.status(), failed.message());
-      case Outcome.Shed shed -> fail(future, shed.status(), shed.message());
-      case Outcome.Cancelled cancelled -> fail(future, Status.CANCELLED, cancelled.message());
-    }
-  }
-
-  private static void fail(CompletableFuture<Inference> future, Status status, String message) {
-    future.completeExceptionally(new InferenceException(status, message));
-  }
-
-  private static Inference inference(Outcome.Completed done) {
-    Map<String, Tensor> outputs = new LinkedHashMap<>();
-    for (OutputTensor output : done.outputs()) {
-      Shape shape = output.shape();
-      outputs.put(output.name(), new Tensor(output.dtype(), shape, output.data()));
-    }
-    return new Inference(done.modelVersion(), Collections.unmodifiableMap(outputs), done.timings());
   }
 
   private static Inference join(CompletableFuture<Inference> future) {

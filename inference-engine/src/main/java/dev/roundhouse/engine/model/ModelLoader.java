@@ -16,6 +16,7 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.observe.BatchTally;
+import dev.roundhouse.engine.queue.QueueRules;
 import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.schedule.CostEstimate;
@@ -153,6 +154,7 @@ public final class ModelLoader {
           image.spec(),
           ModelContract.of(image.spec(), batchSizes(programs)),
           programs,
+          QueueRules.of(image.spec().serving()),
           new RunCosts(programs),
           weights,
           model.counters());

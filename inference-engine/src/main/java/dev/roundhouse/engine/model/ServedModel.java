@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.QueueRules;
 import dev.roundhouse.engine.residency.ModelWeights;
 import java.util.List;
 
@@ -19,6 +20,7 @@ public record ServedModel(
     ModelSpec spec,
     ModelContract contract,
     List<CompiledProgram> programs,
+    QueueRules queueRules,
     RunCosts runCosts,
     ModelWeights weights,
     ModelCounters counters) {

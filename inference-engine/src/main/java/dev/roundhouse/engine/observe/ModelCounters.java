@@ -43,6 +43,11 @@ public final class ModelCounters {
     CELLS.getAndAdd(cells, SHARED + metric.ordinal(), 1L);
   }
 
+  /** Counts; any thread. */
+  public void add(Metric metric, long amount) {
+    CELLS.getAndAdd(cells, SHARED + metric.ordinal(), amount);
+  }
+
   /** Counts; dispatch thread only. */
   public void addOnDispatch(Metric metric, long amount) {
     addOwned(metric.ordinal(), amount);
@@ -80,6 +85,11 @@ public final class ModelCounters {
   /** Gives a place in the queue back; dispatch thread only. */
   public void leaveOnDispatch() {
     addOwned(LEFT, 1);
+  }
+
+  /** Takes a place in the queue again: a batch was taken apart. Dispatch thread only. */
+  public void returnOnDispatch() {
+    addOwned(LEFT, -1);
   }
 
   /** Requests that are accepted and not yet in a batch. */

@@ -1,4 +1,4 @@
-package dev.roundhouse.engine.dispatch;
+package dev.roundhouse.engine.layout;
 
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.Shape;
@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * rows of {@link #rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a
  * batch axis is one row. Owned by the dispatch thread.
  */
-final class RowLayout {
+public final class RowLayout {
   private final TensorSpec spec;
   private final TensorType type;
   private final int batchAxis;
@@ -49,51 +49,51 @@ final class RowLayout {
     return new RowLayout(spec, type, outer, type.shape().dim(axis), rowBytes);
   }
 
-  TensorSpec spec() {
+  public TensorSpec spec() {
     return spec;
   }
 
-  TensorType type() {
+  public TensorType type() {
     return type;
   }
 
-  boolean batched() {
+  public boolean batched() {
     return batchAxis >= 0;
   }
 
   /** Repetitions of the batch axis. */
-  long outer() {
+  public long outer() {
     return outer;
   }
 
   /** Rows of the program. */
-  long batchRows() {
+  public long batchRows() {
     return batchRows;
   }
 
-  long rowBytes() {
+  public long rowBytes() {
     return rowBytes;
   }
 
   /** Of the whole tensor. */
-  long byteSize() {
+  public long byteSize() {
     return byteSize;
   }
 
   /**
    * Bytes of {@code rows} rows in one repetition; of the whole tensor when it has no batch axis.
    */
-  long lengthOf(int rows) {
+  public long lengthOf(int rows) {
     return batched() ? rows * rowBytes : byteSize;
   }
 
   /** Bytes that {@code rows} rows take when they stand alone. */
-  long bytesOf(int rows) {
+  public long bytesOf(int rows) {
     return batched() ? outer * rows * rowBytes : byteSize;
   }
 
   /** The tensor's shape when {@code rows} rows stand alone. */
-  Shape shapeOf(int rows) {
+  public Shape shapeOf(int rows) {
     if (!batched()) {
       return type.shape();
     }
@@ -109,7 +109,7 @@ final class RowLayout {
   }
 
   /** Where row {@code row} of repetition {@code repetition} begins. */
-  long offset(long repetition, long row) {
+  public long offset(long repetition, long row) {
     return (repetition * batchRows + row) * rowBytes;
   }
 }

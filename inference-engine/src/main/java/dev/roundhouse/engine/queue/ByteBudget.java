@@ -3,13 +3,15 @@ package dev.roundhouse.engine.queue;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Bounds the bytes of inputs that all accepted requests hold together. What the dispatch thread
+ * Bounds the bytes that all accepted requests need together: their inputs until they have ended,
+ * and the answer they were promised until it has been written or given up. What the dispatch thread
  * gives back lies apart from what callers take, so that neither waits for the other's cache line.
  * Thread-safe.
  */
-public final class HeldBytes {
+public final class ByteBudget {
   private static final VarHandle OWNED = MethodHandles.arrayElementVarHandle(long[].class);
 
   /** In the middle of an array that keeps other data off its cache line. */
@@ -17,15 +19,15 @@ public final class HeldBytes {
 
   private final long limit;
   private final AtomicLong taken = new AtomicLong();
-  private final AtomicLong givenBack = new AtomicLong();
+  private final LongAdder givenBack = new LongAdder();
   private final long[] givenBackOnDispatch = new long[2 * OWNED_INDEX + 1];
 
   /** Bytes that had been given back when somebody last looked; never more than have. */
   private long givenBackSeen;
 
-  public HeldBytes(long limit) {
+  public ByteBudget(long limit) {
     if (limit < 1) {
-      throw new IllegalArgumentException("limit " + limit + " of held bytes is not above 0");
+      throw new IllegalArgumentException("a budget of " + limit + " bytes is not above 0");
     }
     this.limit = limit;
   }
@@ -34,7 +36,7 @@ public final class HeldBytes {
     return limit;
   }
 
-  /** Bytes held now. */
+  /** Bytes taken and not yet given back. */
   public long held() {
     long back = back();
     return taken.get() - back;
@@ -56,9 +58,17 @@ public final class HeldBytes {
     }
   }
 
+  /**
+   * Takes bytes even beyond the limit: for a call of a meta that has begun, whose end gives more
+   * back than the call takes.
+   */
+  public void takeAnyway(long bytes) {
+    taken.addAndGet(bytes);
+  }
+
   /** Gives bytes back; any thread. */
   public void giveBack(long bytes) {
-    givenBack.getAndAdd(bytes);
+    givenBack.add(bytes);
   }
 
   /** Gives bytes back; dispatch thread only. */
@@ -68,6 +78,6 @@ public final class HeldBytes {
   }
 
   private long back() {
-    return givenBack.get() + (long) OWNED.getAcquire(givenBackOnDispatch, OWNED_INDEX);
+    return givenBack.sum() + (long) OWNED.getAcquire(givenBackOnDispatch, OWNED_INDEX);
   }
 }

@@ -1,7 +1,8 @@
-package dev.roundhouse.engine.dispatch;
+package dev.roundhouse.engine.lane;
 
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
+import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.ReadyHeap;
@@ -16,13 +17,13 @@ import org.jspecify.annotations.Nullable;
  * moment. Committed requests stand in a line of their own that goes first. Owned by the dispatch
  * thread.
  */
-final class Lanes {
+public final class Lanes {
   private static final int SINKS_IN_RUNS = 256;
 
   private final Discipline discipline;
   private final ReadyHeap held = new ReadyHeap();
-  private final ArrayDeque<ModelLane> changed = new ArrayDeque<>();
-  private final ArrayDeque<InferenceRequest> committed = new ArrayDeque<>();
+  private final ArrayDeque<ModelLane> placeLost = new ArrayDeque<>();
+  private final ArrayDeque<QueuedRequest> committed = new ArrayDeque<>();
 
   /** The longest run of late, of any model: it sinks slowly. */
   private long recentlyLongestNanos;
@@ -31,11 +32,11 @@ final class Lanes {
 
   private @Nullable ModelLane[] lanes = new @Nullable ModelLane[16];
 
-  Lanes(Discipline discipline) {
+  public Lanes(Discipline discipline) {
     this.discipline = discipline;
   }
 
-  void add(ModelLane lane) {
+  public void add(ModelLane lane) {
     int slot = lane.slot();
     if (slot >= lanes.length) {
       lanes = Arrays.copyOf(lanes, Math.max(slot + 1, lanes.length * 2));
@@ -44,8 +45,8 @@ final class Lanes {
     discipline.register(slot, lane.weight());
   }
 
-  /** Lets go of a model that does not run: it must not keep a share of the device. */
-  void remove(int slot) {
+  /** Lets go of a model that runs no more: it must not keep a share of the device. */
+  public void remove(int slot) {
     if (slot < lanes.length && lanes[slot] != null) {
       lanes[slot] = null;
       held.remove(slot);
@@ -53,20 +54,29 @@ final class Lanes {
     }
   }
 
-  void setWeight(int slot, double weight) {
-    get(slot).setWeight(weight);
-    discipline.register(slot, weight);
+  /** Gives a model another weight; without effect when it is gone. */
+  public void setWeight(int slot, double weight) {
+    ModelLane lane = find(slot);
+    if (lane != null) {
+      lane.setWeight(weight);
+      discipline.register(slot, weight);
+    }
   }
 
-  ModelLane get(int slot) {
-    ModelLane lane = lanes[slot];
+  public ModelLane get(int slot) {
+    ModelLane lane = find(slot);
     if (lane == null) {
       throw new IllegalStateException("no model in slot " + slot);
     }
     return lane;
   }
 
-  void forEach(Consumer<ModelLane> action) {
+  /** The lane in a slot; null when it is gone. */
+  public @Nullable ModelLane find(int slot) {
+    return slot < lanes.length ? lanes[slot] : null;
+  }
+
+  public void forEach(Consumer<ModelLane> action) {
     for (ModelLane lane : lanes) {
       if (lane != null) {
         action.accept(lane);
@@ -75,7 +85,7 @@ final class Lanes {
   }
 
   /** Has whatever is held run as soon as it can, and holds nothing any more. */
-  void stopHolding() {
+  public void stopHolding() {
     holding = false;
     while (!held.isEmpty()) {
       release(held.first());
@@ -87,15 +97,25 @@ final class Lanes {
     rank(get(slot));
   }
 
+  /** Takes note of a batch that is to run, on whose account, and what it is expected to take. */
+  public void chosen(ModelLane lane, long expectedNanos, long nowNanos) {
+    discipline.charge(lane.slot(), expectedNanos, nowNanos);
+  }
+
   /** Takes note of what a run took, on whose account, and when it ended. */
-  void ran(ModelLane lane, long deviceNanos, long endedNanos) {
+  public void ran(ModelLane lane, long expectedNanos, long deviceNanos, long endedNanos) {
     recentlyLongestNanos =
         Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / SINKS_IN_RUNS);
-    discipline.charge(lane.slot(), deviceNanos, endedNanos);
+    discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
+  }
+
+  /** Takes note that a chosen batch does not run. */
+  public void notRun(ModelLane lane, long expectedNanos, long nowNanos) {
+    discipline.correct(lane.slot(), expectedNanos, 0, nowNanos);
   }
 
   /** Puts a request into its model's queue. */
-  void enqueue(InferenceRequest request) {
+  public void enqueue(QueuedRequest request) {
     ModelLane lane = get(request.slot());
     lane.queue().add(request);
     if (request.isCommitted()) {
@@ -105,51 +125,70 @@ final class Lanes {
       lane.counters().frontArrived(request.arrivalNanos());
     }
     boolean matters = lane.queue().size() == 1 || discipline.watchesQueues() || lane.holds();
-    if (matters && lane.markChanged()) {
-      changed.add(lane);
+    if (matters && lane.losePlace()) {
+      placeLost.add(lane);
+    }
+  }
+
+  /** Puts a request whose batch was taken apart back where it was. */
+  public void putBack(ModelLane lane, QueuedRequest request) {
+    lane.queue().putBack(request);
+    if (request.isCommitted()) {
+      committed.remove(request);
+      committed.addFirst(request);
+    }
+    if (lane.losePlace()) {
+      placeLost.add(lane);
     }
   }
 
   /** True when no lane could run before a held batch is due. */
-  boolean isIdle() {
-    return changed.isEmpty() && committed.isEmpty() && discipline.isEmpty();
+  public boolean isIdle() {
+    return placeLost.isEmpty() && committed.isEmpty() && discipline.isEmpty();
   }
 
   /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
-  long nextReleaseNanos() {
+  public long nextReleaseNanos() {
     return held.firstKey();
   }
 
-  /** Lanes whose batch is held. */
-  int heldCount() {
-    return held.size();
-  }
-
   /** True while the lane's batch is held for more requests. */
-  boolean isHeld(ModelLane lane) {
+  public boolean isHeld(ModelLane lane) {
     return held.contains(lane.slot());
   }
 
   /** The lane to run next, whose queue is not empty; null when none may run now. */
-  @Nullable ModelLane next(long nowNanos) {
-    for (ModelLane lane = changed.poll(); lane != null; lane = changed.poll()) {
+  public @Nullable ModelLane next(long nowNanos) {
+    for (ModelLane lane = placeLost.poll(); lane != null; lane = placeLost.poll()) {
       lane.placeFound();
       settle(lane, nowNanos);
     }
     while (held.firstKey() <= nowNanos) {
       release(held.first());
     }
-    for (InferenceRequest call = committed.poll(); call != null; call = committed.poll()) {
-      // It may have been cancelled, or have run together with another of its model.
-      if (call.state() == InferenceRequest.State.QUEUED) {
-        return get(call.slot());
-      }
+    ModelLane ahead = nextCommitted();
+    if (ahead != null) {
+      return ahead;
     }
     return discipline.isEmpty() ? null : get(discipline.choose());
   }
 
+  /** The lane of the first call that runs ahead: until the last of its rows has been taken. */
+  private @Nullable ModelLane nextCommitted() {
+    for (QueuedRequest call = committed.peek(); call != null; call = committed.peek()) {
+      if (!call.isDone() && call.rowsTaken() < call.rows()) {
+        return get(call.slot());
+      }
+      committed.remove();
+    }
+    return null;
+  }
+
   /** Finds a lane's place again after its queue has changed. */
-  void settle(ModelLane lane, long nowNanos) {
+  public void settle(ModelLane lane, long nowNanos) {
+    if (find(lane.slot()) != lane) {
+      return; // it is gone
+    }
     ModelQueue queue = lane.queue();
     queue.dropEnded();
     if (queue.isEmpty()) {

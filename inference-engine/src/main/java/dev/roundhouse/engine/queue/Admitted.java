@@ -1,5 +1,6 @@
-package dev.roundhouse.engine.request;
+package dev.roundhouse.engine.queue;
 
+import dev.roundhouse.engine.request.InputTensor;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param variant index of the shape variant that fits the inputs
  * @param inputs in the order the program takes them
  * @param inputBytes of all inputs together
+ * @param answerBytes of all requested outputs together, as contract and rows promise
  * @param outputs indices of the requested outputs, in the order requested; null for all
  */
 public record Admitted(
@@ -19,4 +21,5 @@ public record Admitted(
     int variant,
     List<InputTensor> inputs,
     long inputBytes,
+    long answerBytes,
     int @Nullable [] outputs) {}

@@ -1,0 +1,64 @@
+package dev.roundhouse.engine.layout;
+
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.model.CompiledProgram;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Layouts of programs that are alike, kept once: most of a large fleet is copies of a few
+ * architectures, and what they share stays in the processor's caches. A layout is forgotten with
+ * the last program that uses it. Owned by the dispatch thread.
+ */
+public final class LayoutCache {
+  private final Map<Key, Shared> layouts = new HashMap<>();
+
+  /** Where rows lie in what a program takes and returns, weights left out. */
+  public ProgramLayout take(ModelSpec spec, CompiledProgram compiled) {
+    Key key = Key.of(spec, compiled);
+    Shared shared =
+        layouts.computeIfAbsent(
+            key,
+            unknown ->
+                new Shared(
+                    new ProgramLayout(key.inputs, key.inputTypes, key.outputs, key.outputTypes)));
+    shared.users++;
+    return shared.layout;
+  }
+
+  /** Gives back what {@link #take} returned for the same program. */
+  public void giveBack(ModelSpec spec, CompiledProgram compiled) {
+    layouts.computeIfPresent(
+        Key.of(spec, compiled), (key, shared) -> --shared.users == 0 ? null : shared);
+  }
+
+  /** Different layouts in use. */
+  public int size() {
+    return layouts.size();
+  }
+
+  private static final class Shared {
+    final ProgramLayout layout;
+    int users;
+
+    Shared(ProgramLayout layout) {
+      this.layout = layout;
+    }
+  }
+
+  private record Key(
+      List<TensorSpec> inputs,
+      List<TensorType> inputTypes,
+      List<TensorSpec> outputs,
+      List<TensorType> outputTypes) {
+
+    static Key of(ModelSpec spec, CompiledProgram compiled) {
+      List<TensorType> inputs = compiled.program().parameters().subList(0, spec.inputs().size());
+      return new Key(
+          spec.inputs(), List.copyOf(inputs), spec.outputs(), compiled.program().results());
+    }
+  }
+}
