@@ -21,6 +21,7 @@ final class Batch {
   private @Nullable ModelLane lane;
   private @Nullable PreparedProgram program;
   private @Nullable Execution execution;
+  private long expectedNanos;
   private long assembledNanos;
   private long startedNanos;
   private long endedNanos;
@@ -31,6 +32,7 @@ final class Batch {
   void begin(ModelLane ofLane, PreparedProgram withProgram, long nowNanos) {
     lane = ofLane;
     program = withProgram;
+    expectedNanos = Math.round(withProgram.cost().meanNanos());
     assembledNanos = nowNanos;
   }
 
@@ -113,6 +115,11 @@ final class Batch {
 
   Execution execution() {
     return Objects.requireNonNull(execution);
+  }
+
+  /** Device time it is expected to take, as it was when the batch was formed. */
+  long expectedNanos() {
+    return expectedNanos;
   }
 
   long assembledNanos() {

@@ -255,6 +255,7 @@ public final class DispatchLoop {
       batch.clear();
       return;
     }
+    lanes.chosen(lane, batch.expectedNanos(), now);
     try {
       BatchAssembler.assemble(batch, staging);
       if (nobodyWantsIt()) {
@@ -266,6 +267,7 @@ public final class DispatchLoop {
       batch.started(execution, started);
       inFlight = true;
     } catch (RuntimeException e) {
+      lanes.notRun(lane, batch.expectedNanos(), now);
       delivery.fail(batch, e);
       batch.clear();
     }
@@ -281,6 +283,7 @@ public final class DispatchLoop {
     for (int member = 0; member < batch.size(); member++) {
       endings.cancelled(batch.lane(), batch.request(member));
     }
+    lanes.notRun(batch.lane(), batch.expectedNanos(), batch.assembledNanos());
     batch.clear();
     return true;
   }
@@ -295,7 +298,7 @@ public final class DispatchLoop {
     }
     batch.ended(clock.nanoTime());
     // A run that failed held the device too.
-    lanes.ran(batch.lane(), batch.computeNanos(), batch.endedNanos());
+    lanes.ran(batch.lane(), batch.expectedNanos(), batch.computeNanos(), batch.endedNanos());
     try {
       if (failure == null) {
         batch.program().cost().record(batch.computeNanos(), batch.endedNanos());

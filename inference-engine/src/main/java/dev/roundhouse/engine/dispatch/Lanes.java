@@ -87,11 +87,21 @@ final class Lanes {
     rank(get(slot));
   }
 
+  /** Takes note of a batch that is to run, on whose account, and what it is expected to take. */
+  void chosen(ModelLane lane, long expectedNanos, long nowNanos) {
+    discipline.charge(lane.slot(), expectedNanos, nowNanos);
+  }
+
   /** Takes note of what a run took, on whose account, and when it ended. */
-  void ran(ModelLane lane, long deviceNanos, long endedNanos) {
+  void ran(ModelLane lane, long expectedNanos, long deviceNanos, long endedNanos) {
     recentlyLongestNanos =
         Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / SINKS_IN_RUNS);
-    discipline.charge(lane.slot(), deviceNanos, endedNanos);
+    discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
+  }
+
+  /** Takes note that a chosen batch does not run. */
+  void notRun(ModelLane lane, long expectedNanos, long nowNanos) {
+    discipline.correct(lane.slot(), expectedNanos, 0, nowNanos);
   }
 
   /** Puts a request into its model's queue. */
