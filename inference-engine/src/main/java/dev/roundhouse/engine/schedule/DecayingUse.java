@@ -24,6 +24,12 @@ public final class DecayingUse {
   private double factor = 1;
   private double factorHalfLives;
 
+  // Charges that are estimates, oldest first: with what factor each was written down.
+  private int[] openSlots = new int[4];
+  private long[] openNanos = new long[4];
+  private double[] openFactors = new double[4];
+  private int open;
+
   public DecayingUse(long halfLifeNanos) {
     if (halfLifeNanos <= 0) {
       throw new IllegalArgumentException("half-life " + halfLifeNanos + " ns is not above 0");
@@ -31,8 +37,8 @@ public final class DecayingUse {
     this.halfLifeNanos = halfLifeNanos;
   }
 
-  /** Charges a model for device time that ended now. */
-  public void charge(int slot, double seconds, long nowNanos) {
+  /** Charges a model for device time that it is expected to have now. */
+  public void charge(int slot, long expectedNanos, long nowNanos) {
     if (slot >= scaled.length) {
       scaled = Arrays.copyOf(scaled, Math.max(slot + 1, scaled.length * 2));
     }
@@ -48,9 +54,51 @@ public final class DecayingUse {
       factorHalfLives = halfLives;
       factor = Math.exp(halfLives * Math.log(2));
     }
-    double amount = seconds * factor;
-    scaled[slot] += amount;
-    total += amount;
+    add(slot, expectedNanos * 1e-9 * factor);
+    if (open == openSlots.length) {
+      openSlots = Arrays.copyOf(openSlots, open * 2);
+      openNanos = Arrays.copyOf(openNanos, open * 2);
+      openFactors = Arrays.copyOf(openFactors, open * 2);
+    }
+    openSlots[open] = slot;
+    openNanos[open] = expectedNanos;
+    openFactors[open++] = factor;
+  }
+
+  /** Replaces the estimate of the oldest such charge, if there is one. */
+  public void correct(int slot, long expectedNanos, long deviceNanos) {
+    for (int i = 0; i < open; i++) {
+      if (openSlots[i] == slot && openNanos[i] == expectedNanos) {
+        add(slot, (deviceNanos - expectedNanos) * 1e-9 * openFactors[i]);
+        close(i);
+        return;
+      }
+    }
+  }
+
+  /** Forgets what a model had. */
+  void forget(int slot) {
+    if (slot < scaled.length) {
+      add(slot, -scaled[slot]);
+    }
+    for (int i = open - 1; i >= 0; i--) {
+      if (openSlots[i] == slot) {
+        close(i);
+      }
+    }
+  }
+
+  private void add(int slot, double amount) {
+    double before = scaled[slot];
+    scaled[slot] = Math.max(0, before + amount); // rounding must not leave less than nothing
+    total += scaled[slot] - before;
+  }
+
+  private void close(int index) {
+    open--;
+    System.arraycopy(openSlots, index + 1, openSlots, index, open - index);
+    System.arraycopy(openNanos, index + 1, openNanos, index, open - index);
+    System.arraycopy(openFactors, index + 1, openFactors, index, open - index);
   }
 
   /** The model's recent use in the unit of {@link #total}. */
@@ -74,6 +122,9 @@ public final class DecayingUse {
     for (int slot = 0; slot < scaled.length; slot++) {
       scaled[slot] *= factor;
       total += scaled[slot];
+    }
+    for (int i = 0; i < open; i++) {
+      openFactors[i] *= factor;
     }
     originNanos = nowNanos;
   }

@@ -24,12 +24,6 @@ public final class FairShare implements Discipline {
   private final Weights weights = new Weights();
   private double[] rowCosts = new double[16];
 
-  /**
-   * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
-   * small.
-   */
-  private double totalWeight = Double.NaN;
-
   private double horizon;
   private long horizonEpoch;
   private double stride = 0.01;
@@ -72,6 +66,7 @@ public final class FairShare implements Discipline {
   public void unregister(int slot) {
     heap.remove(slot);
     weights.clear(slot);
+    use.forget(slot);
     expireBounds();
   }
 
@@ -102,10 +97,20 @@ public final class FairShare implements Discipline {
   }
 
   @Override
-  public void charge(int slot, long deviceNanos, long nowNanos) {
-    use.charge(slot, deviceNanos * 1e-9, nowNanos);
+  public void charge(int slot, long expectedNanos, long nowNanos) {
+    use.charge(slot, expectedNanos, nowNanos);
+    rescore(slot);
+  }
+
+  @Override
+  public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
+    use.correct(slot, expectedNanos, deviceNanos);
+    rescore(slot);
+  }
+
+  /** Its own part of recent use changed, and so did its bound. */
+  private void rescore(int slot) {
     if (heap.contains(slot)) {
-      // Its own part of recent use rose, so its bound fell.
       heap.rescore(slot, score(slot, horizon));
     }
   }

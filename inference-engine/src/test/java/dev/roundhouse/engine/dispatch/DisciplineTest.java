@@ -258,8 +258,13 @@ class DisciplineTest {
           }
 
           @Override
-          public void charge(int slot, long deviceNanos, long nowNanos) {
-            fifo.charge(slot, deviceNanos, nowNanos);
+          public void charge(int slot, long expectedNanos, long nowNanos) {
+            fifo.charge(slot, expectedNanos, nowNanos);
+          }
+
+          @Override
+          public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
+            fifo.correct(slot, expectedNanos, deviceNanos, nowNanos);
           }
         };
     TestEngine engine =

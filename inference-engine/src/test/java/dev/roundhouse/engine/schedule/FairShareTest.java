@@ -35,7 +35,7 @@ class FairShareTest {
     double[] costs = {10e6, 30e6, 100e6};
     for (int slot = 0; slot < 3; slot++) {
       fair.register(slot, 1);
-      fair.charge(slot, Math.round(recent[slot] * 1e9), 0);
+      Saturated.run(fair, slot, Math.round(recent[slot] * 1e9), 0);
     }
     for (int slot = 0; slot < 3; slot++) {
       fair.ready(slot, new Discipline.Front(0, NO_DEADLINE, costs[slot]));
@@ -99,7 +99,7 @@ class FairShareTest {
       assertThat(fair.isEmpty()).isEqualTo(expected < 0);
       if (expected >= 0) {
         assertThat(fair.choose()).as("seed %d step %d", seed, step).isEqualTo(expected);
-        fair.charge(expected, 100_000 + random.nextInt(50_000_000), now);
+        Saturated.run(fair, expected, 100_000 + random.nextInt(50_000_000), now);
       }
     }
   }

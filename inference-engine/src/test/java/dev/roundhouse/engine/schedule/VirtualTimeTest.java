@@ -46,7 +46,7 @@ class VirtualTimeTest {
       long cost = 1 + (long) (random.nextDouble() * longest[slot]);
       now += cost;
       served[slot] += cost / weights[slot];
-      discipline.charge(slot, cost, now);
+      Saturated.run(discipline, slot, cost, now);
       discipline.ready(slot, front(now));
       for (int i = 0; i < models; i++) {
         for (int j = 0; j < models; j++) {
@@ -69,14 +69,14 @@ class VirtualTimeTest {
     discipline.register(1, 1);
     discipline.ready(0, front(0));
     for (int run = 0; run < 1_000; run++) {
-      discipline.charge(discipline.choose(), 1_000_000, run);
+      Saturated.run(discipline, discipline.choose(), 1_000_000, run);
     }
     discipline.ready(1, front(1_000));
     int first = 0;
     for (int run = 0; run < 100; run++) {
       int slot = discipline.choose();
       first += slot == 0 ? 1 : 0;
-      discipline.charge(slot, 1_000_000, 2_000 + run);
+      Saturated.run(discipline, slot, 1_000_000, 2_000 + run);
     }
     assertThat(first).isBetween(49, 51);
   }
