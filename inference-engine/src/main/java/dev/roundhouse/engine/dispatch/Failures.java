@@ -19,7 +19,7 @@ final class Failures {
           switch (device.code()) {
             case OUT_OF_MEMORY -> Status.RESOURCE_EXHAUSTED;
             case UNSUPPORTED -> Status.UNIMPLEMENTED;
-            case INVALID_ARGUMENT, CLOSED, INTERNAL -> Status.INTERNAL;
+            case INVALID_ARGUMENT, CLOSED, INTERNAL, DEVICE_LOST -> Status.INTERNAL;
           };
       return new Outcome.Failed(
           status, "execution of model '" + model + "' failed: " + device.getMessage());
