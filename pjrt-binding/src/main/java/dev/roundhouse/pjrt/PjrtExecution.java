@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run: holds its program and arguments until it ends, owns its outputs until closed. Waiting is
- * thread-safe, as outputs wait when they are read; closing is its owner's.
+ * One run: holds its program and arguments until somebody notices its end, owns its outputs until
+ * closed.
  */
 final class PjrtExecution implements Execution {
   private static final Logger log = LoggerFactory.getLogger(PjrtExecution.class);
@@ -21,7 +21,8 @@ final class PjrtExecution implements Execution {
   private final PjrtEvent end;
   private final PjrtBuffer[] outputs;
   private final AtomicReference<State> state = new AtomicReference<>(State.RUNNING);
-  private boolean failureTold;
+  private volatile boolean failureTold;
+  private boolean hasCallback;
 
   /** Takes the holds on program and arguments, the event and the output buffers. */
   PjrtExecution(
@@ -49,6 +50,25 @@ final class PjrtExecution implements Execution {
     }
     settle();
     return true;
+  }
+
+  @Override
+  public void onDone(Runnable callback) {
+    takeOnlyCallback();
+    if (isDone()) {
+      callback.run();
+    } else {
+      end.onReady(callback);
+    }
+  }
+
+  private synchronized void takeOnlyCallback() {
+    if (hasCallback) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "run of " + program.name() + " has a callback; it takes one, given once");
+    }
+    hasCallback = true;
   }
 
   @Override

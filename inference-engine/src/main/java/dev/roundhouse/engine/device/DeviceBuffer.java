@@ -5,7 +5,10 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * A tensor on a device, dense and row-major. Owned by whoever got it; closed once, never while an
- * execution borrows it. Reads of one buffer may run on several threads.
+ * execution borrows it or a read is under way.
+ *
+ * <p>Reads may run on any threads, several at once and beside {@link Device#execute}: an output is
+ * read while the next run is under way.
  */
 public interface DeviceBuffer extends AutoCloseable {
 

@@ -16,6 +16,9 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -362,6 +365,53 @@ public abstract class DeviceContractTest {
         Execution second = device.execute(program, new DeviceBuffer[] {first.output(0), x, x})) {
       assertThat(readFloats(second.output(0))).containsExactly(3, 14, 39, 84);
       second.close();
+    }
+  }
+
+  @Test
+  void shouldCallBackOnceWhenTheRunIsOver() throws Exception {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY)) {
+      for (int run = 0; run < 100; run++) {
+        Semaphore calls = new Semaphore(0);
+        AtomicBoolean wasDone = new AtomicBoolean();
+        try (Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+          execution.onDone(
+              () -> {
+                wasDone.set(execution.isDone());
+                calls.release();
+              });
+          execution.await();
+          assertThat(calls.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
+          assertThat(wasDone).isTrue();
+          assertThat(execution.isDone()).isTrue();
+        }
+        assertThat(calls.availablePermits()).as("further calls").isZero();
+      }
+    }
+  }
+
+  @Test
+  void shouldCallBackAtOnceWhenTheRunIsOverAlready() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+      execution.await();
+      Thread[] caller = new Thread[1];
+      execution.onDone(() -> caller[0] = Thread.currentThread());
+      assertThat(caller[0]).isEqualTo(Thread.currentThread());
+    }
+  }
+
+  @Test
+  void shouldRefuseASecondCallback() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+      execution.onDone(() -> {});
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> execution.onDone(() -> {}));
+      execution.await();
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> execution.onDone(() -> {}));
     }
   }
 

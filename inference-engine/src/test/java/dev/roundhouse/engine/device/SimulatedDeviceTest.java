@@ -7,8 +7,12 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.ManualClock;
+import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class SimulatedDeviceTest {
@@ -40,6 +44,43 @@ class SimulatedDeviceTest {
     x.close();
     program.close();
     device.close();
+  }
+
+  @Test
+  void shouldCallBackFromTheCallThatNoticesTheEndWhenTheClockStandsStill() {
+    SimulatedDevice device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 5_000),
+            clock);
+    AtomicInteger calls = new AtomicInteger();
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device);
+        Execution run = device.execute(program, new DeviceBuffer[] {x})) {
+      run.onDone(calls::incrementAndGet);
+      clock.advance(4_999);
+      assertThat(run.isDone()).isFalse();
+      clock.advance(1);
+      assertThat(calls).hasValue(0);
+      assertThat(run.isDone()).isTrue();
+      assertThat(calls).hasValue(1);
+      run.await();
+      assertThat(calls).hasValue(1);
+    }
+  }
+
+  @Test
+  void shouldCallBackByItselfWhenTheClockIsTheSystems() throws Exception {
+    SimulatedDevice device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 2_000_000),
+            NanoClock.SYSTEM);
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device);
+        Execution run = device.execute(program, new DeviceBuffer[] {x})) {
+      CompletableFuture<Boolean> told = new CompletableFuture<>();
+      run.onDone(() -> told.complete(run.isDone()));
+      assertThat(told.get(20, TimeUnit.SECONDS)).isTrue();
+    }
   }
 
   @Test
