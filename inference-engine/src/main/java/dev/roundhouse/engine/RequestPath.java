@@ -91,9 +91,6 @@ final class RequestPath {
     request.requestCancel();
     while (true) {
       switch (request.state()) {
-        case NEW -> {
-          return true; // whoever admits it looks again
-        }
         case QUEUED -> {
           if (accounting.end(request, State.QUEUED, Outcome.Cancelled.BY_CALLER)) {
             return true;
@@ -104,8 +101,8 @@ final class RequestPath {
           dispatch.cancelled();
           return true;
         }
-        case DONE -> {
-          return false;
+        case NEW, DONE -> {
+          return false; // who has the request has been told of its end
         }
       }
     }

@@ -116,9 +116,6 @@ public final class Admission {
               ShedReason.NO_ROOM,
               Status.RESOURCE_EXHAUSTED,
               prefix(request) + "the server has no room for another waiting request; retry later"));
-    } else if (queued.isCancelRequested()) {
-      // Taken back while it was being admitted, when there was nothing to cancel yet.
-      accounting.end(queued, State.QUEUED, Outcome.Cancelled.BY_CALLER);
     }
   }
 

@@ -47,7 +47,7 @@ public final class BatchFormer {
     if (judges) {
       plan = quickEnough(plan, lane, nowNanos);
     }
-    slot.begin(lane, program(lane, plan), nowNanos);
+    slot.begin(lane, program(lane, plan));
     for (int i = 0; i < plan.requests(); i++) {
       takeFront(slot, lane, plan.batchSize(), nowNanos, judges);
     }
@@ -102,7 +102,6 @@ public final class BatchFormer {
         lane.queue().remove(); // cancelled meanwhile
         return;
       }
-      lane.counters().leaveOnDispatch();
     }
     int first = front.rowsTaken();
     int count = Math.min(batchSize, front.rows() - first);
@@ -160,7 +159,6 @@ public final class BatchFormer {
       boolean leftTheQueue = request.rowsTaken() == request.rows();
       request.takeRows(-slot.rowCount(member));
       if (!request.hasBegun()) {
-        lane.counters().returnOnDispatch();
         request.putBack();
       }
       if (leftTheQueue) {

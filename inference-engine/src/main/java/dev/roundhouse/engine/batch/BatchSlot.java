@@ -54,7 +54,10 @@ public final class BatchSlot implements AutoCloseable {
   private @Nullable DeviceBuffer[] arguments = NO_ARGUMENTS;
   private @Nullable Execution execution;
   private long expectedNanos;
-  private long assembledNanos;
+  private long inputNanos;
+
+  /** True once its members do not count as waiting any more. */
+  private boolean left;
   private long startedNanos;
   private long endedNanos;
 
@@ -85,14 +88,13 @@ public final class BatchSlot implements AutoCloseable {
     return staging;
   }
 
-  /**
-   * @param nowNanos when its rows leave the queue
-   */
-  public void begin(ModelLane ofLane, PreparedProgram withProgram, long nowNanos) {
+  /** Begins a batch; {@link #expectedNanos} is what its program costs at this moment. */
+  public void begin(ModelLane ofLane, PreparedProgram withProgram) {
     lane = ofLane;
     program = withProgram;
     expectedNanos = Math.round(withProgram.cost().meanNanos());
-    assembledNanos = nowNanos;
+    inputNanos = 0;
+    left = false;
   }
 
   void add(QueuedRequest request, int firstRow, int rowCount) {
@@ -111,7 +113,11 @@ public final class BatchSlot implements AutoCloseable {
 
   /** Lets go of a member: its rows run as padding and reach nobody. */
   public void drop(int member) {
-    if (requests[member] != null) {
+    QueuedRequest request = requests[member];
+    if (request != null) {
+      if (!left && firstRows[member] == 0) {
+        request.counters().leaveOnDispatch();
+      }
       requests[member] = null;
       live--;
       rows -= rowCounts[member];
@@ -167,12 +173,30 @@ public final class BatchSlot implements AutoCloseable {
     }
   }
 
-  /** Starts the execution. */
-  public void start(Device device, long nowNanos) {
-    @SuppressWarnings("NullAway") // every element was set by arm()
-    DeviceBuffer[] all = arguments;
+  /** Of the run, inputs first; set by {@link #arm}. */
+  @SuppressWarnings("NullAway") // every element was set
+  public DeviceBuffer[] arguments() {
+    return arguments;
+  }
+
+  /** The members do not wait any more: their run starts, or fails to. */
+  public void leaveQueue() {
+    if (left) {
+      return;
+    }
+    left = true;
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null && firstRows[member] == 0) {
+        request.counters().leaveOnDispatch();
+      }
+    }
+  }
+
+  /** The run has started. Takes {@code run}. */
+  public void started(Execution run, long nowNanos) {
+    execution = run;
     startedNanos = nowNanos;
-    execution = device.execute(program().program(), all);
     state = State.RUNNING;
   }
 
@@ -286,10 +310,6 @@ public final class BatchSlot implements AutoCloseable {
     return expectedNanos;
   }
 
-  public long assembledNanos() {
-    return assembledNanos;
-  }
-
   public long startedNanos() {
     return startedNanos;
   }
@@ -298,8 +318,25 @@ public final class BatchSlot implements AutoCloseable {
     return endedNanos;
   }
 
+  /** How long it took to lay the inputs out and upload them; 0 when that was not worth timing. */
   public long inputNanos() {
-    return startedNanos - assembledNanos;
+    return inputNanos;
+  }
+
+  public void tookForInputs(long nanos) {
+    inputNanos = nanos;
+  }
+
+  /** When the first of its members was accepted. */
+  public long oldestArrivalNanos() {
+    long oldest = Long.MAX_VALUE;
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null) {
+        oldest = Math.min(oldest, request.arrivalNanos());
+      }
+    }
+    return oldest;
   }
 
   public long computeNanos() {

@@ -257,7 +257,7 @@ public final class Delivery {
     Pieces pieces = request.pieces();
     if (pieces == null) {
       return new Outcome.Timings(
-          slot.assembledNanos() - request.arrivalNanos(),
+          Math.max(0, slot.startedNanos() - request.arrivalNanos() - slot.inputNanos()),
           slot.inputNanos(),
           slot.computeNanos(),
           outputNanos,

@@ -247,12 +247,14 @@ public final class DispatchLoop {
     if (slot == null) {
       return 0;
     }
-    boolean ready = assembleAndArm(slot);
-    armingNanos += (clock.nanoTime() - now - armingNanos) / 8;
-    if (ready) {
+    if (assembleAndArm(slot)) {
       armed = slot;
       newsSinceArming = false;
+      if (!slot.isWarmUp()) {
+        slot.lane().counters().frontArrived(slot.oldestArrivalNanos()); // they wait all the same
+      }
     }
+    armingNanos += (clock.nanoTime() - now - armingNanos) / 8;
     return 1;
   }
 
@@ -265,7 +267,7 @@ public final class DispatchLoop {
     boolean warms = warmUp.wantsRun() && warmUp.nextStagingBytes() <= slot.staging().byteSize();
     if (warms && (lanes.isIdle() || !warmedLast)) {
       warmedLast = true;
-      warmUp.begin(slot, now);
+      warmUp.begin(slot);
       lanes.chosen(slot.lane(), slot.expectedNanos(), now);
       return slot;
     }
@@ -288,6 +290,8 @@ public final class DispatchLoop {
 
   /** False when nobody is left in the batch, or it cannot be run; the slot is free then. */
   private boolean assembleAndArm(BatchSlot slot) {
+    boolean timed = slot.program().layout().stagingBytes() > UNTIMED_COPY_BYTES;
+    long began = timed ? clock.nanoTime() : 0;
     try {
       assembler.assemble(slot);
       if (!slot.isWarmUp() && slot.live() == 0) {
@@ -295,6 +299,7 @@ public final class DispatchLoop {
         return false;
       }
       slot.arm(device);
+      slot.tookForInputs(timed ? clock.nanoTime() - began : 0);
       return true;
     } catch (Throwable e) {
       failBeforeRun(slot, e);
@@ -328,10 +333,23 @@ public final class DispatchLoop {
         return 1;
       }
     }
-    if (slot != null) {
+    if (slot != null && !isUnwanted(slot)) {
       start(slot, now);
     }
     return 1;
+  }
+
+  /** Lets go of members that were cancelled of late; true when none is left to run for. */
+  private boolean isUnwanted(BatchSlot slot) {
+    if (cancelled && !slot.isWarmUp()) {
+      cancelled = false;
+      delivery.dropCancelled(slot);
+      if (slot.live() == 0) {
+        giveUp(slot);
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -360,12 +378,14 @@ public final class DispatchLoop {
   }
 
   private void start(BatchSlot slot, long formedNanos) {
-    boolean timed = slot.program().layout().stagingBytes() > UNTIMED_COPY_BYTES;
-    long now = timed ? clock.nanoTime() : formedNanos;
+    long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
+    ModelLane lane = slot.lane();
+    slot.leaveQueue();
+    lanes.noteFront(lane);
     calls.enter(now);
     Throwable failure = null;
     try {
-      slot.start(device, now);
+      slot.started(device.execute(slot.program().program(), slot.arguments()), now);
     } catch (Throwable e) {
       failure = e;
     }
@@ -452,6 +472,7 @@ public final class DispatchLoop {
 
   private void failBeforeRun(BatchSlot slot, Throwable failure) {
     lanes.notRun(slot.lane(), slot.expectedNanos(), clock.nanoTime());
+    slot.leaveQueue();
     if (slot.isWarmUp()) {
       ModelLane broken = warmUp.onRan(slot, failure);
       slot.clear();

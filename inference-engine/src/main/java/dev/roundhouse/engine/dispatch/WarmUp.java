@@ -44,9 +44,9 @@ final class WarmUp {
   }
 
   /** Makes the next run up in a free slot. */
-  void begin(BatchSlot slot, long nowNanos) {
+  void begin(BatchSlot slot) {
     Pending next = pending.element();
-    slot.begin(next.lane, next.programs.element(), nowNanos);
+    slot.begin(next.lane, next.programs.element());
     running = true;
   }
 

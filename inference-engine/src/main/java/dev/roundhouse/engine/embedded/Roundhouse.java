@@ -8,8 +8,9 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.request.Completion;
+
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;

@@ -194,10 +194,10 @@ public final class Lanes {
     if (queue.isEmpty()) {
       held.remove(lane.slot());
       discipline.notReady(lane.slot());
-      lane.counters().frontArrived(ModelCounters.NONE_WAITS);
+      noteFront(lane);
       return;
     }
-    lane.counters().frontArrived(queue.get(0).arrivalNanos());
+    noteFront(lane);
     if (holding && lane.holds()) {
       long until = lane.heldUntilNanos(recentlyLongestNanos);
       if (until > nowNanos) {
@@ -208,6 +208,13 @@ public final class Lanes {
       held.remove(lane.slot());
     }
     rank(lane);
+  }
+
+  /** Notes since when the front of a lane's queue has waited. */
+  public void noteFront(ModelLane lane) {
+    ModelQueue queue = lane.queue();
+    lane.counters()
+        .frontArrived(queue.isEmpty() ? ModelCounters.NONE_WAITS : queue.get(0).arrivalNanos());
   }
 
   /** Tells the discipline where a lane stands; its queue is not empty. */

@@ -87,12 +87,7 @@ public final class ModelCounters {
     addOwned(LEFT, 1);
   }
 
-  /** Takes a place in the queue again: a batch was taken apart. Dispatch thread only. */
-  public void returnOnDispatch() {
-    addOwned(LEFT, -1);
-  }
-
-  /** Requests that are accepted and not yet in a batch. */
+  /** Requests that are accepted and have not begun to run. */
   public int waiting() {
     // Leaves are read before accepts, so the difference is never below what it was.
     long left = sum(LEFT);

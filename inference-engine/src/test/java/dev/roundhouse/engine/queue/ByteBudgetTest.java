@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Test;
 
-class HeldBytesTest {
+class ByteBudgetTest {
 
   @Test
   void shouldGiveOutNoMoreThanTheLimitAndTakeBackFromEitherSide() {
-    HeldBytes bytes = new HeldBytes(100);
+    ByteBudget bytes = new ByteBudget(100);
     assertThat(bytes.take(60)).isTrue();
     assertThat(bytes.take(41)).isFalse();
     assertThat(bytes.take(40)).isTrue();
@@ -23,7 +23,7 @@ class HeldBytesTest {
 
   @Test
   void shouldNotOverflowWhenTheLimitIsAsLargeAsCanBe() {
-    HeldBytes bytes = new HeldBytes(Long.MAX_VALUE);
+    ByteBudget bytes = new ByteBudget(Long.MAX_VALUE);
     assertThat(bytes.take(Long.MAX_VALUE)).isTrue();
     assertThat(bytes.take(1)).isFalse();
     bytes.giveBack(Long.MAX_VALUE);
@@ -32,6 +32,6 @@ class HeldBytesTest {
 
   @Test
   void shouldRefuseALimitThatLetsNothingThrough() {
-    assertThatThrownBy(() -> new HeldBytes(0)).hasMessageContaining("limit 0");
+    assertThatThrownBy(() -> new ByteBudget(0)).hasMessageContaining("0 bytes is not above 0");
   }
 }
