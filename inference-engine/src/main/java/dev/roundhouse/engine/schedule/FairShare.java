@@ -3,29 +3,43 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * ReactantServer's "fair": every model has a share of the device by its weight, recent use counts
- * against it, and of those under their share the cheap go first. {@link FairScore} is the formula.
+ * ReactantServer's "fair": every model that is ready has a share of the device by its weight,
+ * recent use counts against it, and of those under their share the cheap go first. {@link
+ * FairScore} is the formula. Shares and recent use are parts of what the ready models are due and
+ * had: models that do not want the device take no part in either.
  *
- * <p>Every charge lowers everybody else's part of recent use a little, so every score changes with
- * every run. What does not change is the direction: a waiting model's score only rises. So the heap
- * is ordered by what each score will be at a <em>horizon</em> a little ahead, an upper bound until
- * total use has grown that far; choosing looks at the exact scores of the few models whose bound
- * beats the best found. When the horizon is reached all bounds are renewed, and the next horizon is
- * set so that renewing stays cheap beside choosing. The choice is exact, whatever the horizon.
+ * <p>With W the weights of all ready models and U their recent use, a score depends on the others
+ * through the level W/U alone, but for the cap. Multiplied by W, which changes no choice, it is
+ * {@code clamp(w - u * level, cap * W) / cost}: the lower the level, the higher. So the heap is
+ * ordered by what each score would be at a level a little lower, an upper bound until the level
+ * gets there; choosing looks at the exact scores of the few models whose bound beats the best
+ * found. When the level has left the band all bounds are renewed, and the next band is set so that
+ * renewing stays cheap beside choosing. The choice is exact, whatever the band.
  */
-public final class FairShare implements Discipline {
+public final class FairShare extends TagDiscipline {
   private static final double MIN_STRIDE = 1e-6;
   private static final double MAX_STRIDE = 0.25;
 
-  private final double cap;
-  private final DecayingUse use;
-  private final BoundHeap heap = new BoundHeap();
+  /** Use so small, in proportion, lies too far back to divide by. */
+  private static final double LEAST_USE = 1e-200;
 
-  private final Weights weights = new Weights();
+  private static final double ROUNDING = 1e-9;
+
+  private final double cap;
+  private final Decay decay;
+  private final BoundHeap heap = new BoundHeap();
+  private final RunningSum readyWeight = new RunningSum();
+  private final RunningSum readyUse = new RunningSum();
+
+  // Of ready models, as they stand in the sums and the scores.
+  private double[] countedWeights = new double[16];
+  private double[] countedUses = new double[16];
   private double[] rowCosts = new double[16];
 
-  private double horizon;
-  private long horizonEpoch;
+  // What the bounds hold for: a level from low up to where they get loose, weight up to high.
+  private double lowLevel;
+  private double looseLevel;
+  private double highWeight;
   private double stride = 0.01;
   private int chosenSinceRenewal;
 
@@ -38,8 +52,7 @@ public final class FairShare implements Discipline {
       throw new IllegalArgumentException("recency cap " + cap + " is not in (0, 1]");
     }
     this.cap = cap;
-    this.use = new DecayingUse(halfLifeNanos);
-    this.horizonEpoch = use.epoch();
+    this.decay = new Decay(halfLifeNanos);
   }
 
   @Override
@@ -55,89 +68,140 @@ public final class FairShare implements Discipline {
 
   @Override
   public void register(int slot, double weight) {
-    weights.set(slot, weight);
     if (slot >= rowCosts.length) {
-      rowCosts = Arrays.copyOf(rowCosts, Math.max(slot + 1, rowCosts.length * 2));
+      int length = Math.max(slot + 1, rowCosts.length * 2);
+      rowCosts = Arrays.copyOf(rowCosts, length);
+      countedWeights = Arrays.copyOf(countedWeights, length);
+      countedUses = Arrays.copyOf(countedUses, length);
     }
-    expireBounds();
-  }
-
-  @Override
-  public void unregister(int slot) {
-    heap.remove(slot);
-    weights.clear(slot);
-    use.forget(slot);
-    expireBounds();
+    super.register(slot, weight);
   }
 
   @Override
   public void ready(int slot, Front front) {
     rowCosts[slot] = front.rowCostNanos();
-    heap.put(slot, score(slot, horizon), front.arrivalNanos());
-  }
-
-  @Override
-  public void notReady(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return heap.isEmpty();
+    if (!heap.contains(slot)) {
+      join(slot);
+      count(slot, weight(slot), weight(slot) * tag(slot));
+    }
+    heap.put(slot, bound(slot), front.arrivalNanos());
   }
 
   @Override
   public int choose() {
-    if (use.total() > horizon || use.epoch() != horizonEpoch) {
-      renewBounds();
+    sumAfreshIfStale();
+    double level = level();
+    boolean holds = level >= lowLevel && readyWeight.value() <= highWeight;
+    boolean loose = level > looseLevel && chosenSinceRenewal >= heap.size();
+    if (!holds || loose) {
+      renewBounds(level);
     }
     chosenSinceRenewal++;
-    double total = use.total();
-    return heap.best(slot -> score(slot, total));
+    return heap.best(slot -> score(slot, level, readyWeight.value()));
+  }
+
+  /**
+   * Its share is of what is ready now, itself included; its deficit is the difference between that
+   * and its part of recent use. One that idles stands where it would if it became ready.
+   */
+  @Override
+  public Standing standing(int slot) {
+    sumAfreshIfStale();
+    double weight = weight(slot);
+    double share = weight / others(slot, readyWeight, countedWeights, weight);
+    double used = weight * (heap.contains(slot) ? tag(slot) : Math.max(tag(slot), tags().clock()));
+    double total = others(slot, readyUse, countedUses, used);
+    return new Standing(share, total > LEAST_USE ? share - used / total : 0);
   }
 
   @Override
-  public void charge(int slot, long expectedNanos, long nowNanos) {
-    use.charge(slot, expectedNanos, nowNanos);
-    rescore(slot);
+  double factor(long nowNanos) {
+    double shrink = decay.rebase(nowNanos);
+    if (shrink != 1) {
+      tags().scale(shrink);
+      for (int position = 0; position < heap.size(); position++) {
+        countedUses[heap.at(position)] *= shrink;
+      }
+      sumAfresh();
+      renewBounds(level());
+    }
+    return decay.factor(nowNanos);
   }
 
   @Override
-  public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
-    use.correct(slot, expectedNanos, deviceNanos);
-    rescore(slot);
+  SlotHeap heap() {
+    return heap;
   }
 
-  /** Its own part of recent use changed, and so did its bound. */
-  private void rescore(int slot) {
-    if (heap.contains(slot)) {
-      heap.rescore(slot, score(slot, horizon));
+  @Override
+  boolean isDue(int slot) {
+    sumAfreshIfStale();
+    return level() * countedUses[slot] <= countedWeights[slot] * (1 + ROUNDING);
+  }
+
+  @Override
+  void place(int slot) {
+    count(slot, weight(slot), weight(slot) * tag(slot));
+    heap.rescore(slot, bound(slot));
+  }
+
+  @Override
+  void leave(int slot) {
+    count(slot, 0, 0);
+  }
+
+  /** The score now, times the weights of all that are ready; for tests. */
+  double score(int slot) {
+    return score(slot, level(), readyWeight.value());
+  }
+
+  private double score(int slot, double level, double allWeights) {
+    double due = countedWeights[slot];
+    double had = level * countedUses[slot];
+    if (Math.abs(due - had) <= due * ROUNDING) {
+      had = due; // those that stand level are equal, and the oldest request decides
+    }
+    return FairScore.of(due, had, rowCosts[slot], cap * allWeights);
+  }
+
+  /** At most 0 becomes 0: among the ready one is always at its share or below. */
+  private double bound(int slot) {
+    return Math.max(0, score(slot, lowLevel, highWeight));
+  }
+
+  private double level() {
+    return readyUse.value() > LEAST_USE ? readyWeight.value() / readyUse.value() : 0;
+  }
+
+  private double others(int slot, RunningSum sum, double[] counted, double own) {
+    return (heap.contains(slot) ? sum.value() - counted[slot] : sum.value()) + own;
+  }
+
+  private void count(int slot, double weight, double use) {
+    readyWeight.add(weight - countedWeights[slot]);
+    readyUse.add(use - countedUses[slot]);
+    countedWeights[slot] = weight;
+    countedUses[slot] = use;
+  }
+
+  private void sumAfreshIfStale() {
+    if (readyWeight.isStale(heap.size()) || readyUse.isStale(heap.size())) {
+      sumAfresh();
     }
   }
 
-  /** Its deficit is the difference between its share and its part of recent use. */
-  @Override
-  public Standing standing(int slot) {
-    double share = weights.share(slot);
-    double recent = use.total() == 0 ? 0 : use.scaled(slot) / use.total();
-    return new Standing(share, share - recent);
+  private void sumAfresh() {
+    double weight = 0;
+    double use = 0;
+    for (int position = 0; position < heap.size(); position++) {
+      weight += countedWeights[heap.at(position)];
+      use += countedUses[heap.at(position)];
+    }
+    readyWeight.restart(weight);
+    readyUse.restart(use);
   }
 
-  /** The score now; for those who show it. */
-  double score(int slot) {
-    return score(slot, use.total());
-  }
-
-  private double score(int slot, double totalUse) {
-    double recent = totalUse == 0 ? 0 : use.scaled(slot) / totalUse;
-    return FairScore.of(weights.share(slot), recent, rowCosts[slot], cap);
-  }
-
-  private void expireBounds() {
-    horizon = -1;
-  }
-
-  private void renewBounds() {
+  private void renewBounds(double level) {
     // As many choices as ready models between renewals: then renewing costs each choice O(1).
     if (chosenSinceRenewal < heap.size()) {
       stride = Math.min(stride * 2, MAX_STRIDE);
@@ -145,8 +209,9 @@ public final class FairShare implements Discipline {
       stride = Math.max(stride / 2, MIN_STRIDE);
     }
     chosenSinceRenewal = 0;
-    horizonEpoch = use.epoch();
-    horizon = use.total() * (1 + stride);
-    heap.rescoreAll(slot -> score(slot, horizon));
+    lowLevel = level / (1 + stride);
+    looseLevel = level * (1 + stride);
+    highWeight = readyWeight.value() * 2;
+    heap.rescoreAll(this::bound);
   }
 }

@@ -3,7 +3,7 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * The tags of start-time fair queueing and the virtual clock: device nanoseconds over weight. A
+ * The tags of start-time fair queueing and its virtual clock: device nanoseconds over weight. A
  * model's tag moves on by what its batches cost; one that returns from idling starts at the clock,
  * and the clock is the largest tag at which a batch was chosen in its turn.
  *
@@ -49,17 +49,18 @@ final class VirtualTags {
   /**
    * A batch of a model has been chosen.
    *
-   * @param inTurn its tag was the smallest of those that are ready
+   * @param perNano how far a nanosecond of the device moves the tag
+   * @param inTurn it was due, so others start no earlier than it does
    * @param idled it had nothing waiting
    */
-  void charge(int slot, long expectedNanos, double weight, boolean inTurn, boolean idled) {
+  void charge(int slot, long expectedNanos, double perNano, boolean inTurn, boolean idled) {
     Step step = append(slot);
     step.idled = idled;
     step.inTurn = inTurn;
     step.estimated = true;
     step.expectedNanos = expectedNanos;
-    step.weight = weight;
-    step.length = expectedNanos / weight;
+    step.perNano = perNano;
+    step.length = expectedNanos * perNano;
     make(step);
   }
 
@@ -78,7 +79,7 @@ final class VirtualTags {
     }
     takeBackTo(index);
     steps[index].estimated = false;
-    steps[index].length = deviceNanos / steps[index].weight;
+    steps[index].length = deviceNanos * steps[index].perNano;
     for (int i = index; i < size; i++) {
       make(steps[i]);
     }
@@ -102,6 +103,17 @@ final class VirtualTags {
     }
     size = kept;
     tags[slot] = 0;
+  }
+
+  /** Changes the unit of everything. */
+  void scale(double factor) {
+    for (int slot = 0; slot < tags.length; slot++) {
+      tags[slot] *= factor;
+    }
+    clock *= factor;
+    for (int i = 0; i < size; i++) {
+      steps[i].scale(factor);
+    }
   }
 
   /** Steps that are written down. */
@@ -178,7 +190,7 @@ final class VirtualTags {
     boolean estimated;
 
     long expectedNanos;
-    double weight;
+    double perNano;
 
     /** How far it moves the tag. */
     double length;
@@ -186,6 +198,13 @@ final class VirtualTags {
     // What to take back.
     double tagBefore;
     double clockBefore;
+
+    void scale(double factor) {
+      perNano *= factor;
+      length *= factor;
+      tagBefore *= factor;
+      clockBefore *= factor;
+    }
 
     boolean estimates(int ofSlot, long nanos) {
       return estimated && slot == ofSlot && expectedNanos == nanos;

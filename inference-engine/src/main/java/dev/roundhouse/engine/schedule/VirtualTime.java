@@ -10,10 +10,11 @@ package dev.roundhouse.engine.schedule;
  * batches charged by an estimate that is wrong by up to e, over the weight of its model, it never
  * exceeds {@code c_i/w_i + c_j/w_j + 2me}: docs/scheduling.md has the proof.
  */
-public final class VirtualTime implements Discipline {
+public final class VirtualTime extends TagDiscipline {
   private final ReadyHeap heap = new ReadyHeap();
-  private final VirtualTags tags = new VirtualTags();
-  private final Weights weights = new Weights();
+
+  /** Of those that are ready; NaN when it has to be summed. Shown only, so summed only then. */
+  private double readyWeight;
 
   @Override
   public String name() {
@@ -21,35 +22,12 @@ public final class VirtualTime implements Discipline {
   }
 
   @Override
-  public void register(int slot, double weight) {
-    weights.set(slot, weight);
-    tags.ensureSlot(slot);
-  }
-
-  @Override
-  public void unregister(int slot) {
-    heap.remove(slot);
-    weights.clear(slot);
-    tags.forget(slot);
-    placeMoved();
-  }
-
-  @Override
   public void ready(int slot, Front front) {
     if (!heap.contains(slot)) {
-      tags.join(slot);
+      join(slot);
+      readyWeight = Double.NaN;
     }
     heap.put(slot, key(slot), front.arrivalNanos());
-  }
-
-  @Override
-  public void notReady(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return heap.isEmpty();
   }
 
   @Override
@@ -57,49 +35,55 @@ public final class VirtualTime implements Discipline {
     return heap.first();
   }
 
-  @Override
-  public void charge(int slot, long expectedNanos, long nowNanos) {
-    boolean ready = heap.contains(slot);
-    boolean inTurn = ready && heap.firstKey() == key(slot);
-    tags.charge(slot, expectedNanos, weights.of(slot), inTurn, !ready);
-    place(slot);
-  }
-
-  @Override
-  public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
-    if (tags.correct(slot, expectedNanos, deviceNanos)) {
-      placeMoved();
-    }
-  }
-
   /** Its deficit is in seconds of the device; one that idles is owed nothing. */
   @Override
   public Standing standing(int slot) {
-    double behind = tags.clock() - tags.tag(slot);
-    double owed = heap.contains(slot) ? behind : Math.min(0, behind);
-    return new Standing(weights.share(slot), owed * weights.of(slot) * 1e-9);
+    double behind = tags().clock() - tag(slot);
+    boolean ready = heap.contains(slot);
+    double owed = ready ? behind : Math.min(0, behind);
+    double others = readyWeight() - (ready ? weight(slot) : 0);
+    double share = weight(slot) / (others + weight(slot));
+    return new Standing(share, owed * weight(slot) * 1e-9);
   }
 
-  /** The model's tag: device nanoseconds over weight, moved up by idling. */
-  double tag(int slot) {
-    return tags.tag(slot);
+  @Override
+  double factor(long nowNanos) {
+    return 1;
   }
 
-  private void placeMoved() {
-    for (int step = 0; step < tags.size(); step++) {
-      place(tags.slot(step));
+  @Override
+  SlotHeap heap() {
+    return heap;
+  }
+
+  @Override
+  boolean isDue(int slot) {
+    return heap.firstKey() == key(slot);
+  }
+
+  @Override
+  void place(int slot) {
+    heap.rekey(slot, key(slot));
+    readyWeight = Double.NaN;
+  }
+
+  @Override
+  void leave(int slot) {
+    readyWeight = Double.NaN;
+  }
+
+  private double readyWeight() {
+    if (Double.isNaN(readyWeight)) {
+      readyWeight = 0;
+      for (int position = 0; position < heap.size(); position++) {
+        readyWeight += weight(heap.at(position));
+      }
     }
-    tags.dropFinal();
-  }
-
-  private void place(int slot) {
-    if (heap.contains(slot)) {
-      heap.rekey(slot, key(slot));
-    }
+    return readyWeight;
   }
 
   /** Positive doubles sort like the bits they are made of. */
   private long key(int slot) {
-    return Double.doubleToRawLongBits(tags.tag(slot));
+    return Double.doubleToRawLongBits(tag(slot));
   }
 }
