@@ -4,8 +4,10 @@ import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.ReadTarget;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 
 /** A tensor on a PJRT device. Thread-safe. */
@@ -65,6 +67,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
           "read of %d bytes at %d is outside %s of %d bytes"
               .formatted(size, offset, type, byteSize));
     }
+    ReadTarget.check(target, type);
     long buffer = hold();
     try {
       if (producer != null) {
@@ -127,10 +130,15 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   private void copyByPlugin(long buffer, long offset, MemorySegment target) {
     long size = target.byteSize();
-    if (size == byteSize) {
-      copyToHost(client.api(), buffer, type.shape().rank(), target.address(), size);
-    } else {
-      copyRawToHost(client.api(), buffer, offset, target.address(), size);
+    try {
+      if (size == byteSize) {
+        copyToHost(client.api(), buffer, type.shape().rank(), target.address(), size);
+      } else {
+        copyRawToHost(client.api(), buffer, offset, target.address(), size);
+      }
+    } finally {
+      // The plugin has an address only.
+      Reference.reachabilityFence(target);
     }
   }
 

@@ -122,7 +122,7 @@ final class PjrtClient extends NativeHandle {
 
   /** See {@link dev.roundhouse.engine.device.Device#upload}. */
   PjrtBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
-    UploadCheck.Checked checked = UploadCheck.check(type, data);
+    UploadCheck.Checked checked = UploadCheck.check(type, data, use);
     long client = hold();
     try {
       boolean alias =
@@ -141,9 +141,9 @@ final class PjrtClient extends NativeHandle {
               checked.bufferType(),
               type.shape().dims(),
               alias);
-      Reference.reachabilityFence(source);
       return PjrtBuffer.uploaded(this, buffer, type, checked.byteSize(), alias ? data : null);
     } finally {
+      Reference.reachabilityFence(checked.source());
       release();
     }
   }
