@@ -24,33 +24,29 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   /** Where the data lies in host memory; 0 until asked for. */
   private volatile long hostAddress;
 
+  /** Owns nothing yet. */
   private PjrtBuffer(
       PjrtClient client,
-      long address,
-      ProgramSignature.Result result,
+      TensorType type,
+      long byteSize,
       @Nullable MemorySegment aliased,
       @Nullable PjrtExecution producer) {
-    super(client.openHandleList(), address);
+    super(client.openHandleList());
     this.client = client;
-    this.type = result.type();
-    this.byteSize = result.byteSize();
+    this.type = type;
+    this.byteSize = byteSize;
     this.aliased = aliased;
     this.producer = producer;
   }
 
-  static PjrtBuffer uploaded(
-      PjrtClient client,
-      long address,
-      TensorType type,
-      long byteSize,
-      @Nullable MemorySegment aliased) {
-    return new PjrtBuffer(
-        client, address, new ProgramSignature.Result(type, byteSize), aliased, null);
+  static PjrtBuffer upload(
+      PjrtClient client, TensorType type, long byteSize, @Nullable MemorySegment aliased) {
+    return new PjrtBuffer(client, type, byteSize, aliased, null);
   }
 
   static PjrtBuffer output(
-      PjrtClient client, long address, ProgramSignature.Result result, PjrtExecution producer) {
-    return new PjrtBuffer(client, address, result, null, producer);
+      PjrtClient client, ProgramSignature.Result result, PjrtExecution producer) {
+    return new PjrtBuffer(client, result.type(), result.byteSize(), null, producer);
   }
 
   @Override
@@ -155,7 +151,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   private static native long unsafePointer(long api, long buffer);
 
-  private static native void copyToHost(long api, long buffer, int rank, long address, long size);
+  static native void copyToHost(long api, long buffer, int rank, long address, long size);
 
   private static native void copyRawToHost(
       long api, long buffer, long offset, long address, long size);
