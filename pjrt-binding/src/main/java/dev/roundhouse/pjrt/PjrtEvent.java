@@ -13,8 +13,8 @@ final class PjrtEvent extends NativeHandle {
   /**
    * @param what names the work that ends, such as {@code run of digits/model.b1}
    */
-  PjrtEvent(PjrtClient client, long address, String what) {
-    super(client.openHandleList(), address);
+  PjrtEvent(PjrtClient client, String what) {
+    super(client.openHandleList());
     this.api = client.api();
     this.what = what;
   }
@@ -51,13 +51,12 @@ final class PjrtEvent extends NativeHandle {
     }
   }
 
-  /** Called by native code. */
-  @SuppressWarnings("unused")
-  private static void ready(Runnable callback) {
+  /** Calls back. Called by native code too. */
+  static void ready(Runnable callback) {
     try {
       callback.run();
     } catch (RuntimeException | Error e) {
-      // Above this frame is the plugin's, which knows no exceptions.
+      // Above this frame may be the plugin's, which knows no exceptions.
       log.error("a callback that must not throw has thrown", e);
     }
   }

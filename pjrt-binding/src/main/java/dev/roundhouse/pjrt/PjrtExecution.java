@@ -24,19 +24,22 @@ final class PjrtExecution implements Execution {
   private volatile boolean failureTold;
   private boolean hasCallback;
 
-  /** Takes the holds on program and arguments, the event and the output buffers. */
-  PjrtExecution(
-      PjrtClient client,
-      PjrtExecutable program,
-      PjrtBuffer[] arguments,
-      long event,
-      long[] outputAddresses) {
+  /** A run that has not started; {@code arguments} may be filled until it does. */
+  PjrtExecution(PjrtClient client, PjrtExecutable program, PjrtBuffer[] arguments) {
     this.program = program;
     this.arguments = arguments;
-    this.end = new PjrtEvent(client, event, "run of " + program.name());
-    this.outputs = new PjrtBuffer[outputAddresses.length];
+    this.end = new PjrtEvent(client, "run of " + program.name());
+    this.outputs = new PjrtBuffer[program.results().size()];
     for (int i = 0; i < outputs.length; i++) {
-      outputs[i] = PjrtBuffer.output(client, outputAddresses[i], program.result(i), this);
+      outputs[i] = PjrtBuffer.output(client, program.result(i), this);
+    }
+  }
+
+  /** Takes the holds on program and arguments, the event and the output buffers; cannot fail. */
+  void started(long event, long[] outputAddresses) {
+    end.own(event);
+    for (int i = 0; i < outputs.length; i++) {
+      outputs[i].own(outputAddresses[i]);
     }
   }
 
@@ -56,7 +59,7 @@ final class PjrtExecution implements Execution {
   public void onDone(Runnable callback) {
     takeOnlyCallback();
     if (isDone()) {
-      callback.run();
+      PjrtEvent.ready(callback);
     } else {
       end.onReady(callback);
     }

@@ -19,12 +19,16 @@ public interface DeviceBuffer extends AutoCloseable {
    *
    * @param offset first byte of the tensor to copy
    * @param target filled entirely; borrowed for the call
-   * @throws DeviceException when the range is outside the tensor, the buffer is closed, or the
-   *     execution that should have made it failed
+   * @throws DeviceException when the range is outside the tensor, the buffer is closed, {@code
+   *     target} cannot be written by this thread, or the execution that should have made it failed
    */
   void read(long offset, MemorySegment target);
 
-  /** Closing twice is harmless. */
+  /**
+   * Closing twice is harmless.
+   *
+   * @throws DeviceException when a run or read uses it; it stays open then
+   */
   @Override
   void close();
 }
