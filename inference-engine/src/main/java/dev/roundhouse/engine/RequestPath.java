@@ -118,10 +118,8 @@ final class RequestPath {
             own.weight().orElse(serving.weight()),
             own.rowCap().orElse(Integer.MAX_VALUE),
             own.maxQueueDelay()
-                .orElse(
-                    serving.maxQueueDelay().isZero()
-                        ? options.maxQueueDelay()
-                        : serving.maxQueueDelay())
+                .or(serving::maxQueueDelay)
+                .orElse(options.maxQueueDelay())
                 .toNanos(),
             model.queueRules().delays()));
   }

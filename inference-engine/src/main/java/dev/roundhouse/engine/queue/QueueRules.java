@@ -33,7 +33,7 @@ public record QueueRules(
         new QueueRules(
             serving.priorities().levels(),
             serving.priorities().defaultLevel(),
-            serving.maxQueueSize(),
+            serving.maxQueueSize().orElse(0),
             serving.queue().defaultTimeout().toNanos(),
             serving.queue().timeoutAction() == QueuePolicy.TimeoutAction.DELAY,
             serving.queue().allowTimeoutOverride());
