@@ -2,8 +2,10 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.transport.ClientText;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.grpc.GrpcHealth;
@@ -16,7 +18,10 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionService;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
@@ -71,14 +76,23 @@ class TransportConfiguration {
     return ProtoReflectionService.newInstance();
   }
 
+  @Bean
+  ClientText clientText(WorkerProperties properties) {
+    List<Path> folders = new ArrayList<>(properties.repository().directories());
+    folders.add(Path.of(System.getProperty("java.io.tmpdir")));
+    folders.add(Path.of(System.getProperty("user.home")));
+    CacheDirectory.of(System::getenv).ifPresent(folders::add);
+    return new ClientText(folders);
+  }
+
   /** Boot's, with every service's requests held against limits while they are read. */
   @Bean
-  GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context) {
+  GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context, ClientText texts) {
     return new DefaultGrpcServiceConfigurer(context) {
       @Override
       public ServerServiceDefinition configure(
           GrpcServiceSpec spec, @Nullable GrpcServerFactory factory) {
-        return GuardedService.of(super.configure(spec, factory));
+        return GuardedService.of(super.configure(spec, factory), texts);
       }
     };
   }

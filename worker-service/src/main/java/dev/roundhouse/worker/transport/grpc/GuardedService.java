@@ -8,7 +8,9 @@ import dev.roundhouse.kserve.codec.RequestReader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.worker.transport.ClientText;
 import dev.roundhouse.worker.transport.grpc.ReceivingMarshaller.MessageReader;
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.PrototypeMarshaller;
@@ -17,6 +19,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
+import io.grpc.Status;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
@@ -26,7 +29,8 @@ import java.util.Objects;
 /**
  * A service whose requests are held against limits while they are read: ModelInfer by its own
  * reader, every other message by its size. What cannot be read ends its call with INVALID_ARGUMENT
- * before the service hears of it.
+ * before the service hears of it. Whatever a call ends with, its text tells no path of this
+ * machine.
  */
 public final class GuardedService {
   /** Of any request but ModelInfer. The largest that clients send has a model's name in it. */
@@ -34,10 +38,13 @@ public final class GuardedService {
 
   private GuardedService() {}
 
-  public static ServerServiceDefinition of(ServerServiceDefinition service) {
+  /**
+   * @param texts what callers are told
+   */
+  public static ServerServiceDefinition of(ServerServiceDefinition service, ClientText texts) {
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
-      methods.add(guarded(method));
+      methods.add(guarded(method, texts));
     }
     ServiceDescriptor.Builder descriptor =
         ServiceDescriptor.newBuilder(service.getServiceDescriptor().getName())
@@ -49,12 +56,12 @@ public final class GuardedService {
   }
 
   private static <Q, R> ServerMethodDefinition<Received<Q>, R> guarded(
-      ServerMethodDefinition<Q, R> method) {
+      ServerMethodDefinition<Q, R> method, ClientText texts) {
     MethodDescriptor<Q, R> descriptor = method.getMethodDescriptor();
     var marshaller = new ReceivingMarshaller<>(descriptor.getFullMethodName(), reader(descriptor));
     return ServerMethodDefinition.create(
         descriptor.toBuilder(marshaller, descriptor.getResponseMarshaller()).build(),
-        guarded(method.getServerCallHandler()));
+        guarded(method.getServerCallHandler(), texts));
   }
 
   @SuppressWarnings("unchecked") // a method's full name says what its messages are
@@ -85,19 +92,37 @@ public final class GuardedService {
   }
 
   @SuppressWarnings("unchecked") // a call's type is that of its method's marshaller alone
-  private static <Q, R> ServerCallHandler<Received<Q>, R> guarded(ServerCallHandler<Q, R> handler) {
-    return (call, headers) ->
-        new GuardedListener<>(
-            call, handler.startCall((ServerCall<Q, R>) (ServerCall<?, R>) call, headers));
+  private static <Q, R> ServerCallHandler<Received<Q>, R> guarded(
+      ServerCallHandler<Q, R> handler, ClientText texts) {
+    return (call, headers) -> {
+      var guarded = new GuardedCall<>((ServerCall<Q, R>) (ServerCall<?, R>) call, texts);
+      return new GuardedListener<>(guarded, handler.startCall(guarded, headers));
+    };
+  }
+
+  private static final class GuardedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
+    private final ClientText texts;
+
+    GuardedCall(ServerCall<Q, R> call, ClientText texts) {
+      super(call);
+      this.texts = texts;
+    }
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+      String description = status.getDescription();
+      super.close(
+          description == null ? status : status.withDescription(texts.of(description)), trailers);
+    }
   }
 
   /** Passes messages on; ends the call at the first refusal, which the service never sees. */
   private static final class GuardedListener<Q> extends ServerCall.Listener<Received<Q>> {
-    private final ServerCall<Received<Q>, ?> call;
+    private final ServerCall<Q, ?> call;
     private final ServerCall.Listener<Q> listener;
     private boolean refused;
 
-    GuardedListener(ServerCall<Received<Q>, ?> call, ServerCall.Listener<Q> listener) {
+    GuardedListener(ServerCall<Q, ?> call, ServerCall.Listener<Q> listener) {
       this.call = call;
       this.listener = listener;
     }
