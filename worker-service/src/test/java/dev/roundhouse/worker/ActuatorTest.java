@@ -46,7 +46,11 @@ class ActuatorTest {
     TestBundle.doubling(2, 1, 4).write(repository, "double");
     TestBundle.doubling(2, 1).write(repository, "other");
     worker =
-        new RunningWorker(repository, GATE, "--roundhouse.worker.models.double.max-queue-delay=1m")
+        new RunningWorker(
+                repository,
+                GATE,
+                "--roundhouse.worker.models.double.max-queue-delay=1m",
+                "--management.endpoint.models.access=unrestricted")
             .awaitLoaded();
     worker.stub().modelInfer(WorkerTest.request("double", 4, new float[8]));
     held =

@@ -129,6 +129,16 @@ class LimitsTest {
         .contains("\"maxRequestsPerModel\":2", "\"maxInputBytes\":1024");
   }
 
+  @Test
+  void shouldRefuseToChangeAWeightUnlessThatIsEnabled() throws Exception {
+    String answer = worker.post("/actuator/models/double", "{\"weight\": 2}");
+
+    assertThat(answer)
+        .startsWith("403 {\"error\":\"the weight of model 'double' cannot be changed here")
+        .contains("management.endpoint.models.access=unrestricted");
+    assertThat(worker.get("metrics", "/actuator/models/double")).contains("\"weight\":1.0");
+  }
+
   private static ModelInferRequest small() {
     return WorkerTest.request("double", 1, 1, 2);
   }

@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -75,8 +76,9 @@ class EngineConfiguration {
   }
 
   @Bean
-  ModelsEndpoint modelsEndpoint(Engine engine) {
-    return new ModelsEndpoint(engine);
+  ModelsEndpoint modelsEndpoint(Engine engine, Environment environment) {
+    Access access = environment.getProperty(ModelsEndpoint.ACCESS, Access.class, Access.READ_ONLY);
+    return new ModelsEndpoint(engine, access == Access.UNRESTRICTED);
   }
 
   @Bean

@@ -2,30 +2,43 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.transport.ClientText;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.grpc.GrpcHealth;
+import dev.roundhouse.worker.transport.grpc.GuardedService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.ServerIdentity;
 import dev.roundhouse.worker.transport.rest.HealthController;
 import io.grpc.BindableService;
+import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionService;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.info.BuildProperties;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
+import org.springframework.grpc.server.GrpcServerFactory;
 import org.springframework.grpc.server.NettyGrpcServerFactory;
 import org.springframework.grpc.server.ServerBuilderCustomizer;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
+import org.springframework.grpc.server.service.DefaultGrpcServiceConfigurer;
+import org.springframework.grpc.server.service.GrpcServiceConfigurer;
+import org.springframework.grpc.server.service.GrpcServiceSpec;
 import org.springframework.util.unit.DataSize;
 
 /** The servers, and which port each has. */
@@ -61,6 +74,27 @@ class TransportConfiguration {
   @SuppressWarnings("deprecation")
   BindableService reflectionV1Alpha() {
     return ProtoReflectionService.newInstance();
+  }
+
+  @Bean
+  ClientText clientText(WorkerProperties properties) {
+    List<Path> folders = new ArrayList<>(properties.repository().directories());
+    folders.add(Path.of(System.getProperty("java.io.tmpdir")));
+    folders.add(Path.of(System.getProperty("user.home")));
+    CacheDirectory.of(System::getenv).ifPresent(folders::add);
+    return new ClientText(folders);
+  }
+
+  /** Boot's, with every service's requests held against limits while they are read. */
+  @Bean
+  GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context, ClientText texts) {
+    return new DefaultGrpcServiceConfigurer(context) {
+      @Override
+      public ServerServiceDefinition configure(
+          GrpcServiceSpec spec, @Nullable GrpcServerFactory factory) {
+        return GuardedService.of(super.configure(spec, factory), texts);
+      }
+    };
   }
 
   /** Calls run on the event loops: decoding and admission are short, and a hop costs more. */

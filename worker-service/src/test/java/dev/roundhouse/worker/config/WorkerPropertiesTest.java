@@ -61,6 +61,22 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldReadAListOfTheDevicesOptionsInEveryForm() {
+    for (String[] form :
+        List.of(
+            new String[] {"device.options.visible_devices=[0,1]"},
+            new String[] {
+              "device.options.visible_devices[1]=1", "device.options.visible_devices[0]=0"
+            },
+            // as an environment variable comes
+            new String[] {
+              "device.options.visible.devices.0=0", "device.options.visible.devices.1=1"
+            })) {
+      assertThat(bind(form).device().options()).isEqualTo(Map.of("visible_devices", "[0,1]"));
+    }
+  }
+
+  @Test
   void shouldHaveDefaultsForScheduler() {
     assertThat(bind().scheduler())
         .isEqualTo(
