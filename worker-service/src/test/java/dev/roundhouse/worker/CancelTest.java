@@ -59,7 +59,7 @@ class CancelTest {
   @AfterEach
   void shouldHaveLeftNothingBehind(CapturedOutput output) {
     GATE.open();
-    await(() -> engine().openRequests() == 0 && engine().heldInputBytes() == 0);
+    await(() -> engine().openRequests() == 0 && engine().heldBytes() == 0);
     assertThat(output).doesNotContain("WARN").doesNotContain("ERROR").doesNotContain("Exception");
   }
 
@@ -74,7 +74,7 @@ class CancelTest {
     queued.cancel(true);
 
     await(() -> counters("double").waiting() == 0);
-    await(() -> engine().heldInputBytes() == 8);
+    await(() -> engine().heldBytes() == 16);
     GATE.open();
     assertAnswered(running, 2, 4);
   }
@@ -88,7 +88,7 @@ class CancelTest {
     held.cancel(true);
 
     await(() -> engine().openRequests() == 0);
-    assertThat(engine().heldInputBytes()).isZero();
+    assertThat(engine().heldBytes()).isZero();
     assertThat(counters("patient").waiting()).isZero();
   }
 

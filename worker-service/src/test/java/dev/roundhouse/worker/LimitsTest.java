@@ -52,7 +52,7 @@ class LimitsTest {
   void shouldHoldNothing() {
     GATE.open();
     assertThat(worker.bean(Engine.class).openRequests()).isZero();
-    assertThat(worker.bean(Engine.class).heldInputBytes()).isZero();
+    assertThat(worker.bean(Engine.class).heldBytes()).isZero();
   }
 
   @Test

@@ -25,7 +25,7 @@ public final class EngineMeters implements MeterBinder {
   private volatile @Nullable MeterRegistry registry;
 
   /**
-   * @param maxHeldBytes most bytes of inputs that accepted requests may hold
+   * @param maxHeldBytes most bytes that inputs and answers together may hold
    */
   public EngineMeters(Engine engine, long maxHeldBytes) {
     this.engine = engine;
@@ -55,12 +55,12 @@ public final class EngineMeters implements MeterBinder {
             Engine::longestDispatchCycleNanos)
         .description("Longest time between two choices of the dispatch thread while there was work")
         .register(meters);
-    Gauge.builder("roundhouse.inputs.held", engine, Engine::heldInputBytes)
-        .description("Inputs that accepted requests hold")
+    Gauge.builder("roundhouse.memory.held", engine, Engine::heldBytes)
+        .description("Inputs of accepted requests, and answers until they are written")
         .baseUnit("bytes")
         .register(meters);
-    Gauge.builder("roundhouse.inputs.limit", this, each -> each.maxHeldBytes)
-        .description("Inputs that accepted requests may hold")
+    Gauge.builder("roundhouse.memory.limit", this, each -> each.maxHeldBytes)
+        .description("What inputs and answers together may hold")
         .baseUnit("bytes")
         .register(meters);
     engine.models().forEach(model -> bind(model, meters));
@@ -83,7 +83,7 @@ public final class EngineMeters implements MeterBinder {
       return;
     }
     Gauge.builder("roundhouse.requests.waiting", counters, ModelCounters::waiting)
-        .description("Requests that are queued and not yet in a batch")
+        .description("Requests that are accepted and have not begun to run")
         .tag("model", model.name())
         .register(meters);
     Gauge.builder("roundhouse.queue.oldest.wait", counters, this::oldestWaitSeconds)

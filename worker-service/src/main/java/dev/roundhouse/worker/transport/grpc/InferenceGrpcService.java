@@ -56,7 +56,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
 
   @Override
   public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> call) {
-    answer(call, () -> ServerLiveResponse.newBuilder().setLive(true).build());
+    answer(call, () -> ServerLiveResponse.newBuilder().setLive(engine.isAlive()).build());
   }
 
   @Override
@@ -98,47 +98,20 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
 
   @Override
   public void modelInfer(ModelInferRequest message, StreamObserver<ModelInferResponse> observer) {
-    var call = (ServerCallStreamObserver<ModelInferResponse>) observer;
-    InferenceRequest request;
+    InferCall call = new InferCall((ServerCallStreamObserver<ModelInferResponse>) observer);
     try {
-      request =
+      call.submit(
+          engine,
           Requests.toEngine(
-              RequestDecoder.decode(message),
-              engine.nanoTime(),
-              callNanos(),
-              (ended, outcome) -> deliver(call, ended, outcome));
+              RequestDecoder.decode(message), engine.nanoTime(), callNanos(), call));
     } catch (RuntimeException e) {
-      fail(call, e);
-      return;
-    }
-    call.setOnCancelHandler(() -> engine.cancel(request));
-    engine.submit(request);
-    if (call.isCancelled()) {
-      // The handler may have run before there was anything to cancel.
-      engine.cancel(request);
+      fail(observer, e);
     }
   }
 
   private static long callNanos() {
     Deadline deadline = Context.current().getDeadline();
     return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
-  }
-
-  private static void deliver(
-      ServerCallStreamObserver<ModelInferResponse> call,
-      InferenceRequest request,
-      Outcome outcome) {
-    if (call.isCancelled()) {
-      return; // nobody reads it, so it need not be encoded
-    }
-    answer(
-        call,
-        () -> {
-          var outputs = Outcomes.outputs(outcome);
-          String version =
-              outcome instanceof Outcome.Completed completed ? completed.modelVersion() : "";
-          return ResponseEncoder.encode(request.modelName(), version, request.id(), outputs);
-        });
   }
 
   private static <T> void answer(StreamObserver<T> call, Supplier<T> response) {
@@ -153,7 +126,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     call.onCompleted();
   }
 
-  private static void fail(StreamObserver<?> call, RuntimeException failure) {
+  static void fail(StreamObserver<?> call, RuntimeException failure) {
     Status status;
     if (failure instanceof WireException refusal) {
       status = Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
