@@ -154,6 +154,31 @@ class HandleLifetimeTest {
   }
 
   @Test
+  void shouldLeaveNoThreadInTheJvmWhenThePluginsThreadsEnd() throws Exception {
+    try (PjrtDevice other = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS);
+        DeviceProgram slow = other.compile(repeatedProduct());
+        DeviceBuffer x =
+            other.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.ALIAS)) {
+      CountDownLatch told = new CountDownLatch(1);
+      try (Execution run = other.execute(slow, new DeviceBuffer[] {x})) {
+        run.onDone(told::countDown);
+        told.await();
+      }
+    }
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (callbackThreads() > 0 && System.nanoTime() < deadline) {
+      Thread.onSpinWait();
+    }
+    assertThat(callbackThreads()).isZero();
+  }
+
+  private static long callbackThreads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("pjrt-callback"))
+        .count();
+  }
+
+  @Test
   void shouldSurviveACallbackThatThrows() throws Exception {
     try (DeviceProgram slow = device.compile(repeatedProduct());
         DeviceBuffer x =
