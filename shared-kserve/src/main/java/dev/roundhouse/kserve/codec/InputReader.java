@@ -37,9 +37,9 @@ final class InputReader {
 
   private boolean field(int tag) throws IOException {
     if (tag == NAME) {
-      input.setName(in.name("the name of input " + index));
+      input.setName(in.name("the name of an input"));
     } else if (tag == DATATYPE) {
-      input.setDatatype(in.name("the datatype of input " + index));
+      input.setDatatype(in.name("the datatype of an input"));
     } else if (tag == SHAPE) {
       in.packed(this::extent);
     } else if (tag == EXTENT) {

@@ -14,8 +14,8 @@ import java.io.InputStream;
  * Fields that nobody knows are skipped, never kept. For one thread.
  */
 final class MessageInput {
-  /** Up to here one array holds the message, and tensors share it. */
-  private static final int WHOLE_BYTES = 64 << 10;
+  /** Up to here one array holds the message, tensors share it, and no text in it is too long. */
+  private static final int WHOLE_BYTES = MessageLimits.NAME_BYTES;
 
   private final CodedInputStream in;
   private final boolean whole;
@@ -93,6 +93,9 @@ final class MessageInput {
    * @param limit in bytes
    */
   String text(String what, int limit) throws IOException {
+    if (whole) {
+      return in.readStringRequireUtf8();
+    }
     int length = in.readRawVarint32();
     if (length > limit) {
       throw exceeded(what, length + " bytes", limit);
@@ -126,6 +129,9 @@ final class MessageInput {
    */
   void countTyped(int heapBytes) {
     typedBytes += heapBytes;
+    if (typedBytes <= MessageLimits.TYPED_GROWTH_BYTES) {
+      return;
+    }
     long limit = in.getTotalBytesRead() + MessageLimits.TYPED_GROWTH_BYTES;
     if (typedBytes > limit) {
       throw WireException.invalidArgument(

@@ -51,8 +51,7 @@ final class ParameterReader {
     } else if (tag == INT64) {
       value.setInt64Param(in.coded().readInt64());
     } else if (tag == STRING) {
-      value.setStringParam(
-          in.text("the text of parameter '" + key + "'", MessageLimits.TEXT_BYTES));
+      value.setStringParam(in.text("the text of a parameter", MessageLimits.TEXT_BYTES));
     } else if (tag == DOUBLE) {
       value.setDoubleParam(in.coded().readDouble());
     } else if (tag == UINT64) {

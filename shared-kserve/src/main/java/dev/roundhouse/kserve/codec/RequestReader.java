@@ -74,7 +74,7 @@ public final class RequestReader {
     in.nested(
         tag -> {
           if (tag == OUTPUT_NAME) {
-            output.setName(in.name("the name of output " + request.getOutputsCount()));
+            output.setName(in.name("the name of an output"));
           } else if (tag == OUTPUT_PARAMETERS) {
             ParameterReader.read(in, output::putParameters);
           } else {

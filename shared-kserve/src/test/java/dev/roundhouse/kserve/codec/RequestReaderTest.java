@@ -136,7 +136,7 @@ class RequestReaderTest {
         argumentSet(
             "parameter text",
             ModelInferRequest.newBuilder().putParameters("p", longText),
-            "the text of parameter 'p' has 1048577 bytes",
+            "the text of a parameter has 1048577 bytes",
             "1048576"));
   }
 
