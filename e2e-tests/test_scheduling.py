@@ -119,8 +119,8 @@ def test_should_free_a_thousand_places_at_once_when_a_thousand_queued_calls_are_
     assert show(worker, "scheduler")["queued"] == {
         "requests": 0,
         "maxRequestsPerModel": CROWD,
-        "inputBytes": 0,
-        "maxInputBytes": 2**30,
+        "bytes": 0,
+        "maxBytes": 2**30,
     }
     assert not [line for line in worker.log().splitlines() if "WARN" in line or "ERROR" in line]
 
@@ -191,7 +191,7 @@ def assert_sane(scheduler: dict[str, Any], shares: dict[str, float]) -> None:
     assert scheduler["unknownBecause"] is None
     assert scheduler["running"] in (*MODELS, None)
     assert 0 < scheduler["queued"]["requests"] <= 2 * OUTSTANDING
-    assert 8 <= scheduler["queued"]["inputBytes"] <= 8 * 2 * OUTSTANDING
+    assert 16 <= scheduler["queued"]["bytes"] <= 16 * 2 * OUTSTANDING
     assert {model["name"]: model["share"] for model in scheduler["models"]} == pytest.approx(shares)
     for model in scheduler["models"]:
         assert 0 < model["queueDepth"] <= OUTSTANDING

@@ -176,8 +176,8 @@ class WorkerTest {
         .containsEntry("roundhouse_requests_shed_total", Set.of("model", "reason"))
         .containsEntry("roundhouse_requests_refused_total", Set.of("model", "reason"))
         .containsEntry("roundhouse_queue_oldest_wait_seconds", Set.of("model"))
-        .containsEntry("roundhouse_inputs_held_bytes", Set.of())
-        .containsEntry("roundhouse_inputs_limit_bytes", Set.of());
+        .containsEntry("roundhouse_memory_held_bytes", Set.of())
+        .containsEntry("roundhouse_memory_limit_bytes", Set.of());
   }
 
   @Test
