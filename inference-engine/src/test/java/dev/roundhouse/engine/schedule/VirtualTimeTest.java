@@ -41,7 +41,7 @@ class VirtualTimeTest {
     double[][] lowest = new double[models][models];
     double[][] highest = new double[models][models];
     long now = 0;
-    for (int run = 0; run < 20_000; run++) {
+    for (int run = 0; run < 5_000; run++) {
       int slot = discipline.choose();
       long cost = 1 + (long) (random.nextDouble() * longest[slot]);
       now += cost;
