@@ -153,11 +153,7 @@ public final class FairShare extends TagDiscipline {
     return heap.looks();
   }
 
-  /** The score now, times the weights of all that are ready; for tests. */
-  double score(int slot) {
-    return score(slot, level(), readyWeight.value());
-  }
-
+  /** Times the weights of all that are ready, which changes no order. */
   private double score(int slot, double level, double allWeights) {
     double due = countedWeights[slot];
     double had = level * countedUses[slot];

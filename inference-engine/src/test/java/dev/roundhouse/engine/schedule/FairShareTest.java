@@ -228,6 +228,40 @@ class FairShareTest {
     assertThat(deficit(fair, 1)).isCloseTo(0.5, within(1e-9));
   }
 
+  /** Three thirds are no whole to a computer; the age of a request decides, not the rounding. */
+  @Test
+  void shouldLetTheOlderRequestGoFirstWhenAllStandLevel() {
+    FairShare fair = new FairShare(HALF_LIFE, CAP);
+    for (int slot = 0; slot < 7; slot++) {
+      fair.register(slot, 0.1 * (slot + 1));
+      fair.ready(slot, new Discipline.Front(7 - slot, NO_DEADLINE, 1 + slot));
+    }
+    for (int slot = 0; slot < 7; slot++) {
+      Saturated.run(fair, slot, 700_001L * (slot + 1), 0);
+    }
+    for (int slot = 6; slot >= 0; slot--) {
+      assertThat(fair.choose()).isEqualTo(slot);
+      fair.notReady(slot);
+    }
+  }
+
+  /** Out of turn a model moves no clock, and in turn it does although it stands level. */
+  @Test
+  void shouldStartANewcomerWhereTheLastChosenStarted() {
+    FairShare fair = new FairShare(HALF_LIFE, CAP);
+    fair.register(0, 3);
+    fair.register(1, 1);
+    fair.ready(0, new Discipline.Front(0, NO_DEADLINE, 1e6));
+    for (int run = 0; run < 5; run++) {
+      Saturated.run(fair, 0, 3_000_000, 0);
+    }
+    fair.ready(1, new Discipline.Front(0, NO_DEADLINE, 1e6));
+    assertThat(fair.tag(1)).isEqualTo(4e6);
+    fair.notReady(1);
+    fair.unregister(1);
+    assertThat(fair.tag(1)).isZero();
+  }
+
   @Test
   void shouldRefuseACapOutsideItsRange() {
     for (double cap : new double[] {0, -0.5, 1.01, Double.NaN}) {

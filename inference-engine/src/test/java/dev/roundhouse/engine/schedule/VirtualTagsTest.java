@@ -132,6 +132,22 @@ class VirtualTagsTest {
   }
 
   @Test
+  void shouldTakeStepsBackInTheNewUnit() {
+    charge(0, 100);
+    charge(1, 100);
+    charge(0, 40);
+    tags.scale(0.5);
+    tags.forget(1);
+    assertThat(tags.tag(0)).isEqualTo(70);
+    assertThat(tags.clock()).isEqualTo(50);
+    charge(2, 8);
+    assertThat(tags.correct(2, 8, 0)).isTrue();
+    assertThat(tags.clock()).isEqualTo(50);
+    assertThat(tags.correct(0, 40, 0)).isTrue();
+    assertThat(tags.tag(0)).isEqualTo(50);
+  }
+
+  @Test
   void shouldMakeRoomForAnySlot() {
     assertThat(Slots.lengthFor(15, 16)).isEqualTo(16);
     assertThat(Slots.lengthFor(16, 16)).isEqualTo(32);
