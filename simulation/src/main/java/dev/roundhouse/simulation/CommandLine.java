@@ -18,6 +18,7 @@ final class CommandLine {
       Set.of(
           "--seed",
           "--models",
+          "--idle",
           "--seconds",
           "--minutes",
           "--load",
@@ -54,6 +55,7 @@ final class CommandLine {
     return new SimOptions(
         options.integer("--seed", 1, Long.MIN_VALUE, Long.MAX_VALUE),
         (int) options.integer("--models", 100, 1, 100_000),
+        (int) options.integer("--idle", 0, 0, 100_000),
         length(options),
         options.number("--load", 0.8, 0.001, 100),
         options.choice("--workload", Workload.ZIPF, byName(Workload.values(), Workload::label)),

@@ -9,12 +9,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The command line, parsed; {@link CommandLine} says what each option means.
  *
+ * @param idle models that are loaded beside those and never called
  * @param load device time asked for if every call ran alone, over time
  * @param slo null for none
  */
 record SimOptions(
     long seed,
     int models,
+    int idle,
     Duration length,
     double load,
     Workload workload,

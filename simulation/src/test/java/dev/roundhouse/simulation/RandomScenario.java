@@ -40,6 +40,7 @@ final class RandomScenario {
     add(arguments, "--fail", share(random, 0.1));
     add(arguments, "--cancel", share(random, 0.3));
     add(arguments, "--oversize", share(random, 0.2));
+    add(arguments, "--idle", pick(random, "0", "1", "50"));
     return arguments;
   }
 

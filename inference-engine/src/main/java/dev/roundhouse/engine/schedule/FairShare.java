@@ -13,8 +13,9 @@ import java.util.Arrays;
  * {@code clamp(w - u * level, cap * W) / cost}: the lower the level, the higher. So the heap is
  * ordered by what each score would be at a level a little lower, an upper bound until the level
  * gets there; choosing looks at the exact scores of the few models whose bound beats the best
- * found. When the level has left the band all bounds are renewed, and the next band is set so that
- * renewing stays cheap beside choosing. The choice is exact, whatever the band.
+ * found. Bounds are renewed when the level gets below theirs, and when choosing has looked at as
+ * many scores as renewing does: then the next are tighter, else wider, so that neither costs more
+ * than the other. The choice is exact, whatever the bounds.
  */
 public final class FairShare extends TagDiscipline {
   private static final double MIN_STRIDE = 1e-6;
@@ -32,16 +33,15 @@ public final class FairShare extends TagDiscipline {
   private final RunningSum readyUse = new RunningSum();
 
   // Of ready models, as they stand in the sums and the scores.
-  private double[] countedWeights = new double[16];
-  private double[] countedUses = new double[16];
-  private double[] rowCosts = new double[16];
+  private double[] countedWeights = new double[Slots.FIRST_LENGTH];
+  private double[] countedUses = new double[Slots.FIRST_LENGTH];
+  private double[] rowCosts = new double[Slots.FIRST_LENGTH];
 
-  // What the bounds hold for: a level from low up to where they get loose, weight up to high.
+  // What the bounds hold for: a level from low up, weight up to high.
   private double lowLevel;
-  private double looseLevel;
   private double highWeight;
   private double stride = 0.01;
-  private int chosenSinceRenewal;
+  private long looksAtRenewal;
 
   /**
    * @param halfLifeNanos after which device time counts half
@@ -69,7 +69,7 @@ public final class FairShare extends TagDiscipline {
   @Override
   public void register(int slot, double weight) {
     if (slot >= rowCosts.length) {
-      int length = Math.max(slot + 1, rowCosts.length * 2);
+      int length = Slots.lengthFor(slot, rowCosts.length);
       rowCosts = Arrays.copyOf(rowCosts, length);
       countedWeights = Arrays.copyOf(countedWeights, length);
       countedUses = Arrays.copyOf(countedUses, length);
@@ -89,14 +89,12 @@ public final class FairShare extends TagDiscipline {
 
   @Override
   public int choose() {
-    sumAfreshIfStale();
     double level = level();
     boolean holds = level >= lowLevel && readyWeight.value() <= highWeight;
-    boolean loose = level > looseLevel && chosenSinceRenewal >= heap.size();
-    if (!holds || loose) {
-      renewBounds(level);
+    boolean tight = heap.looks() - looksAtRenewal <= heap.size();
+    if (!holds || !tight) {
+      renewBounds(tight ? 2 : 0.5);
     }
-    chosenSinceRenewal++;
     return heap.best(slot -> score(slot, level, readyWeight.value()));
   }
 
@@ -106,7 +104,6 @@ public final class FairShare extends TagDiscipline {
    */
   @Override
   public Standing standing(int slot) {
-    sumAfreshIfStale();
     double weight = weight(slot);
     double share = weight / others(slot, readyWeight, countedWeights, weight);
     double used = weight * (heap.contains(slot) ? tag(slot) : Math.max(tag(slot), tags().clock()));
@@ -123,7 +120,7 @@ public final class FairShare extends TagDiscipline {
         countedUses[heap.at(position)] *= shrink;
       }
       sumAfresh();
-      renewBounds(level());
+      renewBounds(1);
     }
     return decay.factor(nowNanos);
   }
@@ -135,26 +132,28 @@ public final class FairShare extends TagDiscipline {
 
   @Override
   boolean isDue(int slot) {
-    sumAfreshIfStale();
     return level() * countedUses[slot] <= countedWeights[slot] * (1 + ROUNDING);
   }
 
   @Override
   void place(int slot) {
     count(slot, weight(slot), weight(slot) * tag(slot));
+    sumAfreshIfStale();
     heap.rescore(slot, bound(slot));
   }
 
   @Override
   void leave(int slot) {
     count(slot, 0, 0);
+    sumAfreshIfStale();
   }
 
-  /** The score now, times the weights of all that are ready; for tests. */
-  double score(int slot) {
-    return score(slot, level(), readyWeight.value());
+  /** Scores that all choices so far have looked at; for tests. */
+  long looks() {
+    return heap.looks();
   }
 
+  /** Times the weights of all that are ready, which changes no order. */
   private double score(int slot, double level, double allWeights) {
     double due = countedWeights[slot];
     double had = level * countedUses[slot];
@@ -201,17 +200,11 @@ public final class FairShare extends TagDiscipline {
     readyUse.restart(use);
   }
 
-  private void renewBounds(double level) {
-    // As many choices as ready models between renewals: then renewing costs each choice O(1).
-    if (chosenSinceRenewal < heap.size()) {
-      stride = Math.min(stride * 2, MAX_STRIDE);
-    } else {
-      stride = Math.max(stride / 2, MIN_STRIDE);
-    }
-    chosenSinceRenewal = 0;
-    lowLevel = level / (1 + stride);
-    looseLevel = level * (1 + stride);
+  private void renewBounds(double wider) {
+    stride = Math.clamp(stride * wider, MIN_STRIDE, MAX_STRIDE);
+    lowLevel = level() / (1 + stride);
     highWeight = readyWeight.value() * 2;
     heap.rescoreAll(this::bound);
+    looksAtRenewal = heap.looks();
   }
 }

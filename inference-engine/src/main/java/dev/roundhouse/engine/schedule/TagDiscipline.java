@@ -8,7 +8,7 @@ import java.util.Arrays;
  */
 abstract sealed class TagDiscipline implements Discipline permits VirtualTime, FairShare {
   private final VirtualTags tags = new VirtualTags();
-  private double[] weights = new double[16];
+  private double[] weights = new double[Slots.FIRST_LENGTH];
 
   /** What a nanosecond now counts beside one of before. */
   abstract double factor(long nowNanos);
@@ -34,7 +34,7 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
           "weight " + weight + " of slot " + slot + " is not above 0");
     }
     if (slot >= weights.length) {
-      weights = Arrays.copyOf(weights, Math.max(slot + 1, weights.length * 2));
+      weights = Arrays.copyOf(weights, Slots.lengthFor(slot, weights.length));
     }
     weights[slot] = weight;
     tags.ensureSlot(slot);

@@ -14,7 +14,7 @@ import java.util.Arrays;
  * thread-safe.
  */
 final class VirtualTags {
-  private double[] tags = new double[16];
+  private double[] tags = new double[Slots.FIRST_LENGTH];
   private double clock;
 
   // In order; the first is the oldest charge that has not been corrected.
@@ -23,7 +23,7 @@ final class VirtualTags {
 
   void ensureSlot(int slot) {
     if (slot >= tags.length) {
-      tags = Arrays.copyOf(tags, Math.max(slot + 1, tags.length * 2));
+      tags = Arrays.copyOf(tags, Slots.lengthFor(slot, tags.length));
     }
   }
 

@@ -37,7 +37,7 @@ class CorrectionTest {
   @ParameterizedTest
   @EnumSource
   void shouldStandWhereTheTruthWouldHaveLedWhateverHappensInBetween(Ours ours) {
-    for (long seed = 1; seed <= 20; seed++) {
+    for (long seed = 1; seed <= 6; seed++) {
       Random random = new Random(seed);
       Discipline told = ours.get();
       Discipline guessing = ours.get();
