@@ -1,14 +1,18 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.DispatchProxy;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /** What runs an engine: threads of its own, or whoever steps it. */
-interface EngineThreads extends AutoCloseable {
+interface EngineThreads {
 
   /** Where models are loaded. */
   Executor compilers();
+
+  /** Where models that nothing uses any more are freed. */
+  Executor unloader();
 
   /** Begins to run the dispatch loop. */
   void start(DispatchProxy dispatch);
@@ -16,7 +20,11 @@ interface EngineThreads extends AutoCloseable {
   /** Sees to it that a future which the dispatch loop completes can be waited for. */
   <T> CompletableFuture<T> awaiting(CompletableFuture<T> future);
 
-  /** Lets loads and the running batch end, sheds what waits, and stops. */
-  @Override
-  void close();
+  /**
+   * Lets loads and the running batch end, sheds what waits, and stops.
+   *
+   * @param loads most time that loads, which cannot be interrupted, are given to end
+   * @return false when one has not ended, and its thread still uses the device
+   */
+  boolean close(Duration loads);
 }

@@ -11,6 +11,7 @@ import dev.roundhouse.engine.observe.Accounting;
 import dev.roundhouse.engine.queue.HeldBytes;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
+import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -77,7 +78,8 @@ final class RequestPath {
   }
 
   private boolean cancelQueued(InferenceRequest request) {
-    RegisteredModel model = registry.get(request.modelName());
+    // While the request is open its model keeps its slot; once it has ended, nothing happens below.
+    ServedModel model = registry.slots().get(request.slot());
     if (model == null) {
       return false;
     }
@@ -91,17 +93,24 @@ final class RequestPath {
   /** Opens the way to a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ServedModel model) {
     ModelOptions own = options.of(model.name());
+    RegisteredModel registered = registry.get(model.name());
+    OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
     return dispatch.activate(
         model,
         new LaneOptions(
-            own.weight().orElse(model.spec().serving().weight()),
+            atRunTime.orElse(own.weight().orElse(model.spec().serving().weight())),
             own.rowCap().orElse(Integer.MAX_VALUE),
             own.maxQueueDelay().orElse(options.maxQueueDelay()).toNanos()));
   }
 
+  /** Closes the way to a model that admission does not find any more. */
+  CompletableFuture<Void> retire(ServedModel model) {
+    return dispatch.retire(model);
+  }
+
   /** Gives a model another weight; false when too many commands are on their way. */
   boolean setWeight(ServedModel model, double weight) {
-    return dispatch.setWeight(model.slot(), weight);
+    return dispatch.setWeight(model, weight);
   }
 
   /** Bytes of inputs that accepted requests hold. */

@@ -3,6 +3,7 @@ package dev.roundhouse.engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.DispatchLoop;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -90,10 +91,16 @@ public final class SteppedEngine implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public Executor unloader() {
+      return Runnable::run;
+    }
+
+    @Override
+    public boolean close(Duration loads) {
       if (dispatch != null) {
         dispatch.stop();
       }
+      return true;
     }
 
     DispatchLoop loop() {

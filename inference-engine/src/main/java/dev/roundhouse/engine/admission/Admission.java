@@ -2,6 +2,8 @@ package dev.roundhouse.engine.admission;
 
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ModelVersions;
+import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Accounting;
@@ -72,13 +74,18 @@ public final class Admission {
     if (closed) {
       throw exiting();
     }
-    ServedModel model = serving(request.modelName(), request.modelVersion());
-    Admitted admitted = ContractCheck.check(model.slot(), model.contract(), request);
-    long now = clock.nanoTime();
-    if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
-      checkDeadline(request, model, admitted, now);
-    }
-    takeRoom(request, model.counters(), admitted);
+    ServedModel model;
+    Admitted admitted;
+    long now;
+    do {
+      model = serving(request.modelName(), request.modelVersion());
+      admitted = ContractCheck.check(model.slot(), model.contract(), request);
+      now = clock.nanoTime();
+      if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
+        checkDeadline(request, model, admitted, now);
+      }
+      // A version that was replaced while we looked is not found again.
+    } while (!takeRoom(request, model.counters(), admitted));
     request.admit(admitted, now);
     if (!handOver.test(request)) {
       accounting.end(
@@ -119,9 +126,12 @@ public final class Admission {
 
   /**
    * Counts the request as accepted, with a place in the queue and its bytes: before it is handed
-   * over, for the dispatch thread may end it at any moment after.
+   * over, for the dispatch thread may end it at any moment after. From then on its version is not
+   * freed until it has ended.
+   *
+   * @return false, taking nothing, when the version takes no requests any more
    */
-  private void takeRoom(InferenceRequest request, ModelCounters counters, Admitted admitted)
+  private boolean takeRoom(InferenceRequest request, ModelCounters counters, Admitted admitted)
       throws RefusedException {
     if (!bytes.take(admitted.inputBytes())) {
       throw new RefusedException(
@@ -130,58 +140,76 @@ public final class Admission {
               .formatted(bytes.held(), request.modelName(), admitted.inputBytes(), bytes.limit()));
     }
     // A meta that has begun is let finish: there is one such call per running meta.
-    int limit = request.commit() ? Integer.MAX_VALUE : maxQueueDepth;
-    if (!counters.enter(limit)) {
+    boolean committed = request.isCommitted() || request.commit();
+    if (!counters.enter(committed ? Integer.MAX_VALUE : maxQueueDepth)) {
       bytes.giveBack(admitted.inputBytes());
+      if (counters.isClosed()) {
+        return false;
+      }
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
           "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
               .formatted(counters.waiting(), request.modelName(), maxQueueDepth));
     }
+    return true;
   }
 
   private ServedModel serving(String name, String version) throws RefusedException {
     RegisteredModel model = registry.get(name);
     if (model == null) {
-      throw new RefusedException(
-          Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
+      throw unknown(name);
     }
-    ModelStatus status = model.status();
-    if (!version.isEmpty() && !version.equals(status.version())) {
-      throw otherVersion(name, version, status.version());
+    PublishedVersion found = model.versions().find(version);
+    if (found == null) {
+      throw otherVersion(name, version, model.versions());
     }
-    ServedModel serving = model.serving();
+    ServedModel serving = found.serving();
     if (serving == null) {
-      throw switch (status.state()) {
-        case LOADING, READY ->
-            new RefusedException(
-                Status.UNAVAILABLE,
-                "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
-                    .formatted(name, status.version()));
-        case FAILED ->
-            new RefusedException(
-                Status.NOT_FOUND,
-                "Request for model: '%s' has no available versions: it failed to load: %s"
-                    .formatted(name, status.reason()));
-        case UNLOADED ->
-            new RefusedException(
-                Status.NOT_FOUND,
-                "Request for model: '" + name + "' has no available versions: it was unloaded");
-      };
+      throw notServing(found.status());
     }
     return serving;
   }
 
-  private static RefusedException otherVersion(String name, String version, String served) {
+  private static RefusedException notServing(ModelStatus status) {
+    String name = status.name();
+    return switch (status.state()) {
+      case LOADING, READY ->
+          new RefusedException(
+              Status.UNAVAILABLE,
+              "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
+                  .formatted(name, status.version()));
+      case FAILED ->
+          new RefusedException(
+              Status.NOT_FOUND,
+              "Request for model: '%s' has no available versions: it failed to load: %s"
+                  .formatted(name, status.reason()));
+      case UNLOADING, UNLOADED ->
+          new RefusedException(
+              Status.NOT_FOUND,
+              "Request for model: '" + name + "' has no available versions: it was unloaded");
+    };
+  }
+
+  private static RefusedException otherVersion(
+      String name, String version, ModelVersions versions) {
     boolean decimal = version.length() <= 18 && version.chars().allMatch(Character::isDigit);
+    PublishedVersion head = versions.find("");
+    if (head == null) {
+      return unknown(name);
+    }
     return decimal
         ? new RefusedException(
             Status.NOT_FOUND,
             "Request for unknown model: '%s' version %s is not found; version %s is served"
-                .formatted(name, version, served))
+                .formatted(name, version, head.status().version()))
         : RefusedException.invalid(
             "failed to get model version from specified version string '%s' of model '%s': it must be a decimal number"
                 .formatted(version, name));
+  }
+
+  private static RefusedException unknown(String name) {
+    return new RefusedException(
+        Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
   }
 
   private static RefusedException exiting() {

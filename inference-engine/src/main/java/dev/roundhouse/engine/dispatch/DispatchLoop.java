@@ -3,6 +3,7 @@ package dev.roundhouse.engine.dispatch;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Accounting;
 import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.request.InferenceRequest;
@@ -41,6 +42,8 @@ public final class DispatchLoop {
   private final WarmUp warmUp;
   private final SharedParts layouts = new SharedParts();
   private final StagingSlot staging = new StagingSlot();
+  private final Queue<Command.Retire> retirements;
+  private final List<Command.Retire> retiring = new ArrayList<>();
   private final Queue<Command.Activate> activations = new ArrayDeque<>();
   private final Batch batch = new Batch();
   private boolean inFlight;
@@ -57,12 +60,14 @@ public final class DispatchLoop {
       NanoClock clock,
       Accounting accounting,
       Ingress<InferenceRequest> requests,
-      Ingress<Command> commands) {
+      Ingress<Command> commands,
+      Queue<Command.Retire> retirements) {
     this.device = device;
     this.discipline = discipline;
     this.clock = clock;
     this.requests = requests;
     this.commands = commands;
+    this.retirements = retirements;
     lanes = new Lanes(discipline);
     endings = new Endings(accounting);
     former = new BatchFormer(endings, discipline.shedsByCost());
@@ -84,7 +89,7 @@ public final class DispatchLoop {
       onExecuted();
       work++;
     }
-    work += activateNext() + runNext();
+    work += finishRetired() + activateNext() + runNext();
     cycling &= work > 0;
     return work;
   }
@@ -129,6 +134,8 @@ public final class DispatchLoop {
         || !warmUp.isEmpty()
         || !requests.isEmpty()
         || !commands.isEmpty()
+        || !retirements.isEmpty()
+        || !retiring.isEmpty()
         || !activations.isEmpty();
   }
 
@@ -143,11 +150,16 @@ public final class DispatchLoop {
     takeCommands();
     activations.forEach(activate -> activate.warmedUp().cancel(false));
     activations.clear();
+    retiring.forEach(retire -> retire.retired().cancel(false));
+    retiring.clear();
     staging.close();
   }
 
   /** Ends a request that came too late for this loop; any thread, after {@link #onStop}. */
   void shedLateHandOver(InferenceRequest request) {
+    if (request.state() == InferenceRequest.State.DONE) {
+      return; // its model may be gone
+    }
     endings.tooLate(lanes.get(request.slot()), request);
   }
 
@@ -176,13 +188,45 @@ public final class DispatchLoop {
       switch (next) {
         // A new model may need a larger staging slot, and a batch may be running out of this one.
         case Command.Activate activate -> activations.add(activate);
-        case Command.SetWeight change -> lanes.setWeight(change.slot(), change.weight());
+        case Command.SetWeight change -> lanes.setWeight(change.model(), change.weight());
         case Command.StopHolding stop -> lanes.stopHolding();
         case Command.Describe describe -> describe.state().complete(state());
       }
       work++;
     }
+    for (Command.Retire next = retirements.poll(); next != null; next = retirements.poll()) {
+      retiring.add(next);
+      lanes.stopHolding(next.model());
+      work++;
+    }
     return work;
+  }
+
+  /** Lets go of retired models of which nothing is queued, running or on its way any more. */
+  private int finishRetired() {
+    if (retiring.isEmpty()) {
+      return 0;
+    }
+    int before = retiring.size();
+    retiring.removeIf(this::finish);
+    return before - retiring.size();
+  }
+
+  private boolean finish(Command.Retire retire) {
+    ServedModel model = retire.model();
+    boolean running = inFlight && batch.lane().model() == model;
+    // A request is counted before it is handed over and until it has ended: when none is open,
+    // whatever of the model still comes out of a queue has ended already.
+    if (running || !model.counters().closeIfIdle()) {
+      return false;
+    }
+    ModelLane lane = lanes.find(model);
+    if (lane != null) {
+      lanes.remove(model.slot());
+      layouts.release(lane);
+    }
+    retire.retired().complete(null);
+    return true;
   }
 
   private int activateNext() {
@@ -204,7 +248,7 @@ public final class DispatchLoop {
         staging.ensureCapacity(program.layout().stagingBytes());
       }
       warmUp.add(lane, activate.warmedUp());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       lanes.remove(slot);
       activate.warmedUp().completeExceptionally(e);
     }
@@ -231,6 +275,7 @@ public final class DispatchLoop {
       ModelLane broken = warmUp.runOne();
       if (broken != null) {
         lanes.remove(broken.slot());
+        layouts.release(broken);
       }
       return 1;
     }

@@ -8,7 +8,9 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.invoke.VarHandle;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * The thread-safe way to reach the dispatch loop. Hand-overs are bounded and never wait.
@@ -20,6 +22,10 @@ public final class DispatchProxy {
 
   private final Ingress<InferenceRequest> requests;
   private final Ingress<Command> commands = new Ingress<>(MAX_COMMANDS);
+
+  /** Without a bound, for a retirement must not be lost; there are no more of them than models. */
+  private final Queue<Command.Retire> retirements = new ConcurrentLinkedQueue<>();
+
   private final DispatchLoop loop;
   private volatile Runnable wake = () -> {};
   private volatile boolean stopped;
@@ -34,7 +40,7 @@ public final class DispatchProxy {
       Accounting accounting,
       int maxHandOver) {
     requests = new Ingress<>(maxHandOver);
-    loop = new DispatchLoop(device, discipline, clock, accounting, requests, commands);
+    loop = new DispatchLoop(device, discipline, clock, accounting, requests, commands, retirements);
   }
 
   /** For the one thread that runs it. */
@@ -75,8 +81,27 @@ public final class DispatchProxy {
    *
    * @return false when too many commands are on their way; nothing happens then
    */
-  public boolean setWeight(int slot, double weight) {
-    return command(new Command.SetWeight(slot, weight));
+  public boolean setWeight(ServedModel model, double weight) {
+    return command(new Command.SetWeight(model, weight));
+  }
+
+  /**
+   * Has the loop run what the model has accepted, held batches at once, and then let go of it. To
+   * be called when admission does not find the model any more; hand-overs may still be on their
+   * way.
+   *
+   * @return completes when the model's slot, programs and weights are free; cancelled when the loop
+   *     stops first
+   */
+  public CompletableFuture<Void> retire(ServedModel model) {
+    CompletableFuture<Void> retired = new CompletableFuture<>();
+    retirements.add(new Command.Retire(model, retired));
+    VarHandle.fullFence();
+    wake.run();
+    if (stopped) {
+      retired.cancel(false);
+    }
+    return retired;
   }
 
   /** Has held batches run, and none be held from now on; false when too many commands wait. */

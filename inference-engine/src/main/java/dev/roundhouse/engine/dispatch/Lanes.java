@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.request.InferenceRequest;
@@ -44,18 +45,30 @@ final class Lanes {
     discipline.register(slot, lane.weight());
   }
 
-  /** Lets go of a model that does not run: it must not keep a share of the device. */
+  /** Lets go of a model that does not run any more: it must not keep a share of the device. */
   void remove(int slot) {
     if (slot < lanes.length && lanes[slot] != null) {
+      changed.remove(lanes[slot]);
       lanes[slot] = null;
       held.remove(slot);
       discipline.unregister(slot);
     }
   }
 
-  void setWeight(int slot, double weight) {
-    get(slot).setWeight(weight);
-    discipline.register(slot, weight);
+  /** Gives a model another weight, if it has a lane. */
+  void setWeight(ServedModel model, double weight) {
+    ModelLane lane = find(model);
+    if (lane != null) {
+      lane.setWeight(weight);
+      discipline.register(lane.slot(), weight);
+    }
+  }
+
+  /** The model's lane; null when it has none, though another model may have its slot. */
+  @Nullable ModelLane find(ServedModel model) {
+    int slot = model.slot();
+    ModelLane lane = slot < lanes.length ? lanes[slot] : null;
+    return lane != null && lane.model() == model ? lane : null;
   }
 
   ModelLane get(int slot) {
@@ -82,6 +95,17 @@ final class Lanes {
     }
   }
 
+  /** As {@link #stopHolding()}, for one model, if it has a lane. */
+  void stopHolding(ServedModel model) {
+    ModelLane lane = find(model);
+    if (lane != null) {
+      lane.stopHolding();
+      if (held.contains(lane.slot())) {
+        release(lane.slot());
+      }
+    }
+  }
+
   private void release(int slot) {
     held.remove(slot);
     rank(get(slot));
@@ -96,6 +120,9 @@ final class Lanes {
 
   /** Puts a request into its model's queue. */
   void enqueue(InferenceRequest request) {
+    if (request.state() == InferenceRequest.State.DONE) {
+      return; // cancelled on its way; its model may be gone
+    }
     ModelLane lane = get(request.slot());
     lane.queue().add(request);
     if (request.isCommitted()) {

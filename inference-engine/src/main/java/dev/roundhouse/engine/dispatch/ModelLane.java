@@ -32,7 +32,7 @@ final class ModelLane {
   private final BatchPlanner[] planners; // by variant
 
   private final boolean coalesces;
-  private final long maxQueueDelayNanos;
+  private long maxQueueDelayNanos;
   private double weight;
   private final LeadingRun leadingRun;
   private @Nullable Map<InferenceRequest, PiecewiseAnswer> pieces;
@@ -88,6 +88,11 @@ final class ModelLane {
 
   ModelCounters counters() {
     return counters;
+  }
+
+  /** One for each shape variant. */
+  BatchPlanner[] planners() {
+    return planners;
   }
 
   ModelQueue queue() {
@@ -152,6 +157,11 @@ final class ModelLane {
     BatchPlanner planner = planners[queue.get(0).variant()];
     leadingRun.measure(queue, coalesces ? planner.largest() : 0, nowNanos, marginNanos);
     return planner.plan(leadingRun, mostRows);
+  }
+
+  /** Holds no batch any more. */
+  void stopHolding() {
+    maxQueueDelayNanos = 0;
   }
 
   /** True when batches may be held for more requests. */

@@ -66,7 +66,7 @@ final class PreparedProgram {
           "NullAway") // every element is set by now: inputs above, weights at the start
       DeviceBuffer[] all = arguments;
       return device.execute(program, all);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       closeInputs();
       throw e;
     }

@@ -7,18 +7,21 @@ import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.schedule.BatchPlanner;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Supplier;
 
 /**
  * What lanes have in common. Models that are alike get the same planners and layouts: most of a
- * large fleet is copies of a few architectures, and what they share stays in the caches. Owned by
- * the dispatch thread.
+ * large fleet is copies of a few architectures, and what they share stays in the caches. A part
+ * goes when the last lane that has it is released. Owned by the dispatch thread.
  */
 final class SharedParts {
-  private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
   private final LeadingRun leadingRun = new LeadingRun();
-  private final Map<LayoutKey, ProgramLayout> layouts = new HashMap<>();
+  private final Counted<PlannerKey, BatchPlanner> planners = new Counted<>();
+  private final Counted<LayoutKey, ProgramLayout> layouts = new Counted<>();
 
   /** What looks at a queue to plan a batch. */
   LeadingRun leadingRun() {
@@ -28,8 +31,7 @@ final class SharedParts {
   /** A planner for compiled sizes and a row cap. */
   BatchPlanner planner(int[] sizes, int rowCap) {
     List<Integer> key = Arrays.stream(sizes).boxed().toList();
-    return planners.computeIfAbsent(
-        new PlannerKey(key, rowCap), unknown -> new BatchPlanner(sizes, rowCap));
+    return planners.take(new PlannerKey(key, rowCap), () -> new BatchPlanner(sizes, rowCap));
   }
 
   /** Where rows lie in what a program takes and returns, weights left out. */
@@ -38,9 +40,16 @@ final class SharedParts {
     LayoutKey key =
         new LayoutKey(
             spec.inputs(), List.copyOf(inputs), spec.outputs(), compiled.program().results());
-    return layouts.computeIfAbsent(
-        key,
-        unknown -> new ProgramLayout(key.inputs, key.inputTypes, key.outputs, key.outputTypes));
+    return layouts.take(
+        key, () -> new ProgramLayout(key.inputs, key.inputTypes, key.outputs, key.outputTypes));
+  }
+
+  /** Gives back what a lane, which runs nothing any more, was made of. */
+  void release(ModelLane lane) {
+    for (BatchPlanner planner : lane.planners()) {
+      planners.giveBack(planner);
+    }
+    lane.programs().forEach(program -> layouts.giveBack(program.layout()));
   }
 
   private record PlannerKey(List<Integer> sizes, int rowCap) {}
@@ -50,4 +59,40 @@ final class SharedParts {
       List<TensorType> inputTypes,
       List<TensorSpec> outputs,
       List<TensorType> outputTypes) {}
+
+  /** Values by key, each kept for as long as somebody has it. */
+  private static final class Counted<K, V> {
+    private final Map<K, Entry<K, V>> byKey = new HashMap<>();
+    private final Map<V, Entry<K, V>> byValue = new IdentityHashMap<>();
+
+    V take(K key, Supplier<V> maker) {
+      Entry<K, V> entry = byKey.get(key);
+      if (entry == null) {
+        entry = new Entry<>(key, maker.get());
+        byKey.put(key, entry);
+        byValue.put(entry.value, entry);
+      }
+      entry.users++;
+      return entry.value;
+    }
+
+    void giveBack(V value) {
+      Entry<K, V> entry = Objects.requireNonNull(byValue.get(value));
+      if (--entry.users == 0) {
+        byKey.remove(entry.key);
+        byValue.remove(value);
+      }
+    }
+  }
+
+  private static final class Entry<K, V> {
+    private final K key;
+    private final V value;
+    private int users;
+
+    Entry(K key, V value) {
+      this.key = key;
+      this.value = value;
+    }
+  }
 }

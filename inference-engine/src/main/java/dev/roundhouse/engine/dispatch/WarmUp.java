@@ -49,7 +49,7 @@ final class WarmUp {
         next.done().complete(null);
       }
       return null;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       pending.remove();
       next.done().completeExceptionally(e);
       return next.lane();

@@ -53,12 +53,20 @@ public final class DecayingUse {
     total += amount;
   }
 
+  /** Forgets what a model used, as if it had been long ago. */
+  public void forget(int slot) {
+    if (slot < scaled.length) {
+      total = Math.max(0, total - scaled[slot]);
+      scaled[slot] = 0;
+    }
+  }
+
   /** The model's recent use in the unit of {@link #total}. */
   double scaled(int slot) {
     return slot < scaled.length ? scaled[slot] : 0;
   }
 
-  /** Grows with every charge and with nothing else, but for {@link #epoch} changes. */
+  /** Grows with every charge; falls when a model is forgotten or the {@link #epoch} changes. */
   double total() {
     return total;
   }

@@ -72,6 +72,7 @@ public final class FairShare implements Discipline {
   public void unregister(int slot) {
     heap.remove(slot);
     weights.clear(slot);
+    use.forget(slot); // another model may get the slot
     expireBounds();
   }
 

@@ -9,7 +9,7 @@ import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
@@ -84,7 +84,7 @@ public final class TestEngine {
     return status;
   }
 
-  public ModelCounters counters(String model) {
+  public ModelTotals counters(String model) {
     return engine().counters(model).orElseThrow();
   }
 
@@ -174,7 +174,8 @@ public final class TestEngine {
     device.close();
   }
 
-  private void onOutcome(InferenceRequest request, Outcome outcome) {
+  /** What requests that a test makes itself are completed by. */
+  public void onOutcome(InferenceRequest request, Outcome outcome) {
     assertThat(outcomes.put(request, outcome)).as("outcomes of one request").isNull();
     finished.add(request);
   }
