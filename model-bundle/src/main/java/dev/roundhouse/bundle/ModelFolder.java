@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
@@ -37,6 +38,8 @@ public final class ModelFolder {
           .map(entry -> new Version(Long.parseLong(entry.getFileName().toString()), entry))
           .sorted(Comparator.comparingLong(Version::number))
           .toList();
+    } catch (NoSuchFileException e) {
+      throw new BundleException(folder.toString(), "is not there", e);
     } catch (IOException | UncheckedIOException e) {
       throw new BundleException(folder.toString(), "cannot be listed: " + e.getMessage(), e);
     }

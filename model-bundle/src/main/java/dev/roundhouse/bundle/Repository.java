@@ -21,6 +21,16 @@ public final class Repository {
    * @throws BundleException when the root cannot be listed
    */
   public static List<Path> list(Path root) {
+    return folders(root).stream().filter(Repository::mayBeModel).toList();
+  }
+
+  /**
+   * Sub-folders sorted by name, hidden ones left out, whatever they hold. A root that is not there
+   * has none.
+   *
+   * @throws BundleException when the root cannot be listed
+   */
+  public static List<Path> folders(Path root) {
     if (!Files.isDirectory(root)) {
       return List.of();
     }
@@ -28,7 +38,6 @@ public final class Repository {
       return entries
           .filter(Files::isDirectory)
           .filter(entry -> !entry.getFileName().toString().startsWith("."))
-          .filter(Repository::mayBeModel)
           .sorted(Comparator.comparing(entry -> entry.getFileName().toString()))
           .toList();
     } catch (IOException e) {

@@ -21,7 +21,8 @@ class BundleFingerprintTest {
 
   @BeforeEach
   void write() throws IOException {
-    bundle = Files.createDirectories(root.resolve("bundle/assets")).getParent();
+    bundle = root.resolve("bundle");
+    Files.createDirectories(bundle.resolve("assets"));
     write("manifest.yaml", "kind: model");
     write("assets/labels.txt", "a");
   }
@@ -64,7 +65,8 @@ class BundleFingerprintTest {
 
   @Test
   void shouldChangeWhenTheFolderItselfIsALinkThatIsSwapped() throws IOException {
-    Path twin = Files.createDirectories(root.resolve("twin/assets")).getParent();
+    Path twin = root.resolve("twin");
+    Files.createDirectories(twin.resolve("assets"));
     for (String file : new String[] {"manifest.yaml", "assets/labels.txt"}) {
       Files.copy(bundle.resolve(file), twin.resolve(file));
       Files.setLastModifiedTime(twin.resolve(file), THEN);

@@ -261,6 +261,7 @@ public final class DispatchLoop {
             models.add(
                 new DispatchState.LaneState(
                     lane.model().name(),
+                    lane.version(),
                     lane.weight(),
                     lane.queue().size(),
                     lanes.isHeld(lane),

@@ -150,6 +150,9 @@ public final class DispatchProxy {
 
   /** Ends what was handed over too late for the loop to see. */
   private synchronized void sweep() {
+    for (Command.Retire late = retirements.poll(); late != null; late = retirements.poll()) {
+      late.retired().cancel(false);
+    }
     for (InferenceRequest late = requests.poll(); late != null; late = requests.poll()) {
       loop.shedLateHandOver(late);
     }

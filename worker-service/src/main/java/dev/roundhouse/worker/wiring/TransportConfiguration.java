@@ -3,12 +3,14 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.worker.config.WorkerProperties;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.grpc.GrpcHealth;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.ServerIdentity;
+import dev.roundhouse.worker.transport.grpc.RepositoryCalls;
 import dev.roundhouse.worker.transport.rest.HealthController;
 import io.grpc.BindableService;
 import io.grpc.netty.NettyServerBuilder;
@@ -41,6 +43,7 @@ class TransportConfiguration {
   InferenceGrpcService inferenceGrpcService(
       Engine engine,
       Readiness readiness,
+      EngineLifecycle lifecycle,
       Device device,
       WorkerProperties properties,
       ObjectProvider<BuildProperties> build) {
@@ -48,6 +51,7 @@ class TransportConfiguration {
     return new InferenceGrpcService(
         engine,
         readiness,
+        new RepositoryCalls(lifecycle.repository()),
         new ServerIdentity(properties.server().name(), version, device.description().platform()));
   }
 
