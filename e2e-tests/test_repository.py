@@ -7,12 +7,12 @@ from pathlib import Path
 import grpc
 import pytest
 import tritonclient.grpc as triton
+from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from tritonclient.utils import InferenceServerException
 
 import damaged_bundles
 from calls import infer, request, simple_inputs
 from conftest import Launch
-from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from worker_process import WorkerProcess, wait_until
 
 CALLERS = 4
@@ -146,7 +146,9 @@ def test_should_load_and_unload_when_the_stock_client_asks(tmp_path: Path, launc
         client.unload_model("simple", unload_dependents=True)
         assert index(client) == {("simple", "1"): ("UNAVAILABLE", "unloaded")}
         assert not client.is_model_ready("simple")
-        with pytest.raises(InferenceServerException, match="failed to load 'none', failed to poll from model repository"):
+        with pytest.raises(
+            InferenceServerException, match="failed to load 'none', failed to poll from model repository"
+        ):
             client.load_model("none")
         with pytest.raises(InferenceServerException, match="'config'"):
             client.load_model("simple", config="{}")
