@@ -7,6 +7,7 @@ import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.model.ModelRegistry;
+import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
@@ -15,6 +16,7 @@ import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
+import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -44,6 +46,7 @@ final class RequestPath {
   private static final int POOL_PART = 4;
 
   private final EngineOptions options;
+  private final ModelRegistry registry;
   private final ByteBudget bytes;
   private final AnswerPool answers;
   private final Accounting accounting;
@@ -54,6 +57,7 @@ final class RequestPath {
   RequestPath(
       EngineOptions options, Device device, ModelRegistry registry, EngineThreads threads) {
     this.options = options;
+    this.registry = registry;
     bytes = new ByteBudget(options.maxQueuedBytes());
     answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
     accounting = new Accounting(bytes);
@@ -111,11 +115,13 @@ final class RequestPath {
   /** Opens the way to a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ServedModel model) {
     ModelOptions own = options.of(model.name());
+    RegisteredModel registered = registry.get(model.name());
+    OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
     var serving = model.spec().serving();
     return dispatch.activate(
         model,
         new LaneOptions(
-            own.weight().orElse(serving.weight()),
+            atRunTime.orElse(own.weight().orElse(serving.weight())),
             own.rowCap().orElse(Integer.MAX_VALUE),
             own.maxQueueDelay()
                 .or(serving::maxQueueDelay)
@@ -124,9 +130,14 @@ final class RequestPath {
             model.queueRules().delays()));
   }
 
+  /** Closes the way to a model that admission does not find any more. */
+  CompletableFuture<Void> retire(ServedModel model) {
+    return dispatch.retire(model);
+  }
+
   /** Gives a model another weight; false when too many commands are on their way. */
   boolean setWeight(ServedModel model, double weight) {
-    return dispatch.setWeight(model.slot(), weight);
+    return dispatch.setWeight(model, weight);
   }
 
   /** Bytes that accepted requests, and answers that have not been written, hold. */

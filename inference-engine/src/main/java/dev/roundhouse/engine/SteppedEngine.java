@@ -5,6 +5,7 @@ import dev.roundhouse.engine.dispatch.DispatchLoop;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.dispatch.OutputsThread;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -98,10 +99,16 @@ public final class SteppedEngine implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public Executor unloader() {
+      return Runnable::run;
+    }
+
+    @Override
+    public boolean close(Duration loads) {
       if (dispatch != null) {
         dispatch.stop();
       }
+      return true;
     }
 
     DispatchLoop loop() {

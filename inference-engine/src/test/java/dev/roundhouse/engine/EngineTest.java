@@ -130,13 +130,6 @@ class EngineTest {
   }
 
   @Test
-  void shouldRefuseANameTwice() throws Exception {
-    load("double");
-    assertThatThrownBy(() -> engine.load(repository.resolve("double")))
-        .hasMessageContaining("'double' is already registered");
-  }
-
-  @Test
   void shouldRefuseARequestWhoseDeadlineHasPassed() throws Exception {
     load("double");
     ReplySink sink = new ReplySink();

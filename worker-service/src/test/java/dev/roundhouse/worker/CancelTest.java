@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.common.util.concurrent.ListenableFuture;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
@@ -167,7 +167,7 @@ class CancelTest {
     return worker.bean(Engine.class);
   }
 
-  private static ModelCounters counters(String model) {
+  private static ModelTotals counters(String model) {
     return engine().counters(model).orElseThrow();
   }
 

@@ -2,6 +2,8 @@ package dev.roundhouse.engine.admission;
 
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ModelVersions;
+import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.ModelCounters;
@@ -72,6 +74,7 @@ public final class Admission {
       if (model != null) {
         model.countRefused(e.status());
       }
+      request.leaveLane();
       accounting.refuse(
           request, new Outcome.Refused(e.status(), prefixed(request.request(), e)));
     }
@@ -94,14 +97,19 @@ public final class Admission {
   private void admit(QueuedRequest queued) throws RefusedException {
     InferenceRequest request = queued.request();
     refuseWhenClosed(queued);
-    ServedModel model = serving(request.modelName(), request.modelVersion());
-    Admitted admitted = ContractCheck.check(model.slot(), model.contract(), request);
-    long now = clock.nanoTime();
-    if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
-      checkDeadline(queued, model, admitted, now);
-    }
+    ServedModel model;
+    Admitted admitted;
+    long now;
+    do {
+      model = serving(request.modelName(), request.modelVersion());
+      admitted = ContractCheck.check(model.slot(), model.contract(), request);
+      now = clock.nanoTime();
+      if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
+        checkDeadline(queued, model, admitted, now);
+      }
+      // A version that was replaced while we looked is not found again.
+    } while (!takeRoom(queued, model, admitted));
     QueueRules rules = model.queueRules();
-    takeRoom(queued, model, admitted);
     queued.admit(
         admitted,
         model.counters(),
@@ -153,9 +161,12 @@ public final class Admission {
 
   /**
    * Counts the request as accepted, with a place in the queue and all the memory that it needs:
-   * before it is handed over, for the dispatch thread may end it at any moment after.
+   * before it is handed over, for the dispatch thread may end it at any moment after. From then on
+   * its version is not freed until it has ended.
+   *
+   * @return false, taking nothing, when the version takes no requests any more
    */
-  private void takeRoom(QueuedRequest request, ServedModel model, Admitted admitted)
+  private boolean takeRoom(QueuedRequest request, ServedModel model, Admitted admitted)
       throws RefusedException {
     long answer = admitted.answerBytes();
     if (answer > maxAnswerBytes) {
@@ -170,14 +181,19 @@ public final class Admission {
       throw new RefusedException(Status.RESOURCE_EXHAUSTED, tooManyBytes(model, admitted, needed));
     }
     // A meta that has begun is let finish: there is one such call per running meta.
-    int limit = request.commit() ? Integer.MAX_VALUE : model.queueRules().depth(maxQueueDepth);
+    boolean committed = request.isCommitted() || request.commit();
+    int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(maxQueueDepth);
     if (!model.counters().enter(limit)) {
       bytes.giveBack(needed);
+      if (model.counters().isClosed()) {
+        return false;
+      }
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
           "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
               .formatted(model.counters().waiting(), model.name(), limit));
     }
+    return true;
   }
 
   private String tooManyBytes(ServedModel model, Admitted admitted, long needed) {
@@ -194,45 +210,59 @@ public final class Admission {
   private ServedModel serving(String name, String version) throws RefusedException {
     RegisteredModel model = registry.get(name);
     if (model == null) {
-      throw new RefusedException(
-          Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
+      throw unknown(name);
     }
-    ModelStatus status = model.status();
-    if (!version.isEmpty() && !version.equals(status.version())) {
-      throw otherVersion(name, version, status.version());
+    PublishedVersion found = model.versions().find(version);
+    if (found == null) {
+      throw otherVersion(name, version, model.versions());
     }
-    ServedModel serving = model.serving();
+    ServedModel serving = found.serving();
     if (serving == null) {
-      throw switch (status.state()) {
-        case LOADING, READY ->
-            new RefusedException(
-                Status.UNAVAILABLE,
-                "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
-                    .formatted(name, status.version()));
-        case FAILED ->
-            new RefusedException(
-                Status.NOT_FOUND,
-                "Request for model: '%s' has no available versions: it failed to load: %s"
-                    .formatted(name, status.reason()));
-        case UNLOADED ->
-            new RefusedException(
-                Status.NOT_FOUND,
-                "Request for model: '" + name + "' has no available versions: it was unloaded");
-      };
+      throw notServing(found.status());
     }
     return serving;
   }
 
-  private static RefusedException otherVersion(String name, String version, String served) {
+  private static RefusedException notServing(ModelStatus status) {
+    String name = status.name();
+    return switch (status.state()) {
+      case LOADING, READY ->
+          new RefusedException(
+              Status.UNAVAILABLE,
+              "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
+                  .formatted(name, status.version()));
+      case FAILED ->
+          new RefusedException(
+              Status.NOT_FOUND,
+              "Request for model: '%s' has no available versions: it failed to load: %s"
+                  .formatted(name, status.reason()));
+      case UNLOADING, UNLOADED ->
+          new RefusedException(
+              Status.NOT_FOUND,
+              "Request for model: '" + name + "' has no available versions: it was unloaded");
+    };
+  }
+
+  private static RefusedException otherVersion(
+      String name, String version, ModelVersions versions) {
     boolean decimal = version.length() <= 18 && version.chars().allMatch(Character::isDigit);
+    PublishedVersion head = versions.find("");
+    if (head == null) {
+      return unknown(name);
+    }
     return decimal
         ? new RefusedException(
             Status.NOT_FOUND,
             "Request for unknown model: '%s' version %s is not found; version %s is served"
-                .formatted(name, version, served))
+                .formatted(name, version, head.status().version()))
         : RefusedException.invalid(
             "failed to get model version from specified version string '%s' of model '%s': it must be a decimal number"
                 .formatted(version, name));
+  }
+
+  private static RefusedException unknown(String name) {
+    return new RefusedException(
+        Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
   }
 
   private static String prefixed(InferenceRequest request, RefusedException refusal) {

@@ -22,8 +22,15 @@ sealed interface Command {
       CompletableFuture<Void> warmedUp)
       implements Command {}
 
-  /** Give a model another weight. */
-  record SetWeight(int slot, double weight) implements Command {}
+  /** Give a model another weight; nothing happens when it has been retired. */
+  record SetWeight(ServedModel model, double weight) implements Command {}
+
+  /**
+   * Let go of a model that nobody finds any more, once all that it accepted has ended.
+   *
+   * @param retired completed on the dispatch thread, which then holds nothing of the model's
+   */
+  record Retire(ServedModel model, CompletableFuture<Void> retired) {}
 
   /** Run what is held, and hold nothing any more. */
   record StopHolding() implements Command {}

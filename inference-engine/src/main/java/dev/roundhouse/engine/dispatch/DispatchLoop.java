@@ -13,6 +13,7 @@ import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.lane.WaitingEnd;
 import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
@@ -23,6 +24,7 @@ import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,6 +60,8 @@ public final class DispatchLoop {
   private final NanoClock clock;
   private final Ingress<QueuedRequest> requests;
   private final Ingress<Command> commands;
+  private final Queue<Command.Retire> retirements;
+  private final List<Command.Retire> retiring = new ArrayList<>();
   private final Accounting accounting;
   private final Lanes lanes;
   private final WaitingEnd ends;
@@ -99,13 +103,15 @@ public final class DispatchLoop {
       AnswerPool pool,
       @Nullable OutputsThread outputs,
       Ingress<QueuedRequest> requests,
-      Ingress<Command> commands) {
+      Ingress<Command> commands,
+      Queue<Command.Retire> retirements) {
     this.device = device;
     this.discipline = discipline;
     this.clock = clock;
     this.accounting = accounting;
     this.requests = requests;
     this.commands = commands;
+    this.retirements = retirements;
     this.outputs = outputs;
     for (int i = 0; i < SLOTS; i++) {
       slots[i] = new BatchSlot(i);
@@ -150,6 +156,7 @@ public final class DispatchLoop {
     if (running != null && armed == null && isTimeToArm()) {
       work += armNext();
     }
+    work += finishRetired();
     cycling &= work > 0;
     return work;
   }
@@ -175,14 +182,49 @@ public final class DispatchLoop {
     for (Command next = commands.poll(); next != null; next = commands.poll()) {
       switch (next) {
         case Command.Activate activate -> onActivate(activate);
-        case Command.SetWeight change -> lanes.setWeight(change.slot(), change.weight());
+        case Command.SetWeight change -> lanes.setWeight(change.model(), change.weight());
         case Command.StopHolding stop -> lanes.stopHolding();
         case Command.Describe describe -> describe.state().complete(state());
       }
       newsSinceArming = true;
       work++;
     }
+    for (Command.Retire next = retirements.poll(); next != null; next = retirements.poll()) {
+      retiring.add(next);
+      lanes.stopHolding(next.model());
+      work++;
+    }
     return work;
+  }
+
+  /** Lets go of retired models of which nothing is queued, in a batch or on its way any more. */
+  private int finishRetired() {
+    if (retiring.isEmpty()) {
+      return 0;
+    }
+    int before = retiring.size();
+    retiring.removeIf(this::finish);
+    return before - retiring.size();
+  }
+
+  private boolean finish(Command.Retire retire) {
+    ServedModel model = retire.model();
+    for (BatchSlot slot : slots) {
+      if (!slot.isFree() && slot.lane().model() == model) {
+        return false;
+      }
+    }
+    // A request is counted before it is handed over and until it has ended: when none is open,
+    // whatever of the model still comes out of a queue has ended already.
+    if (!model.counters().closeIfIdle()) {
+      return false;
+    }
+    ModelLane lane = lanes.find(model);
+    if (lane != null) {
+      remove(lane);
+    }
+    retire.retired().complete(null);
+    return true;
   }
 
   private void onActivate(Command.Activate activate) {
@@ -194,7 +236,7 @@ public final class DispatchLoop {
       ModelLane lane = new ModelLane(activate.model(), activate.options(), shared);
       lanes.add(lane);
       warmUp.add(lane, activate.warmedUp());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       lanes.remove(slot);
       activate.warmedUp().completeExceptionally(e);
     }
@@ -579,7 +621,7 @@ public final class DispatchLoop {
 
   /** True when {@link #doWork} would find something to do now. */
   boolean hasWorkNow() {
-    if (cancelled || !requests.isEmpty() || !commands.isEmpty()) {
+    if (cancelled || !requests.isEmpty() || !commands.isEmpty() || !retirements.isEmpty()) {
       return true;
     }
     if (outputs != null && outputs.hasDelivered()) {
@@ -599,6 +641,8 @@ public final class DispatchLoop {
         || !warmUp.isEmpty()
         || !requests.isEmpty()
         || !commands.isEmpty()
+        || !retirements.isEmpty()
+        || !retiring.isEmpty()
         || (outputs != null && outputs.isBusy());
   }
 
@@ -609,6 +653,7 @@ public final class DispatchLoop {
             models.add(
                 new DispatchState.LaneState(
                     lane.model().name(),
+                    lane.version(),
                     lane.weight(),
                     lane.queue().size(),
                     lanes.isHeld(lane),
@@ -668,6 +713,8 @@ public final class DispatchLoop {
 
   private void abandonCommands() {
     warmUp.abandon();
+    retiring.forEach(retire -> retire.retired().cancel(false));
+    retiring.clear();
     for (Command next = commands.poll(); next != null; next = commands.poll()) {
       switch (next) {
         case Command.Activate activate -> {

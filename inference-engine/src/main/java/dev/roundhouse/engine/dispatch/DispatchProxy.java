@@ -17,7 +17,9 @@ import dev.roundhouse.engine.time.NanoClock;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +34,10 @@ public final class DispatchProxy {
 
   private final Ingress<QueuedRequest> requests;
   private final Ingress<Command> commands = new Ingress<>(MAX_COMMANDS);
+
+  /** Without a bound, for a retirement must not be lost; there are no more of them than models. */
+  private final Queue<Command.Retire> retirements = new ConcurrentLinkedQueue<>();
+
   private final FailStop failStop;
   private final @Nullable OutputsThread outputs;
   private final DispatchLoop loop;
@@ -61,7 +67,8 @@ public final class DispatchProxy {
     requests = new Ingress<>(maxHandOver);
     loop =
         new DispatchLoop(
-            device, discipline, clock, accounting, budget, pool, outputs, requests, commands);
+            device, discipline, clock, accounting, budget, pool, outputs, requests, commands,
+            retirements);
   }
 
   /** For the one thread that runs it. */
@@ -152,8 +159,27 @@ public final class DispatchProxy {
    *
    * @return false when too many commands are on their way; nothing happens then
    */
-  public boolean setWeight(int slot, double weight) {
-    return command(new Command.SetWeight(slot, weight));
+  public boolean setWeight(ServedModel model, double weight) {
+    return command(new Command.SetWeight(model, weight));
+  }
+
+  /**
+   * Has the loop run what the model has accepted, held batches at once, and then let go of it. To
+   * be called when admission does not find the model any more; hand-overs may still be on their
+   * way.
+   *
+   * @return completes when the model's slot, programs and weights are free; cancelled when the loop
+   *     stops first
+   */
+  public CompletableFuture<Void> retire(ServedModel model) {
+    CompletableFuture<Void> retired = new CompletableFuture<>();
+    retirements.add(new Command.Retire(model, retired));
+    VarHandle.fullFence();
+    wake.run();
+    if (stopped) {
+      retired.cancel(false);
+    }
+    return retired;
   }
 
   /** Has held batches run, and none be held from now on; false when too many commands wait. */
@@ -218,6 +244,9 @@ public final class DispatchProxy {
 
   /** Ends what was handed over too late for the loop to see. */
   private synchronized void sweep() {
+    for (Command.Retire late = retirements.poll(); late != null; late = retirements.poll()) {
+      late.retired().cancel(false);
+    }
     for (QueuedRequest late = requests.poll(); late != null; late = requests.poll()) {
       loop.endTooLate(late);
     }

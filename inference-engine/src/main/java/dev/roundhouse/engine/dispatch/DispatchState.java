@@ -24,6 +24,7 @@ public record DispatchState(
   /**
    * One model at that moment.
    *
+   * @param version of the model: several may serve, and one that is replaced runs what it accepted
    * @param weight relative to other models
    * @param queued requests in its queue, of which some may have been cancelled
    * @param held true while its batch waits for more requests
@@ -31,6 +32,7 @@ public record DispatchState(
    */
   public record LaneState(
       String model,
+      String version,
       double weight,
       int queued,
       boolean held,

@@ -70,10 +70,10 @@ public final class Roundhouse implements AutoCloseable {
   }
 
   /**
-   * Starts to load the newest version in a model's folder.
+   * Starts to load the newest version in a model's folder. What serves under that name goes on
+   * until the new is ready, and stays if that fails.
    *
    * @return completes with ready or failed, and why; never exceptionally
-   * @throws IllegalStateException when there is a model of that name already
    */
   public CompletableFuture<ModelStatus> load(Path modelFolder) {
     return engine.load(modelFolder).thenApplyAsync(status -> status, callers);

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.lane;
 
+import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
@@ -47,20 +48,28 @@ public final class Lanes {
 
   /** Lets go of a model that runs no more: it must not keep a share of the device. */
   public void remove(int slot) {
-    if (slot < lanes.length && lanes[slot] != null) {
+    ModelLane lane = find(slot);
+    if (lane != null) {
+      placeLost.remove(lane);
       lanes[slot] = null;
       held.remove(slot);
       discipline.unregister(slot);
     }
   }
 
-  /** Gives a model another weight; without effect when it is gone. */
-  public void setWeight(int slot, double weight) {
-    ModelLane lane = find(slot);
+  /** Gives a model another weight, if it has a lane. */
+  public void setWeight(ServedModel model, double weight) {
+    ModelLane lane = find(model);
     if (lane != null) {
       lane.setWeight(weight);
-      discipline.register(slot, weight);
+      discipline.register(lane.slot(), weight);
     }
+  }
+
+  /** The model's lane; null when it has none, though another model may have its slot. */
+  public @Nullable ModelLane find(ServedModel model) {
+    ModelLane lane = find(model.slot());
+    return lane != null && lane.model() == model ? lane : null;
   }
 
   public ModelLane get(int slot) {
@@ -71,8 +80,8 @@ public final class Lanes {
     return lane;
   }
 
-  /** The lane in a slot; null when it is gone. */
-  public @Nullable ModelLane find(int slot) {
+  /** The lane in a slot; null when there is none. */
+  private @Nullable ModelLane find(int slot) {
     return slot < lanes.length ? lanes[slot] : null;
   }
 
@@ -89,6 +98,17 @@ public final class Lanes {
     holding = false;
     while (!held.isEmpty()) {
       release(held.first());
+    }
+  }
+
+  /** As {@link #stopHolding()}, for one model, if it has a lane. */
+  public void stopHolding(ServedModel model) {
+    ModelLane lane = find(model);
+    if (lane != null) {
+      lane.stopHolding();
+      if (held.contains(lane.slot())) {
+        release(lane.slot());
+      }
     }
   }
 
@@ -116,6 +136,9 @@ public final class Lanes {
 
   /** Puts a request into its model's queue. */
   public void enqueue(QueuedRequest request) {
+    if (request.isDone()) {
+      return; // cancelled on its way; its model may be gone
+    }
     ModelLane lane = get(request.slot());
     lane.queue().add(request);
     if (request.isCommitted()) {

@@ -30,7 +30,7 @@ public final class ModelLane {
 
   private final boolean coalesces;
   private final boolean delaysLate;
-  private final long maxQueueDelayNanos;
+  private long maxQueueDelayNanos;
   private double weight;
   private final CoalescablePrefix prefix;
 
@@ -215,6 +215,11 @@ public final class ModelLane {
     BatchPlanner planner = planners[queue.get(0).variant()];
     prefix.measure(this, coalesces ? planner.largest() : 0, nowNanos, judgesTime);
     return planner.plan(prefix, mostRows);
+  }
+
+  /** Holds no batch any more. */
+  void stopHolding() {
+    maxQueueDelayNanos = 0;
   }
 
   /** True when batches may be held for more requests. */

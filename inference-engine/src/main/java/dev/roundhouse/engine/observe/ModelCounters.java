@@ -5,9 +5,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * What is counted for one model. What the dispatch thread counts lies apart from what others count,
- * so that neither waits for the other's cache line. Any thread may read; a reader sees each number,
- * not one moment.
+ * What is counted for one version of a model, from when it is loaded until it is freed. What the
+ * dispatch thread counts lies apart from what others count, so that neither waits for the other's
+ * cache line. Any thread may read; a reader sees each number, not one moment.
  */
 public final class ModelCounters {
   /** No request waits. */
@@ -19,6 +19,9 @@ public final class ModelCounters {
   private static final int LEFT = Metric.values().length;
 
   private static final int CELLS_PER_LINE = 8;
+
+  /** In the cell of accepted requests: no further one is accepted. */
+  private static final long CLOSED = Long.MIN_VALUE;
 
   /** Where callers' cells begin: a cache line behind the array's length, which all read. */
   private static final int SHARED = CELLS_PER_LINE;
@@ -59,11 +62,14 @@ public final class ModelCounters {
 
   /**
    * Accepts a request: counts it and takes a place in the queue; false, doing neither, when {@code
-   * limit} places are taken. Any thread.
+   * limit} places are taken, or when {@link #isClosed}. Any thread.
    */
   public boolean enter(int limit) {
     while (true) {
       long accepted = (long) CELLS.getVolatile(cells, ACCEPTED);
+      if (accepted < 0) {
+        return false;
+      }
       if (accepted - leftSeen >= limit) {
         // The dispatch thread's own figure is looked at only when the last look does not suffice.
         leftSeen = sum(LEFT);
@@ -75,6 +81,23 @@ public final class ModelCounters {
         return true;
       }
     }
+  }
+
+  /**
+   * Accepts no request any more, if none is open; what is not open then never will be. Any thread.
+   *
+   * @return false, changing nothing, while a request is open
+   */
+  public boolean closeIfIdle() {
+    long ended = ended();
+    long accepted = (long) CELLS.getVolatile(cells, ACCEPTED);
+    return accepted < 0
+        || (accepted == ended && CELLS.compareAndSet(cells, ACCEPTED, accepted, accepted | CLOSED));
+  }
+
+  /** True when no request is accepted any more, and none is open. */
+  public boolean isClosed() {
+    return (long) CELLS.getVolatile(cells, ACCEPTED) < 0;
   }
 
   /** Gives a place in the queue back; any thread. */
@@ -107,8 +130,12 @@ public final class ModelCounters {
   /** Accepted requests that have not ended; 0 at every quiescent point. */
   public long open() {
     // Ends are read before accepts: a request that ends in between is then still counted open.
-    long ended = get(Metric.COMPLETED) + get(Metric.FAILED) + shed() + get(Metric.CANCELLED);
+    long ended = ended();
     return get(Metric.ACCEPTED) - ended;
+  }
+
+  private long ended() {
+    return get(Metric.COMPLETED) + get(Metric.FAILED) + shed() + get(Metric.CANCELLED);
   }
 
   /** Accepted requests that were dropped before they ran, for whatever reason. */
@@ -121,7 +148,7 @@ public final class ModelCounters {
   }
 
   private long sum(int index) {
-    return (long) CELLS.getAcquire(cells, SHARED + index)
+    return ((long) CELLS.getAcquire(cells, SHARED + index) & ~CLOSED)
         + (long) CELLS.getAcquire(cells, OWNED + index);
   }
 

@@ -9,7 +9,7 @@ import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
@@ -86,7 +86,7 @@ public final class TestEngine {
     return status;
   }
 
-  public ModelCounters counters(String model) {
+  public ModelTotals counters(String model) {
     return engine().counters(model).orElseThrow();
   }
 

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle.ModelLoaded;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -78,11 +79,11 @@ public final class EngineMeters implements MeterBinder {
   }
 
   private void bind(ModelStatus model, MeterRegistry meters) {
-    ModelCounters counters = engine.counters(model.name()).orElse(null);
+    ModelTotals counters = engine.counters(model.name()).orElse(null);
     if (counters == null || !model.isReady()) {
       return;
     }
-    Gauge.builder("roundhouse.requests.waiting", counters, ModelCounters::waiting)
+    Gauge.builder("roundhouse.requests.waiting", counters, ModelTotals::waiting)
         .description("Requests that are accepted and have not begun to run")
         .tag("model", model.name())
         .register(meters);
@@ -103,7 +104,7 @@ public final class EngineMeters implements MeterBinder {
     }
   }
 
-  private double oldestWaitSeconds(ModelCounters counters) {
+  private double oldestWaitSeconds(ModelTotals counters) {
     long front = counters.frontArrivalNanos();
     boolean waits = front != ModelCounters.NONE_WAITS && counters.waiting() > 0;
     return waits ? Math.max(0, engine.nanoTime() - front) / 1e9 : 0;

@@ -10,6 +10,7 @@ import org.springframework.validation.annotation.Validated;
  * Configuration of a worker.
  *
  * @param repository Where models are found.
+ * @param readiness When the worker says that it is ready.
  * @param device What runs them.
  * @param scheduler Which model runs next.
  * @param compile How programs are compiled.
@@ -21,6 +22,7 @@ import org.springframework.validation.annotation.Validated;
 @ConfigurationProperties(WorkerProperties.PREFIX)
 public record WorkerProperties(
     @Valid @DefaultValue RepositoryProperties repository,
+    @Valid @DefaultValue ReadinessProperties readiness,
     @Valid @DefaultValue DeviceProperties device,
     @Valid @DefaultValue SchedulerProperties scheduler,
     @Valid @DefaultValue CompileProperties compile,

@@ -55,14 +55,18 @@ class EngineConfiguration {
   }
 
   @Bean
-  Readiness readiness(Engine engine, ApplicationContext context) {
-    return new Readiness(engine, context);
+  Readiness readiness(Engine engine, ApplicationContext context, WorkerProperties properties) {
+    return new Readiness(engine, context, properties.readiness().strict());
   }
 
   @Bean
   EngineLifecycle engineLifecycle(
-      Engine engine, Readiness readiness, WorkerProperties properties, ApplicationContext context) {
-    return new EngineLifecycle(engine, readiness, properties, context);
+      Engine engine,
+      Device device,
+      Readiness readiness,
+      WorkerProperties properties,
+      ApplicationContext context) {
+    return new EngineLifecycle(engine, device, readiness, properties, context);
   }
 
   @Bean

@@ -4,6 +4,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.worker.config.WorkerProperties;
+import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ClientText;
 import dev.roundhouse.worker.transport.ModelLookup;
@@ -12,6 +13,7 @@ import dev.roundhouse.worker.transport.grpc.GrpcHealth;
 import dev.roundhouse.worker.transport.grpc.GuardedService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.ServerIdentity;
+import dev.roundhouse.worker.transport.grpc.RepositoryCalls;
 import dev.roundhouse.worker.transport.rest.HealthController;
 import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
@@ -54,6 +56,7 @@ class TransportConfiguration {
   InferenceGrpcService inferenceGrpcService(
       Engine engine,
       Readiness readiness,
+      EngineLifecycle lifecycle,
       Device device,
       WorkerProperties properties,
       ObjectProvider<BuildProperties> build) {
@@ -61,6 +64,7 @@ class TransportConfiguration {
     return new InferenceGrpcService(
         engine,
         readiness,
+        new RepositoryCalls(lifecycle.repository()),
         new ServerIdentity(properties.server().name(), version, device.description().platform()));
   }
 

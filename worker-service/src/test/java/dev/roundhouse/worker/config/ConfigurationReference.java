@@ -51,9 +51,10 @@ final class ConfigurationReference {
       Ports are Spring's: `server.port` (REST, 8000), `spring.grpc.server.port` (gRPC, 8001),
       `management.server.port` (actuator and metrics, 8002); port 0 takes any free one.
 
-      The worker is ready once no model is still loading. A model that failed to load does not hold back readiness:
-      it is named with its reason in the log, in `/actuator/health` and on standard output, ModelReady is false for
-      it, and the others serve.
+      The worker is ready once no model of the start is still loading. A model that failed to load does not hold back
+      readiness, unless `roundhouse.worker.readiness.strict` is true: it is named with its reason in the log, in
+      `/actuator/health` and on standard output, ModelReady is false for it, and the others serve. How models are
+      found, replaced and unloaded: [models.md](models.md).
       """;
 
   private final Path sources;

@@ -13,6 +13,12 @@ import dev.roundhouse.kserve.proto.ModelMetadataRequest;
 import dev.roundhouse.kserve.proto.ModelMetadataResponse;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ModelReadyResponse;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadResponse;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadResponse;
 import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.ServerLiveResponse;
 import dev.roundhouse.kserve.proto.ServerMetadataRequest;
@@ -30,14 +36,16 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The protocol's six core calls. Called on event loops; answers to ModelInfer are written by
- * whichever thread delivers the outcome.
+ * The protocol's core calls, and those of the model repository. Called on event loops; answers to
+ * ModelInfer are written by whichever thread delivers the outcome.
  */
 public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   private static final Logger log = LoggerFactory.getLogger(InferenceGrpcService.class);
@@ -46,9 +54,12 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   private final Readiness readiness;
   private final ServerIdentity server;
   private final ModelLookup models;
+  private final RepositoryCalls repository;
 
-  public InferenceGrpcService(Engine engine, Readiness readiness, ServerIdentity server) {
+  public InferenceGrpcService(
+      Engine engine, Readiness readiness, RepositoryCalls repository, ServerIdentity server) {
     this.engine = engine;
+    this.repository = repository;
     this.readiness = readiness;
     this.server = server;
     this.models = new ModelLookup(engine);
@@ -93,7 +104,27 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         call,
         () ->
             ModelMetadataMessage.of(
-                models.ready(request.getName(), request.getVersion()), server.platform()));
+                models.ready(request.getName(), request.getVersion()),
+                models.readyVersions(request.getName()),
+                server.platform()));
+  }
+
+  @Override
+  public void repositoryIndex(
+      RepositoryIndexRequest request, StreamObserver<RepositoryIndexResponse> call) {
+    answerLater(call, repository.index(request));
+  }
+
+  @Override
+  public void repositoryModelLoad(
+      RepositoryModelLoadRequest request, StreamObserver<RepositoryModelLoadResponse> call) {
+    answerLater(call, repository.load(request));
+  }
+
+  @Override
+  public void repositoryModelUnload(
+      RepositoryModelUnloadRequest request, StreamObserver<RepositoryModelUnloadResponse> call) {
+    answerLater(call, repository.unload(request));
   }
 
   @Override
@@ -124,6 +155,26 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     }
     call.onNext(message);
     call.onCompleted();
+  }
+
+  private static <T> void answerLater(StreamObserver<T> call, CompletableFuture<T> response) {
+    var unused =
+        response.whenComplete(
+            (message, failure) -> {
+              if (failure == null) {
+                answer(call, () -> message);
+              } else {
+                Throwable cause =
+                    failure instanceof CompletionException && failure.getCause() != null
+                        ? failure.getCause()
+                        : failure;
+                fail(
+                    call,
+                    cause instanceof RuntimeException known
+                        ? known
+                        : new IllegalStateException(cause));
+              }
+            });
   }
 
   static void fail(StreamObserver<?> call, RuntimeException failure) {

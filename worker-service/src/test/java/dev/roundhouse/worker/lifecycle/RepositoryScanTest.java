@@ -1,17 +1,15 @@
 package dev.roundhouse.worker.lifecycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.testing.TestBundle;
-import dev.roundhouse.worker.config.StartRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class ModelFoldersTest {
+class RepositoryScanTest {
   @TempDir Path root;
 
   @Test
@@ -21,22 +19,28 @@ class ModelFoldersTest {
     TestBundle.doubling(2, 1).write(first, "b");
     TestBundle.doubling(2, 1).write(second, "b");
     TestBundle.doubling(2, 1).write(second, "a");
-    Files.createDirectories(first.resolve(".git"));
+    TestBundle.doubling(2, 1).write(first, ".hidden");
+    Files.createDirectories(first.resolve("empty"));
     Files.writeString(first.resolve("README.md"), "not a model");
 
-    assertThat(ModelFolders.in(List.of(first, second)))
+    RepositoryScan scan = RepositoryScan.of(List.of(first, second));
+
+    assertThat(scan.models()).containsOnlyKeys("a", "b");
+    assertThat(scan.models().values())
+        .extracting(RepositoryScan.Found::folder)
         .containsExactly(first.resolve("b"), second.resolve("a"));
+    assertThat(scan.hidden()).containsExactly(second.resolve("b"));
+    assertThat(scan.unreadable()).isEmpty();
   }
 
   @Test
-  void shouldNameTheKeyWhenADirectoryIsMissing() {
-    Path missing = root.resolve("missing");
+  void shouldSayWhichDirectoryIsGoneAndReadTheOthers() {
+    TestBundle.doubling(2, 1).write(root, "a");
+    Path gone = root.resolve("gone");
 
-    StartRefusedException refusal =
-        catchThrowableOfType(
-            StartRefusedException.class, () -> ModelFolders.in(List.of(root, missing)));
+    RepositoryScan scan = RepositoryScan.of(List.of(gone, root));
 
-    assertThat(refusal)
-        .hasMessageContaining("roundhouse.worker.repository.directories[1] is '" + missing + "'");
+    assertThat(scan.models()).containsOnlyKeys("a");
+    assertThat(scan.unreadable()).containsOnlyKeys(gone);
   }
 }
