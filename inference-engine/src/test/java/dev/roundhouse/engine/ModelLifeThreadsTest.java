@@ -15,6 +15,8 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.ForwardingDevice;
+import dev.roundhouse.engine.testing.ReplySink;
+import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Files;
@@ -160,10 +162,10 @@ class ModelLifeThreadsTest {
       assertThat(compiling.await(10, TimeUnit.SECONDS)).isTrue();
       assertThat(engine.isReady()).isTrue();
       assertThat(engine.model("m", "2").orElseThrow().state()).isEqualTo(ModelState.LOADING);
-      assertThat(call(engine, 1)).isInstanceOf(Outcome.Completed.class);
+      assertThat(call(engine, 1).outcome()).isInstanceOf(Outcome.Completed.class);
       goOn.countDown();
       assertThat(load.get(30, TimeUnit.SECONDS).version()).isEqualTo("2");
-      assertThat(((Outcome.Completed) call(engine, 1)).modelVersion()).isEqualTo("2");
+      assertThat(call(engine, 1).modelVersion()).isEqualTo("2");
     }
   }
 
@@ -174,22 +176,12 @@ class ModelLifeThreadsTest {
     assertThat(totals.get(Metric.ACCEPTED)).isEqualTo(totals.get(Metric.COMPLETED));
   }
 
-  private static Outcome call(Engine engine, float value) throws Exception {
-    CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+  private static Reply call(Engine engine, float value) throws Exception {
+    ReplySink sink = new ReplySink();
     engine.submit(
-        new InferenceRequest(
-            "m",
-            "",
-            "",
-            List.of(Floats.input("x", new long[] {1, 2}, value, -value)),
-            List.of(),
-            InferenceRequest.NO_DEADLINE,
-            (request, result) -> {
-              if (!outcome.complete(result)) {
-                throw new AssertionError("a second outcome: " + result);
-              }
-            }));
-    return outcome.get(30, TimeUnit.SECONDS);
+        InferenceRequest.of("m", List.of(Floats.input("x", new long[] {1, 2}, value, -value)), sink)
+            .build());
+    return sink.reply().get(30, TimeUnit.SECONDS);
   }
 
   private static void awaitUninterruptibly(CountDownLatch latch) {
@@ -241,10 +233,11 @@ class ModelLifeThreadsTest {
     private void run(int first) {
       for (int i = first; !over; i++) {
         try {
-          Outcome outcome = call(engine, i);
+          Reply reply = call(engine, i);
+          Outcome outcome = reply.outcome();
           switch (outcome) {
             case Outcome.Completed done -> {
-              if (Floats.of(done.outputs().getFirst())[0] != 2f * i) {
+              if (Floats.of(reply.outputs().getFirst())[0] != 2f * i) {
                 wrong.add(i + " got another's answer");
               }
             }

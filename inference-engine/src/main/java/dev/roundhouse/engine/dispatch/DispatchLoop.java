@@ -78,6 +78,10 @@ public final class DispatchLoop {
   private @Nullable BatchSlot running;
   private @Nullable BatchSlot ended;
   private @Nullable Throwable endedBy;
+
+  /** What {@link #awaitDevice} got from the run that is under way. */
+  private @Nullable Throwable awaited;
+
   private boolean told;
 
   /** True when something has come in since the armed batch was chosen. */
@@ -444,7 +448,8 @@ public final class DispatchLoop {
   private void onRunEnded(BatchSlot slot) {
     running = null;
     calls.runEnded();
-    Throwable failure = null;
+    Throwable failure = awaited;
+    awaited = null;
     try {
       slot.execution().await();
     } catch (Throwable e) {
@@ -556,8 +561,8 @@ public final class DispatchLoop {
     }
     try {
       run.execution().await();
-    } catch (DeviceException e) {
-      // doWork finds the run over and reports the failure to its requests.
+    } catch (Throwable e) {
+      awaited = e; // told to those it belongs to when the run is found to be over
     }
     return true;
   }

@@ -73,8 +73,8 @@ public final class ModelLane {
 
   /** Gives back what it shared with others; the lane is of no use afterwards. */
   public void close(SharedParts shared) {
-    for (CompiledProgram compiled : model.programs()) {
-      shared.layouts().giveBack(model.spec(), compiled);
+    for (PreparedProgram program : programs()) {
+      shared.layouts().giveBack(program.layout());
     }
   }
 

@@ -5,8 +5,10 @@ import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.model.CompiledProgram;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Layouts of programs that are alike, kept once: most of a large fleet is copies of a few
@@ -14,37 +16,45 @@ import java.util.Map;
  * the last program that uses it. Owned by the dispatch thread.
  */
 public final class LayoutCache {
-  private final Map<Key, Shared> layouts = new HashMap<>();
+  private final Map<Key, Shared> byKey = new HashMap<>();
+  private final Map<ProgramLayout, Shared> byLayout = new IdentityHashMap<>();
 
   /** Where rows lie in what a program takes and returns, weights left out. */
   public ProgramLayout take(ModelSpec spec, CompiledProgram compiled) {
     Key key = Key.of(spec, compiled);
-    Shared shared =
-        layouts.computeIfAbsent(
-            key,
-            unknown ->
-                new Shared(
-                    new ProgramLayout(key.inputs, key.inputTypes, key.outputs, key.outputTypes)));
+    Shared shared = byKey.get(key);
+    if (shared == null) {
+      shared =
+          new Shared(
+              key, new ProgramLayout(key.inputs, key.inputTypes, key.outputs, key.outputTypes));
+      byKey.put(key, shared);
+      byLayout.put(shared.layout, shared);
+    }
     shared.users++;
     return shared.layout;
   }
 
-  /** Gives back what {@link #take} returned for the same program. */
-  public void giveBack(ModelSpec spec, CompiledProgram compiled) {
-    layouts.computeIfPresent(
-        Key.of(spec, compiled), (key, shared) -> --shared.users == 0 ? null : shared);
+  /** Gives back what {@link #take} returned, once for each time. */
+  public void giveBack(ProgramLayout layout) {
+    Shared shared = Objects.requireNonNull(byLayout.get(layout));
+    if (--shared.users == 0) {
+      byKey.remove(shared.key);
+      byLayout.remove(layout);
+    }
   }
 
   /** Different layouts in use. */
   public int size() {
-    return layouts.size();
+    return byKey.size();
   }
 
   private static final class Shared {
+    final Key key;
     final ProgramLayout layout;
     int users;
 
-    Shared(ProgramLayout layout) {
+    Shared(Key key, ProgramLayout layout) {
+      this.key = key;
       this.layout = layout;
     }
   }

@@ -6,10 +6,10 @@ import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.VirtualTime;
@@ -48,12 +48,12 @@ class ModelLifeTest {
   @Test
   void shouldRunWhatWasAcceptedBeforeItFreesAnUnloadedModel() {
     engine.load(TestBundle.doubling(2, 1).write(repository, "m"));
-    InferenceRequest running = engine.submit("m", row(1));
+    Submission running = engine.submit("m", row(1));
     engine.step();
-    InferenceRequest queued = engine.submit("m", row(2));
+    Submission queued = engine.submit("m", row(2));
     CompletableFuture<Void> freed = engine.engine().unload("m");
 
-    InferenceRequest late = engine.submit("m", row(3));
+    Submission late = engine.submit("m", row(3));
     assertThat(refusal(late)).isEqualTo(Status.NOT_FOUND);
     assertThat(freed).isNotDone();
     assertThat(state("m")).isEqualTo(ModelState.UNLOADING);
@@ -74,7 +74,7 @@ class ModelLifeTest {
   @Test
   void shouldFreeAModelWhoseLastRequestWasCancelledOnItsWay() {
     engine.load(TestBundle.doubling(2, 1).write(repository, "m"));
-    InferenceRequest cancelled = engine.submit("m", row(1));
+    Submission cancelled = engine.submit("m", row(1));
     CompletableFuture<Void> freed = engine.engine().unload("m");
     engine.cancel(cancelled);
     // What was cancelled is still on its way to a lane that goes in this very turn.
@@ -90,7 +90,7 @@ class ModelLifeTest {
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE),
             EngineOptions.builder().maxQueueDelay(Duration.ofSeconds(10)).build());
     holding.load(TestBundle.doubling(2, 4).write(repository, "m"));
-    InferenceRequest held = holding.submit("m", row(1));
+    Submission held = holding.submit("m", row(1));
     while (holding.step() > 0) {}
     assertThat(holding.isOver(held)).isFalse();
     long before = holding.clock().nanoTime();
@@ -106,12 +106,12 @@ class ModelLifeTest {
   void shouldAnswerFromTheOldVersionWhatItAcceptedAndFromTheNewWhatComesLater() {
     write("1");
     assertThat(load(VersionPolicy.LATEST).version()).isEqualTo("1");
-    InferenceRequest running = engine.submit("m", row(1));
+    Submission running = engine.submit("m", row(1));
     engine.step();
-    InferenceRequest queued = engine.submit("m", row(2));
+    Submission queued = engine.submit("m", row(2));
     write("2");
     assertThat(load(VersionPolicy.LATEST).version()).isEqualTo("2");
-    InferenceRequest later = engine.submit("m", row(3));
+    Submission later = engine.submit("m", row(3));
     engine.run();
     assertThat(engine.completed(running).modelVersion()).isEqualTo("1");
     assertThat(engine.completed(queued).modelVersion()).isEqualTo("1");
@@ -129,11 +129,11 @@ class ModelLifeTest {
     assertThat(load(new VersionPolicy.All()).version()).isEqualTo("10");
     assertThat(versions()).containsExactly("1 READY", "2 READY", "10 READY");
     for (String version : List.of("1", "2", "10")) {
-      InferenceRequest request = submit(version);
+      Submission request = submit(version);
       engine.run();
       assertThat(engine.completed(request).modelVersion()).isEqualTo(version);
     }
-    InferenceRequest newest = submit("");
+    Submission newest = submit("");
     engine.run();
     assertThat(engine.completed(newest).modelVersion()).isEqualTo("10");
 
@@ -148,7 +148,7 @@ class ModelLifeTest {
     CompletableFuture<Void> freed = engine.engine().unload("m", "10");
     engine.run();
     assertThat(freed).isCompleted();
-    InferenceRequest older = submit("");
+    Submission older = submit("");
     engine.run();
     assertThat(engine.completed(older).modelVersion()).isEqualTo("1");
   }
@@ -164,7 +164,7 @@ class ModelLifeTest {
     assertThat(versions()).containsExactly("1 READY", "2 FAILED");
     assertThat(engine.engine().failedModels()).isEqualTo(1);
     assertThat(engine.engine().isReady()).isTrue();
-    InferenceRequest served = submit("");
+    Submission served = submit("");
     engine.run();
     assertThat(engine.completed(served).modelVersion()).isEqualTo("1");
 
@@ -194,7 +194,7 @@ class ModelLifeTest {
     Files.write(folder.resolve("model.b1.mlir"), sound);
     assertThat(engine.load(folder).state()).isEqualTo(ModelState.READY);
     assertThat(engine.engine().failedModels()).isZero();
-    InferenceRequest request = engine.submit("m", row(1));
+    Submission request = engine.submit("m", row(1));
     engine.run();
     engine.completed(request);
   }
@@ -277,7 +277,7 @@ class ModelLifeTest {
     int handles = engine.device().openHandles();
     for (int cycle = 0; cycle < 1_000; cycle++) {
       assertThat(engine.load(comes).isReady()).isTrue();
-      InferenceRequest request = engine.submit("comes", row(cycle));
+      Submission request = engine.submit("comes", row(cycle));
       CompletableFuture<Void> freed = engine.engine().unload("comes");
       engine.run();
       assertThat(freed).isCompleted();
@@ -310,20 +310,11 @@ class ModelLifeTest {
     return engine.engine().model(model).orElseThrow().state();
   }
 
-  private InferenceRequest submit(String version) {
-    InferenceRequest like = engine.request("m", row(1));
-    return engine.submit(
-        new InferenceRequest(
-            "m",
-            version,
-            "",
-            like.inputs(),
-            List.of(),
-            InferenceRequest.NO_DEADLINE,
-            engine::onOutcome));
+  private Submission submit(String version) {
+    return engine.submit(engine.request("m", row(1)).version(version));
   }
 
-  private Status refusal(InferenceRequest request) {
+  private Status refusal(Submission request) {
     assertThat(engine.outcome(request)).isInstanceOf(Outcome.Refused.class);
     return ((Outcome.Refused) engine.outcome(request)).status();
   }

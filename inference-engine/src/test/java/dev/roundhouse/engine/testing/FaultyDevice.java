@@ -65,6 +65,11 @@ public final class FaultyDevice extends ForwardingDevice {
       }
 
       @Override
+      public void onDone(Runnable callback) {
+        execution.onDone(callback);
+      }
+
+      @Override
       public void await() {
         call();
         execution.await();

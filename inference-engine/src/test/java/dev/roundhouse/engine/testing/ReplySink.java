@@ -41,6 +41,11 @@ public final class ReplySink implements AnswerSink {
   /** How a request ended, and its outputs, if it has any. */
   public record Reply(Outcome outcome, List<OutputTensor> outputs) {
 
+    /** The version that answered. */
+    public String modelVersion() {
+      return ((Outcome.Completed) outcome).modelVersion();
+    }
+
     /** Where the time went, of a request that ran. */
     public Outcome.Timings timings() {
       return ((Outcome.Completed) outcome).timings();
