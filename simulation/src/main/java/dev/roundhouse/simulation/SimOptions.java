@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command line, parsed; {@link CommandLine} says what each option means.
+ * The command line, parsed; {@link SimArguments} says what each option means.
  *
  * @param idle models that are loaded beside those and never called
  * @param load device time asked for if every call ran alone, over time

@@ -16,7 +16,7 @@ final class RandomScenario {
   }
 
   static Scenario scenario(List<String> arguments) {
-    return Scenarios.of(CommandLine.parse(arguments.toArray(String[]::new))).getFirst();
+    return Scenarios.of(SimArguments.parse(arguments.toArray(String[]::new))).getFirst();
   }
 
   static List<String> arguments(long seed, String discipline) {

@@ -105,6 +105,14 @@ final class VirtualTags {
     tags[slot] = 0;
   }
 
+  /** Counts from the clock on, which must not grow for ever; while nothing is written down. */
+  void restart() {
+    for (int slot = 0; slot < tags.length; slot++) {
+      tags[slot] = Math.max(0, tags[slot] - clock);
+    }
+    clock = 0;
+  }
+
   /** Changes the unit of everything. */
   void scale(double factor) {
     for (int slot = 0; slot < tags.length; slot++) {

@@ -11,6 +11,9 @@ package dev.roundhouse.engine.schedule;
  * exceeds {@code c_i/w_i + c_j/w_j + 2me}: docs/scheduling.md has the proof.
  */
 public final class VirtualTime extends TagDiscipline {
+  /** Thirteen days at weight 1. Tags far above would swallow short runs of large weights. */
+  static final double LARGEST_CLOCK = 1L << 50;
+
   private final ReadyHeap heap = new ReadyHeap();
 
   /** Of those that are ready; NaN when it has to be summed. Shown only, so summed only then. */
@@ -24,6 +27,9 @@ public final class VirtualTime extends TagDiscipline {
   @Override
   public void ready(int slot, Front front) {
     if (!heap.contains(slot)) {
+      if (tags().clock() > LARGEST_CLOCK && heap.isEmpty() && tags().size() == 0) {
+        tags().restart();
+      }
       join(slot);
       readyWeight = Double.NaN;
     }

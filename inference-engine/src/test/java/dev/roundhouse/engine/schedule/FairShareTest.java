@@ -156,7 +156,7 @@ class FairShareTest {
     }
     assertThat((double) fair.looks() / choices)
         .as("scores looked at per choice")
-        .isLessThan(5 + 2 * Math.sqrt(models));
+        .isBetween(1.0, 5 + 2 * Math.sqrt(models));
   }
 
   @Test
@@ -190,6 +190,24 @@ class FairShareTest {
     assertThat(deficit(fair, 3)).as("as if it came now").isCloseTo(4.0 / 7, within(1e-12));
     fair.notReady(0);
     assertThat(deficit(fair, 0)).isCloseTo(1.0 / 3 - 0.75, within(1e-12));
+  }
+
+  @Test
+  void shouldShowAnIdleModelAtTheClockItWouldStartAt() {
+    FairShare fair = new FairShare(HALF_LIFE, CAP);
+    for (int slot = 0; slot < 3; slot++) {
+      fair.register(slot, 1);
+    }
+    fair.ready(0, new Discipline.Front(0, NO_DEADLINE, 1e6));
+    Saturated.run(fair, 0, 3_000_000, 0);
+    Saturated.run(fair, 0, 3_000_000, 0); // tag 6, clock 3
+    assertThat(deficit(fair, 1)).as("3 of 9").isCloseTo(0.5 - 3.0 / 9, within(1e-12));
+    fair.ready(1, new Discipline.Front(0, NO_DEADLINE, 1e6));
+    assertThat(deficit(fair, 1)).isCloseTo(0.5 - 3.0 / 9, within(1e-12));
+    Saturated.run(fair, 1, 1_000_000, 0); // tag 4
+    Saturated.run(fair, 1, 5_000_000, 0); // tag 9, clock 4
+    fair.notReady(1);
+    assertThat(deficit(fair, 1)).as("9 of 15").isCloseTo(0.5 - 9.0 / 15, within(1e-12));
   }
 
   @Test

@@ -132,6 +132,25 @@ class VirtualTagsTest {
   }
 
   @Test
+  void shouldTakeBackToWhereItStoodInTheNewUnit() {
+    charge(0, 100);
+    charge(0, 60);
+    settle(0, 100);
+    settle(0, 60); // tag 160, clock 100
+    charge(0, 8);
+    tags.scale(0.5);
+    assertThat(tags.correct(0, 8, 4)).isTrue();
+    assertThat(tags.tag(0)).isEqualTo(82);
+    assertThat(tags.clock()).isEqualTo(80);
+    tags.dropFinal();
+    charge(0, 10);
+    tags.scale(0.5);
+    tags.forget(1);
+    tags.forget(0);
+    assertThat(tags.clock()).as("of what was final").isEqualTo(40);
+  }
+
+  @Test
   void shouldTakeStepsBackInTheNewUnit() {
     charge(0, 100);
     charge(1, 100);

@@ -143,6 +143,32 @@ class VirtualTimeTest {
     assertThat(discipline.choose()).as("joined at 0 after all").isEqualTo(1);
   }
 
+  /** After months the tags of doubles are coarser than a short run over a large weight. */
+  @Test
+  void shouldStillTellShortRunsApartAfterYears() {
+    VirtualTime discipline = new VirtualTime();
+    discipline.register(0, 1);
+    discipline.register(1, 1_000_000);
+    discipline.ready(0, front(0));
+    long years = 1L << 60;
+    Saturated.run(discipline, 0, years, 0);
+    Saturated.run(discipline, 0, years, 0);
+    discipline.ready(1, front(0));
+    assertThat(discipline.tag(1)).as("not while models want the device").isEqualTo(years);
+    discipline.notReady(0);
+    discipline.notReady(1);
+    discipline.charge(1, 50_000, 0);
+    discipline.ready(1, front(0));
+    assertThat(discipline.tag(1)).as("nor while a batch is under way").isEqualTo(years);
+    discipline.correct(1, 50_000, 50_000, 0);
+    discipline.notReady(1);
+    discipline.ready(1, front(0));
+    discipline.ready(0, front(0));
+    Saturated.run(discipline, 1, 50_000, 0);
+    assertThat(discipline.tag(1)).isCloseTo(0.05, within(1e-12));
+    assertThat(discipline.tag(0)).as("keeps its debt").isEqualTo(years);
+  }
+
   @Test
   void shouldRefuseAWeightThatIsNotPositive() {
     assertThatThrownBy(() -> new VirtualTime().register(0, 0)).hasMessageContaining("not above 0");
