@@ -67,6 +67,13 @@ final class SilentReader implements AutoCloseable {
     return unread.ended.get(30, TimeUnit.SECONDS).isOk() ? unread.answer : null;
   }
 
+  /** How a call ended, whose answer is read after all. */
+  Status end(int index) throws Exception {
+    Unread unread = calls.get(index);
+    unread.call.request(2);
+    return unread.ended.get(30, TimeUnit.SECONDS);
+  }
+
   /** Hangs up without having read. */
   @Override
   public void close() {

@@ -55,6 +55,9 @@ public final class DispatchLoop {
    */
   private static final long ARM_AHEAD_NANOS = 100_000;
 
+  /** Beside a run shorter than this nothing is armed: making a batch up twice costs more. */
+  private static final long SHORT_RUN_NANOS = 30_000;
+
   private final Device device;
   private final Discipline discipline;
   private final NanoClock clock;
@@ -88,6 +91,10 @@ public final class DispatchLoop {
   private boolean newsSinceArming;
 
   private boolean warmedLast;
+
+  /** True when the warm-up run that has been made up is charged to its model. */
+  private boolean chargesWarmUp;
+
   private long armingNanos;
 
   /** Set by a caller who takes back a request that may be in the armed batch. */
@@ -273,7 +280,11 @@ public final class DispatchLoop {
 
   private boolean isTimeToArm() {
     BatchSlot run = running;
-    return run != null && clock.nanoTime() >= armAtNanos(run);
+    return run != null && isWorthArmingFor(run) && clock.nanoTime() >= armAtNanos(run);
+  }
+
+  private static boolean isWorthArmingFor(BatchSlot run) {
+    return run.expectedNanos() >= SHORT_RUN_NANOS;
   }
 
   private long armAtNanos(BatchSlot run) {
@@ -314,7 +325,11 @@ public final class DispatchLoop {
     if (warms && (lanes.isIdle() || !warmedLast)) {
       warmedLast = true;
       warmUp.begin(slot);
-      lanes.chosen(slot.lane(), slot.expectedNanos(), now);
+      // While nobody else wants the device, warming up takes it from nobody.
+      chargesWarmUp = !lanes.isIdle();
+      if (chargesWarmUp) {
+        lanes.chosen(slot.lane(), slot.expectedNanos(), now);
+      }
       return slot;
     }
     warmedLast = false;
@@ -408,7 +423,7 @@ public final class DispatchLoop {
     if (slot.isWarmUp() || freeSlot() == null) {
       return slot;
     }
-    lanes.notRun(slot.lane(), slot.expectedNanos(), now);
+    takeBackCharge(slot);
     former.putBack(slot);
     BatchSlot other = formNext(now);
     if (other == null) {
@@ -456,8 +471,14 @@ public final class DispatchLoop {
       failure = e;
     }
     slot.ended(clock.nanoTime());
+    // The batch that is armed was chosen by an estimate: by the truth another may be due.
+    newsSinceArming |= slot.computeNanos() != slot.expectedNanos();
     // A run that failed held the device too.
-    lanes.ran(slot.lane(), slot.expectedNanos(), slot.computeNanos(), slot.endedNanos());
+    if (isCharged(slot)) {
+      lanes.ran(slot.lane(), slot.expectedNanos(), slot.computeNanos(), slot.endedNanos());
+    } else {
+      lanes.ranUncharged(slot.computeNanos());
+    }
     if (failure == null && !slot.isWarmUp()) {
       slot.program().cost().record(slot.computeNanos(), slot.endedNanos());
       count(slot);
@@ -518,7 +539,7 @@ public final class DispatchLoop {
   }
 
   private void failBeforeRun(BatchSlot slot, Throwable failure) {
-    lanes.notRun(slot.lane(), slot.expectedNanos(), clock.nanoTime());
+    takeBackCharge(slot);
     slot.leaveQueue();
     if (slot.isWarmUp()) {
       ModelLane broken = warmUp.onRan(slot, failure);
@@ -535,8 +556,18 @@ public final class DispatchLoop {
 
   /** Ends a batch that nobody is left in. */
   private void giveUp(BatchSlot slot) {
-    lanes.notRun(slot.lane(), slot.expectedNanos(), clock.nanoTime());
+    takeBackCharge(slot);
     slot.clear();
+  }
+
+  private boolean isCharged(BatchSlot slot) {
+    return !slot.isWarmUp() || chargesWarmUp;
+  }
+
+  private void takeBackCharge(BatchSlot slot) {
+    if (isCharged(slot)) {
+      lanes.notRun(slot.lane(), slot.expectedNanos(), clock.nanoTime());
+    }
   }
 
   private static void stopIfLost(@Nullable Throwable failure) {
@@ -609,7 +640,7 @@ public final class DispatchLoop {
     if (run == null) {
       return lanes.nextReleaseNanos();
     }
-    long arm = wantsToArm() ? armAtNanos(run) : Long.MAX_VALUE;
+    long arm = isWorthArmingFor(run) && wantsToArm() ? armAtNanos(run) : Long.MAX_VALUE;
     return armed == null ? Math.min(arm, lanes.nextReleaseNanos()) : arm;
   }
 
@@ -686,7 +717,7 @@ public final class DispatchLoop {
     BatchSlot next = armed;
     armed = null;
     if (next != null) {
-      lanes.notRun(next.lane(), next.expectedNanos(), clock.nanoTime());
+      takeBackCharge(next);
       if (!next.isWarmUp()) {
         former.putBack(next);
       }

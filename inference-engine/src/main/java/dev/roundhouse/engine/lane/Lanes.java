@@ -124,9 +124,14 @@ public final class Lanes {
 
   /** Takes note of what a run took, on whose account, and when it ended. */
   public void ran(ModelLane lane, long expectedNanos, long deviceNanos, long endedNanos) {
+    ranUncharged(deviceNanos);
+    discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
+  }
+
+  /** As {@link #ran}, of a run that was nobody's account. */
+  public void ranUncharged(long deviceNanos) {
     recentlyLongestNanos =
         Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / SINKS_IN_RUNS);
-    discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
   }
 
   /** Takes note that a chosen batch does not run. */

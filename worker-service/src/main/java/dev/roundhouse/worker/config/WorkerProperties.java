@@ -16,6 +16,7 @@ import org.springframework.validation.annotation.Validated;
  * @param compile How programs are compiled.
  * @param server How the worker presents itself.
  * @param shutdown How it stops.
+ * @param watchdog When it gives itself up.
  * @param models What the operator wants of single models, by model name; wins over the manifest.
  */
 @Validated
@@ -28,6 +29,7 @@ public record WorkerProperties(
     @Valid @DefaultValue CompileProperties compile,
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue ShutdownProperties shutdown,
+    @Valid @DefaultValue WatchdogProperties watchdog,
     @DefaultValue Map<String, @Valid ModelProperties> models) {
   public static final String PREFIX = "roundhouse.worker";
 

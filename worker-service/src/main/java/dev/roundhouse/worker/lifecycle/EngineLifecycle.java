@@ -170,8 +170,8 @@ public final class EngineLifecycle
     close();
     if (deviceInUse) {
       log.error(
-          "a compile did not end within shutdown.drain; its thread still uses the device, which is"
-              + " left open: the process ends without closing it");
+          "something still uses the device, a compile that did not end within shutdown.drain or a run"
+              + " that hangs: the process ends without closing it");
     } else {
       device.close();
     }

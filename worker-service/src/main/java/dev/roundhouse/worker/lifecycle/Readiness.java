@@ -41,6 +41,11 @@ public final class Readiness {
     return startOver;
   }
 
+  /** False when the engine has failed: the process is about to end. */
+  public boolean isAlive() {
+    return engine.isAlive();
+  }
+
   public boolean isStopping() {
     return stopping;
   }

@@ -9,6 +9,7 @@ import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ClientText;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.grpc.ConnectionShare;
 import dev.roundhouse.worker.transport.grpc.GrpcHealth;
 import dev.roundhouse.worker.transport.grpc.GuardedService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
@@ -109,7 +110,9 @@ class TransportConfiguration {
         builder
             .directExecutor()
             .maxInboundMessageSize(maxMessageBytes)
-            .flowControlWindow(FLOW_CONTROL_WINDOW);
+            .flowControlWindow(FLOW_CONTROL_WINDOW)
+            .addTransportFilter(
+                ConnectionShare.perConnection(properties.server().maxUnread().toBytes()));
   }
 
   /** Boot's, with our time to drain, and some for telling callers that it is over. */

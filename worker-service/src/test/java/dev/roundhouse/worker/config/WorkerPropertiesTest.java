@@ -163,13 +163,28 @@ class WorkerPropertiesTest {
   @Test
   void shouldHaveDefaultsForServer() {
     assertThat(bind().server())
-        .isEqualTo(new ServerProperties("roundhouse", DataSize.ofMegabytes(512)));
+        .isEqualTo(new ServerProperties("roundhouse", DataSize.ofMegabytes(512), DataSize.ofMegabytes(256)));
   }
 
   @Test
   void shouldMapEveryKeyOfServer() {
-    assertThat(bind("server.name=triton", "server.max-message-size=1MB").server())
-        .isEqualTo(new ServerProperties("triton", DataSize.ofMegabytes(1)));
+    assertThat(
+            bind("server.name=triton", "server.max-message-size=1MB", "server.max-unread=4MB")
+                .server())
+        .isEqualTo(
+            new ServerProperties("triton", DataSize.ofMegabytes(1), DataSize.ofMegabytes(4)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForWatchdog() {
+    assertThat(bind().watchdog())
+        .isEqualTo(new WatchdogProperties(Duration.ofMinutes(2), Duration.ofSeconds(30)));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfWatchdog() {
+    assertThat(bind("watchdog.device-call=5s", "watchdog.dispatch-turn=6s").watchdog())
+        .isEqualTo(new WatchdogProperties(Duration.ofSeconds(5), Duration.ofSeconds(6)));
   }
 
   @Test

@@ -25,6 +25,8 @@ import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A service whose requests are held against limits while they are read: ModelInfer by its own
@@ -103,9 +105,38 @@ public final class GuardedService {
   private static final class GuardedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private final ClientText texts;
 
+    /** Of the call's connection; null where there is none, as in-process. */
+    private final @Nullable ConnectionShare share;
+
+    /** Bytes answered; counted as unread until the call is over. */
+    private final AtomicLong answered = new AtomicLong();
+
     GuardedCall(ServerCall<Q, R> call, ClientText texts) {
       super(call);
       this.texts = texts;
+      share = call.getAttributes().get(ConnectionShare.KEY);
+    }
+
+    /** Why the connection takes no further call; null when it does. */
+    @Nullable String refusal() {
+      return share == null ? null : share.refusal(getAttributes());
+    }
+
+    @Override
+    public void sendMessage(R message) {
+      if (share != null && message instanceof Message sized) {
+        int bytes = sized.getSerializedSize();
+        answered.addAndGet(bytes);
+        share.add(bytes);
+      }
+      super.sendMessage(message);
+    }
+
+    /** Everything was sent, or will never be. */
+    void over() {
+      if (share != null) {
+        share.giveBack(answered.getAndSet(0));
+      }
     }
 
     @Override
@@ -118,11 +149,11 @@ public final class GuardedService {
 
   /** Passes messages on; ends the call at the first refusal, which the service never sees. */
   private static final class GuardedListener<Q> extends ServerCall.Listener<Received<Q>> {
-    private final ServerCall<Q, ?> call;
+    private final GuardedCall<Q, ?> call;
     private final ServerCall.Listener<Q> listener;
     private boolean refused;
 
-    GuardedListener(ServerCall<Q, ?> call, ServerCall.Listener<Q> listener) {
+    GuardedListener(GuardedCall<Q, ?> call, ServerCall.Listener<Q> listener) {
       this.call = call;
       this.listener = listener;
     }
@@ -133,7 +164,15 @@ public final class GuardedService {
         return;
       }
       switch (received) {
-        case Received.Message<Q> message -> listener.onMessage(message.value());
+        case Received.Message<Q> message -> {
+          String full = call.refusal();
+          if (full == null) {
+            listener.onMessage(message.value());
+          } else {
+            refused = true;
+            call.close(Status.RESOURCE_EXHAUSTED.withDescription(full), new Metadata());
+          }
+        }
         case Received.Refusal<Q> refusal -> {
           refused = true;
           call.close(refusal.status(), new Metadata());
@@ -157,11 +196,13 @@ public final class GuardedService {
 
     @Override
     public void onCancel() {
+      call.over();
       listener.onCancel();
     }
 
     @Override
     public void onComplete() {
+      call.over();
       listener.onComplete();
     }
   }
