@@ -65,7 +65,9 @@ final class VirtualTags {
   }
 
   /**
-   * Replaces the estimate of the oldest such charge. The tag of any step may change with it.
+   * Replaces the estimate of the oldest such charge. The tag of any step may change with it. A batch
+   * that was not run after all, at 0, was not chosen either: whoever became ready since starts where
+   * the clock stood before.
    *
    * @return whether there is one
    */
@@ -80,6 +82,7 @@ final class VirtualTags {
     takeBackTo(index);
     steps[index].estimated = false;
     steps[index].length = deviceNanos * steps[index].perNano;
+    steps[index].inTurn &= deviceNanos > 0;
     for (int i = index; i < size; i++) {
       make(steps[i]);
     }
