@@ -148,7 +148,8 @@ final class MetaChain implements AutoCloseable {
       }
       Answer part = answer;
       if (part == null) {
-        throw new IllegalStateException("a meta's call ended otherwise than by an answer: " + result);
+        throw new IllegalStateException(
+            "a meta's call ended otherwise than by an answer: " + result);
       }
       return part;
     }

@@ -770,9 +770,9 @@ public final class DispatchLoop {
   }
 
   /**
-   * Ends every request in this loop's batches and lanes, because the engine has failed. Nothing is trusted
-   * and nothing is freed: the process is about to end. Called by the dispatch thread, or by the
-   * watchdog that took its place.
+   * Ends every request in this loop's batches and lanes, because the engine has failed. Nothing is
+   * trusted and nothing is freed: the process is about to end. Called by the dispatch thread, or by
+   * the watchdog that took its place.
    *
    * @return what ends those that were handed over and not yet seen
    */

@@ -65,9 +65,9 @@ final class VirtualTags {
   }
 
   /**
-   * Replaces the estimate of the oldest such charge. The tag of any step may change with it. A batch
-   * that was not run after all, at 0, was not chosen either: whoever became ready since starts where
-   * the clock stood before.
+   * Replaces the estimate of the oldest such charge. The tag of any step may change with it. A
+   * batch that was not run after all, at 0, was not chosen either: whoever became ready since
+   * starts where the clock stood before.
    *
    * @return whether there is one
    */
