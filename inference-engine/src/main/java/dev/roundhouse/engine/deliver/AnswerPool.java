@@ -32,6 +32,7 @@ public final class AnswerPool implements AutoCloseable {
   private final AtomicLong blocksInUse = new AtomicLong();
   private final AtomicReferenceArray<@Nullable Shelf> shelves = new AtomicReferenceArray<>(SHELVES);
   private final Arena slabs = Arena.ofShared();
+  private volatile boolean closed;
 
   /**
    * @param keepBytes of large blocks that may lie idle
@@ -68,9 +69,10 @@ public final class AnswerPool implements AutoCloseable {
     return idleBytes.get();
   }
 
-  /** Frees what lies idle; blocks in use are lost to the pool. */
+  /** Frees what lies idle, and large blocks that are in use as they are given back. */
   @Override
   public void close() {
+    closed = true;
     for (int i = 0; i < SHELVES; i++) {
       Shelf shelf = shelves.get(i);
       if (shelf != null) {
@@ -89,7 +91,8 @@ public final class AnswerPool implements AutoCloseable {
       shelf.keep(block);
       return;
     }
-    if (idleBytes.addAndGet(shelf.blockBytes) > keepBytes || !shelf.blocks.offer(block)) {
+    boolean tooMany = idleBytes.addAndGet(shelf.blockBytes) > keepBytes || closed;
+    if (tooMany || !shelf.blocks.offer(block)) {
       idleBytes.addAndGet(-shelf.blockBytes);
       block.arena.close();
     }

@@ -164,7 +164,7 @@ public final class DispatchLoop {
     }
     // The device is busy again before anybody is answered.
     work += answerEnded();
-    if (running != null && armed == null && isTimeToArm()) {
+    if (isTimeToArm()) {
       work += armNext();
     }
     work += finishRetired();
@@ -280,25 +280,26 @@ public final class DispatchLoop {
 
   private boolean isTimeToArm() {
     BatchSlot run = running;
-    return run != null && isWorthArmingFor(run) && clock.nanoTime() >= armAtNanos(run);
+    if (run == null) {
+      return false;
+    }
+    long moment = armingMomentNanos(run);
+    return moment != Long.MAX_VALUE && clock.nanoTime() >= moment;
   }
 
-  private static boolean isWorthArmingFor(BatchSlot run) {
-    return run.expectedNanos() >= SHORT_RUN_NANOS;
-  }
-
-  private long armAtNanos(BatchSlot run) {
-    return run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos;
-  }
-
-  private boolean wantsToArm() {
-    return armed == null && (!lanes.isIdle() || warmUp.wantsRun()) && freeSlot() != null;
+  /** When to arm a batch beside a run; {@link Long#MAX_VALUE} when there is none to be armed. */
+  private long armingMomentNanos(BatchSlot run) {
+    if (armed != null || run.expectedNanos() < SHORT_RUN_NANOS || freeSlot() == null) {
+      return Long.MAX_VALUE;
+    }
+    boolean waits = !lanes.isIdle() || warmUp.wantsRun();
+    long ready = waits ? Long.MIN_VALUE : lanes.nextReleaseNanos();
+    long lastMoment =
+        run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos;
+    return Math.max(ready, lastMoment);
   }
 
   private int armNext() {
-    if (!wantsToArm()) {
-      return 0;
-    }
     long now = clock.nanoTime();
     BatchSlot slot = formNext(now);
     if (slot == null) {
@@ -637,11 +638,7 @@ public final class DispatchLoop {
    */
   public long nextMomentNanos() {
     BatchSlot run = running;
-    if (run == null) {
-      return lanes.nextReleaseNanos();
-    }
-    long arm = isWorthArmingFor(run) && wantsToArm() ? armAtNanos(run) : Long.MAX_VALUE;
-    return armed == null ? Math.min(arm, lanes.nextReleaseNanos()) : arm;
+    return run == null ? lanes.nextReleaseNanos() : armingMomentNanos(run);
   }
 
   /** How long until then, 0 when it has come; {@link Long#MAX_VALUE} for none. */

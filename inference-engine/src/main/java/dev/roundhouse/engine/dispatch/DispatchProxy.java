@@ -89,6 +89,11 @@ public final class DispatchProxy {
     return loop;
   }
 
+  /** Since when large outputs have been delivered; {@link DeviceCalls#NONE} when none are. */
+  long deliveringSinceNanos() {
+    return outputs == null ? DeviceCalls.NONE : outputs.sinceNanos();
+  }
+
   FailStop failStop() {
     return failStop;
   }

@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.dispatch;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -13,6 +15,16 @@ public final class DispatchThread implements AutoCloseable {
   /** How long before the expected end of a run the thread looks for it instead of sleeping. */
   private static final long LOOK_BEFORE_END_NANOS = 60_000;
 
+  private static final VarHandle TURNS;
+
+  static {
+    try {
+      TURNS = MethodHandles.lookup().findVarHandle(DispatchThread.class, "turns", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private final DispatchProxy proxy;
   private final DispatchLoop loop;
   private final FailStop failStop;
@@ -22,8 +34,8 @@ public final class DispatchThread implements AutoCloseable {
   private volatile boolean parked;
   private volatile boolean stopped;
 
-  /** Turns of the loop; read by the watchdog. */
-  private volatile long turns;
+  /** Turns of the loop; read by the watchdog, through TURNS. */
+  private long turns;
 
   private DispatchThread(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
     this.proxy = proxy;
@@ -71,7 +83,7 @@ public final class DispatchThread implements AutoCloseable {
 
   /** Turns so far; one that does not grow while the thread is awake has met something endless. */
   long turns() {
-    return turns;
+    return (long) TURNS.getOpaque(this);
   }
 
   boolean isParked() {
@@ -95,7 +107,6 @@ public final class DispatchThread implements AutoCloseable {
     LockSupport.unpark(thread);
   }
 
-  @SuppressWarnings("NonAtomicVolatileUpdate") // this thread alone writes turns
   private void run() {
     try {
       long idleSince = 0;
@@ -106,7 +117,7 @@ public final class DispatchThread implements AutoCloseable {
           proxy.failStop(failure);
           return;
         }
-        turns++;
+        TURNS.setOpaque(this, turns + 1);
         if (loop.doWork() > 0) {
           idleSince = 0;
           continue;

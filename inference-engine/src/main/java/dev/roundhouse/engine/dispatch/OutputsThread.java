@@ -22,6 +22,9 @@ public final class OutputsThread {
   private volatile Runnable wakeDispatch = () -> {};
   private volatile boolean stopped;
 
+  /** Since when one batch has been delivered; far away when none is. Read by the watchdog. */
+  private volatile long deliveringSinceNanos = DeviceCalls.NONE;
+
   public OutputsThread(FailStop failStop) {
     this.failStop = failStop;
   }
@@ -98,7 +101,13 @@ public final class OutputsThread {
     }
   }
 
+  /** Since when the batch that is being delivered has been; {@link DeviceCalls#NONE} for none. */
+  long sinceNanos() {
+    return deliveringSinceNanos;
+  }
+
   private void deliver(Delivery deliver, BatchSlot slot) {
+    deliveringSinceNanos = System.nanoTime();
     try {
       try {
         deliver.deliver(slot);
@@ -108,6 +117,7 @@ public final class OutputsThread {
     } catch (Throwable e) {
       failStop.request(e);
     }
+    deliveringSinceNanos = DeviceCalls.NONE;
     queue(done).offer(slot);
     wakeDispatch.run();
   }

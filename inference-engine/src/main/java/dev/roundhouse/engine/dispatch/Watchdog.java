@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Looks after the dispatch thread on the thread {@code watchdog}: when a run, a call of the device
- * or a turn of the loop takes longer than it may, the engine has failed. The dispatch thread is
+ * Looks after the dispatch thread on the thread {@code watchdog}: when a run, a call of the device,
+ * the reading of outputs or a turn of the loop takes longer than it may, the engine has failed. The dispatch thread is
  * asked to end every open request; when it is stuck, the watchdog does so in its place.
  */
 public final class Watchdog {
@@ -18,7 +18,7 @@ public final class Watchdog {
   /**
    * How long something may take.
    *
-   * @param deviceCall a run, or a call of the device
+   * @param deviceCall a run, a call of the device, or the reading of a run's outputs
    * @param turn a turn of the dispatch loop without a call of the device
    */
   public record Limits(Duration deviceCall, Duration turn) {
@@ -82,6 +82,12 @@ public final class Watchdog {
       throw new WatchdogException(
           "a run on the device has taken %d ms and the limit is %d ms"
               .formatted(millis(now - since), limits.deviceCall.toMillis()));
+    }
+    long delivering = proxy.deliveringSinceNanos();
+    if (delivering != DeviceCalls.NONE && now - delivering > limits.deviceCall.toNanos()) {
+      throw new WatchdogException(
+          "reading the outputs of a run has taken %d ms and the limit is %d ms"
+              .formatted(millis(now - delivering), limits.deviceCall.toMillis()));
     }
     long turns = dispatch.turns();
     if (turns != seenTurns || dispatch.isParked() || since != DeviceCalls.NONE) {

@@ -39,11 +39,8 @@ class CancellationTest {
 
     waiting.forEach(engine::cancel);
 
-    // The four of the armed batch are let go of by the loop's next turn.
-    assertThat(engine.counters("double").waiting()).isEqualTo(4);
-    engine.step();
     assertThat(engine.counters("double").waiting()).isZero();
-    assertThat(engine.engine().heldBytes()).isZero();
+    assertThat(engine.engine().heldBytes()).as("those of the batch that runs").isEqualTo(64);
     List<Submission> next = submit(engine, 1_000);
     engine.run();
     for (Submission request : next) {
