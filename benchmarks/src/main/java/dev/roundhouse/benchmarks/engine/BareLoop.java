@@ -61,8 +61,7 @@ final class BareLoop implements AutoCloseable {
     long rows = 0;
     long now = start;
     while (now < end) {
-      arguments[0] =
-          device.upload(program.parameters().getFirst(), input, HostMemory.ALIAS);
+      arguments[0] = device.upload(program.parameters().getFirst(), input, HostMemory.ALIAS);
       try (Execution execution = device.execute(program, arguments)) {
         execution.await();
         execution.output(0).read(0, output);

@@ -1,5 +1,6 @@
 package dev.roundhouse.benchmarks.engine;
 
+import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceDescription;
@@ -7,11 +8,10 @@ import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.ProgramSource;
+import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
-import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.time.NanoClock;
-import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
 
 /**

@@ -294,8 +294,7 @@ public final class DispatchLoop {
     }
     boolean waits = !lanes.isIdle() || warmUp.wantsRun();
     long ready = waits ? Long.MIN_VALUE : lanes.nextReleaseNanos();
-    long lastMoment =
-        run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos;
+    long lastMoment = run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos;
     return Math.max(ready, lastMoment);
   }
 

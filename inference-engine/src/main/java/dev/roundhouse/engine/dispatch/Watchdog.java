@@ -7,8 +7,9 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Looks after the dispatch thread on the thread {@code watchdog}: when a run, a call of the device,
- * the reading of outputs or a turn of the loop takes longer than it may, the engine has failed. The dispatch thread is
- * asked to end every open request; when it is stuck, the watchdog does so in its place.
+ * the reading of outputs or a turn of the loop takes longer than it may, the engine has failed. The
+ * dispatch thread is asked to end every open request; when it is stuck, the watchdog does so in its
+ * place.
  */
 public final class Watchdog {
   private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
