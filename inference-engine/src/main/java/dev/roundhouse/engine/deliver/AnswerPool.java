@@ -6,6 +6,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
 import org.jctools.queues.varhandle.MpmcVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +30,7 @@ public final class AnswerPool implements AutoCloseable {
 
   private final long keepBytes;
   private final AtomicLong idleBytes = new AtomicLong();
-  private final AtomicLong blocksInUse = new AtomicLong();
+  private final LongAdder blocksInUse = new LongAdder();
   private final AtomicReferenceArray<@Nullable Shelf> shelves = new AtomicReferenceArray<>(SHELVES);
   private final Arena slabs = Arena.ofShared();
   private volatile boolean closed;
@@ -55,13 +56,13 @@ public final class AnswerPool implements AutoCloseable {
     } else if (block.arena != null) {
       idleBytes.addAndGet(-shelf.blockBytes);
     }
-    blocksInUse.getAndIncrement();
+    blocksInUse.increment();
     return block;
   }
 
   /** Blocks that have been taken and not given back. */
   public long blocksInUse() {
-    return blocksInUse.get();
+    return blocksInUse.sum();
   }
 
   /** Bytes of large blocks that lie idle. */
@@ -79,13 +80,13 @@ public final class AnswerPool implements AutoCloseable {
         shelf.free();
       }
     }
-    if (blocksInUse.get() == 0) {
+    if (blocksInUse.sum() == 0) {
       slabs.close();
     }
   }
 
   private void giveBack(Block block) {
-    blocksInUse.getAndDecrement();
+    blocksInUse.decrement();
     Shelf shelf = block.shelf;
     if (block.arena == null) {
       shelf.keep(block);
