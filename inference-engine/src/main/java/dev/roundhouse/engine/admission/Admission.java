@@ -6,7 +6,6 @@ import dev.roundhouse.engine.model.ModelVersions;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.ByteBudget;
@@ -59,15 +58,19 @@ public final class Admission {
     this.handOver = handOver;
   }
 
-  /** Admits the request, or tells its sink on this thread why not. */
+  /**
+   * Admits the request, or tells its sink on this thread why not.
+   *
+   * @throws IllegalStateException when it has been submitted before: its sink, which is told one
+   *     end, hears nothing of that
+   */
   public void submit(QueuedRequest request) {
+    if (!request.request().markSubmitted()) {
+      throw new IllegalStateException(
+          "the request for model '%s' has been submitted before; make a new one for each call"
+              .formatted(request.request().modelName()));
+    }
     try {
-      if (!request.request().markSubmitted()) {
-        throw new RefusedException(
-            Status.FAILED_PRECONDITION,
-            "the request for model '%s' has been submitted before; make a new one for each call"
-                .formatted(request.request().modelName()));
-      }
       admit(request);
     } catch (RefusedException e) {
       RegisteredModel model = registry.get(request.request().modelName());
@@ -75,8 +78,7 @@ public final class Admission {
         model.countRefused(e.status());
       }
       request.leaveLane();
-      accounting.refuse(
-          request, new Outcome.Refused(e.status(), prefixed(request.request(), e)));
+      accounting.refuse(request, new Outcome.Refused(e.status(), prefixed(request.request(), e)));
     }
   }
 
@@ -138,8 +140,7 @@ public final class Admission {
     }
   }
 
-  private void checkDeadline(
-      QueuedRequest request, ServedModel model, Admitted admitted, long now)
+  private void checkDeadline(QueuedRequest request, ServedModel model, Admitted admitted, long now)
       throws RefusedException {
     long left = request.deadlineNanos() - now;
     if (left <= 0) {

@@ -21,8 +21,11 @@ public final class FailStop {
   /** Asks for the end; the first cause counts. Its log line is the only one. */
   public void request(Throwable why) {
     if (cause.compareAndSet(null, why)) {
-      log.error("the engine fails and stops: every open request is ended", why);
-      requested.complete(why);
+      try {
+        requested.complete(why);
+      } finally {
+        log.error("the engine fails and stops: every open request is ended", why);
+      }
     }
   }
 
@@ -44,7 +47,9 @@ public final class FailStop {
   /** What callers are told. */
   public static String text(Throwable cause) {
     return cause instanceof WatchdogException
-        ? "the server has failed and is stopping: " + cause.getMessage() + "; send the request elsewhere"
+        ? "the server has failed and is stopping: "
+            + cause.getMessage()
+            + "; send the request elsewhere"
         : "the server has failed and is stopping; send the request elsewhere";
   }
 

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.deliver.Delivery;
+import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.queue.Ingress;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -21,6 +22,9 @@ public final class OutputsThread {
   private @Nullable Delivery delivery;
   private volatile Runnable wakeDispatch = () -> {};
   private volatile boolean stopped;
+
+  /** Since when a batch has been delivered, on the system's clock. */
+  private volatile long busySinceNanos = DeviceCalls.NONE;
 
   public OutputsThread(FailStop failStop) {
     this.failStop = failStop;
@@ -65,6 +69,11 @@ public final class OutputsThread {
     return outside.get() > 0;
   }
 
+  /** Since when a batch has been delivered; {@link DeviceCalls#NONE} while none is. Any thread. */
+  long busySinceNanos() {
+    return busySinceNanos;
+  }
+
   /** Returns when every slot has been delivered and the thread is gone. Dispatch thread only. */
   void close() {
     stopped = true;
@@ -99,16 +108,21 @@ public final class OutputsThread {
   }
 
   private void deliver(Delivery deliver, BatchSlot slot) {
+    busySinceNanos = System.nanoTime();
     try {
       try {
         deliver.deliver(slot);
       } catch (Throwable e) {
+        if (Failures.isLost(e)) {
+          failStop.request(e); // before anybody is told
+        }
         deliver.fail(slot, e);
       }
+      queue(done).offer(slot);
     } catch (Throwable e) {
-      failStop.request(e);
+      failStop.request(e); // the slot is not used again: who is left in it is ended with the engine
     }
-    queue(done).offer(slot);
+    busySinceNanos = DeviceCalls.NONE;
     wakeDispatch.run();
   }
 

@@ -34,9 +34,7 @@ final class CoalescablePrefix implements BatchPlanner.Rows {
     sum = rows(0);
     count = 1;
     int variant = waiting.get(0).variant();
-    while (count < waiting.size()
-        && sum < enoughRows
-        && waiting.get(count).variant() == variant) {
+    while (count < waiting.size() && sum < enoughRows && waiting.get(count).variant() == variant) {
       sum += rows(count);
       count++;
     }

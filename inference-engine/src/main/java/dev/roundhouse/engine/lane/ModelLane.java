@@ -177,7 +177,9 @@ public final class ModelLane {
         && isLateAfter(quickestNanos(request, nowNanos), request, nowNanos);
   }
 
-  /** True when a run that starts now and takes {@code runNanos} would answer the request too late. */
+  /**
+   * True when a run that starts now and takes {@code runNanos} would answer the request too late.
+   */
   public static boolean isLateAfter(long runNanos, QueuedRequest request, long nowNanos) {
     return nowNanos + (request.isCommitted() ? 0 : runNanos) >= request.deadlineNanos();
   }
