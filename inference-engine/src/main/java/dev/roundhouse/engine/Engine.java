@@ -148,6 +148,7 @@ public final class Engine implements AutoCloseable {
    * Submits a request; its answer goes to its sink. Never blocks. A request can be submitted once.
    *
    * @return what the request can be taken back with
+   * @throws IllegalStateException when it has been submitted before
    */
   public Submission submit(InferenceRequest request) {
     return requests.submit(request);

@@ -58,15 +58,19 @@ public final class Admission {
     this.handOver = handOver;
   }
 
-  /** Admits the request, or tells its sink on this thread why not. */
+  /**
+   * Admits the request, or tells its sink on this thread why not.
+   *
+   * @throws IllegalStateException when it has been submitted before: its sink, which is told one
+   *     end, hears nothing of that
+   */
   public void submit(QueuedRequest request) {
+    if (!request.request().markSubmitted()) {
+      throw new IllegalStateException(
+          "the request for model '%s' has been submitted before; make a new one for each call"
+              .formatted(request.request().modelName()));
+    }
     try {
-      if (!request.request().markSubmitted()) {
-        throw new RefusedException(
-            Status.FAILED_PRECONDITION,
-            "the request for model '%s' has been submitted before; make a new one for each call"
-                .formatted(request.request().modelName()));
-      }
       admit(request);
     } catch (RefusedException e) {
       RegisteredModel model = registry.get(request.request().modelName());

@@ -150,6 +150,25 @@ public final class BatchSlot implements AutoCloseable {
   }
 
   /**
+   * Has this slot hold what another has been given, instead of its own members; what it uploaded is
+   * given back. The other is free then.
+   *
+   * @throws RuntimeException when an upload cannot be given back; the rest is done
+   */
+  public void takeOver(BatchSlot other) {
+    try {
+      clear();
+    } finally {
+      begin(other.lane(), other.program());
+      expectedNanos = other.expectedNanos;
+      for (int member = 0; member < other.size; member++) {
+        add(other.requireRequest(member), other.firstRows[member], other.rowCounts[member]);
+      }
+      other.clear();
+    }
+  }
+
+  /**
    * Uploads what stands in the staging memory. From here on the batch is armed.
    *
    * @throws RuntimeException when the device refuses; nothing is kept on it then
@@ -201,14 +220,22 @@ public final class BatchSlot implements AutoCloseable {
     state = State.RUNNING;
   }
 
-  /** The run is over; the uploads are given back. */
+  /**
+   * The run is over; the uploads are given back.
+   *
+   * @throws RuntimeException when one cannot be; the others are
+   */
   public void ended(long nowNanos) {
     endedNanos = nowNanos;
     state = State.DELIVERING;
     closeUploads();
   }
 
-  /** Lets go of everything, to be used again. */
+  /**
+   * Lets go of everything, to be used again, even when something of it cannot be freed.
+   *
+   * @throws RuntimeException what kept it from being freed
+   */
   public void clear() {
     Execution run = execution;
     execution = null;
@@ -217,25 +244,38 @@ public final class BatchSlot implements AutoCloseable {
         run.close();
       }
     } finally {
-      closeUploads();
-      Arrays.fill(requests, 0, size, null);
-      size = 0;
-      live = 0;
-      rows = 0;
-      lane = null;
-      program = null;
-      state = State.FREE;
-      staging.grow();
+      try {
+        closeUploads();
+      } finally {
+        Arrays.fill(requests, 0, size, null);
+        size = 0;
+        live = 0;
+        rows = 0;
+        lane = null;
+        program = null;
+        state = State.FREE;
+        staging.grow();
+      }
     }
   }
 
   private void closeUploads() {
     int inputs = program == null ? 0 : program.layout().inputCount();
-    for (int i = 0; i < Math.min(inputs, arguments.length); i++) {
+    closeUploads(Math.min(inputs, arguments.length) - 1);
+  }
+
+  /** Closes the last first, and all of them whatever one of them throws. */
+  private void closeUploads(int last) {
+    for (int i = last; i >= 0; i--) {
       DeviceBuffer buffer = arguments[i];
       arguments[i] = null;
       if (buffer != null) {
-        buffer.close();
+        try {
+          buffer.close();
+        } catch (Throwable e) {
+          closeUploads(i - 1);
+          throw e;
+        }
       }
     }
   }

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.deliver;
 
 import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
@@ -59,7 +60,11 @@ public final class Delivery {
     this.readsInPlace = readsInPlace;
   }
 
-  /** Answers the members of a batch that has run. What goes wrong with one costs that one. */
+  /**
+   * Answers the members of a batch that has run. What goes wrong with one costs that one.
+   *
+   * @throws DeviceException DEVICE_LOST, which is not one member's trouble
+   */
   public void deliver(BatchSlot slot) {
     if (answers.length < slot.size()) {
       answers = Arrays.copyOf(answers, slot.size());
@@ -144,6 +149,28 @@ public final class Delivery {
         copy(slot, member, batchRow, fresh, landed);
         return fresh;
       }
+      return fill(pieces, slot, member, batchRow, landed);
+    } catch (Throwable e) {
+      // One request's trouble, such as no memory for its answer, is not its batch-mates'.
+      if (fresh != null) {
+        fresh.free();
+      }
+      if (Failures.isLost(e)) {
+        throw e;
+      }
+      end(request, failures.outcome(slot.lane().model().name(), e));
+      return null;
+    }
+  }
+
+  /** Adds a piece to the answer; returns the answer when it was the last one. */
+  private @Nullable Answer fill(
+      Pieces pieces, BatchSlot slot, int member, int batchRow, MemorySegment @Nullable [] landed) {
+    if (!pieces.enter()) {
+      return null; // the request has just been ended
+    }
+    try {
+      QueuedRequest request = slot.requireRequest(member);
       Answer whole = pieces.answer();
       if (whole == null) {
         whole = PooledAnswer.allocate(pool, budget, slot, request);
@@ -153,13 +180,8 @@ public final class Delivery {
       pieces.ran(slot.inputNanos(), slot.computeNanos());
       boolean last = slot.firstRow(member) + slot.rowCount(member) == request.rows();
       return last ? whole : null;
-    } catch (Throwable e) {
-      // One request's trouble, such as no memory for its answer, is not its batch-mates'.
-      if (fresh != null) {
-        fresh.free();
-      }
-      end(request, failures.outcome(slot.lane().model().name(), e));
-      return null;
+    } finally {
+      pieces.leave();
     }
   }
 

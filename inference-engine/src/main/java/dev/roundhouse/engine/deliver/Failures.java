@@ -39,6 +39,17 @@ public final class Failures {
         "execution of model '" + model + "' failed unexpectedly; the server's log has the cause");
   }
 
+  /** True when the device is gone, which is the end of the engine. */
+  public static boolean isLost(Throwable cause) {
+    return cause instanceof DeviceException device
+        && device.code() == DeviceException.Code.DEVICE_LOST;
+  }
+
+  /** Notes that something of a run stays on the device; those who were in it have been told. */
+  public void notFreed(Throwable cause) {
+    unexpected.warn("something of a run could not be freed", cause);
+  }
+
   /** Says that a request's own inputs could not be read when its turn came. */
   public Outcome.Failed unreadable(String model, Throwable cause) {
     unexpected.warn("model '" + model + "': a caller's input could not be read", cause);

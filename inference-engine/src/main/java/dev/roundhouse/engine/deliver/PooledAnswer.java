@@ -8,6 +8,8 @@ import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.OutputTensor;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -16,11 +18,30 @@ import org.jspecify.annotations.Nullable;
 final class PooledAnswer implements Answer {
   private static final long ALIGNMENT = 64;
 
+  // Memory that was given back twice would be two callers' answers at once: a sink that hands an
+  // answer to another thread and then throws closes it on both.
+  private static final VarHandle BLOCK;
+  private static final VarHandle CLOSED;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      BLOCK = lookup.findVarHandle(PooledAnswer.class, "block", AnswerPool.Block.class);
+      CLOSED = lookup.findVarHandle(PooledAnswer.class, "closed", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private final String modelVersion;
   private final List<OutputTensor> outputs;
   private final ByteBudget budget;
   private final long countedBytes;
+
+  @SuppressWarnings("FieldMayBeFinal") // written through BLOCK
   private AnswerPool.@Nullable Block block;
+
+  @SuppressWarnings("UnusedVariable") // read and written through CLOSED
   private boolean closed;
 
   private PooledAnswer(
@@ -98,8 +119,7 @@ final class PooledAnswer implements Answer {
 
   @Override
   public void free() {
-    AnswerPool.Block held = block;
-    block = null;
+    AnswerPool.Block held = (AnswerPool.Block) BLOCK.getAndSet(this, null);
     if (held != null) {
       held.giveBack();
     }
@@ -108,8 +128,7 @@ final class PooledAnswer implements Answer {
   @Override
   public void close() {
     free();
-    if (!closed) {
-      closed = true;
+    if (CLOSED.compareAndSet(this, false, true)) {
       budget.giveBack(countedBytes);
     }
   }

@@ -58,6 +58,9 @@ public final class DispatchLoop {
   /** Beside a run shorter than this nothing is armed: making a batch up twice costs more. */
   private static final long SHORT_RUN_NANOS = 30_000;
 
+  /** How often a run is looked at that does not tell when it is over. */
+  private static final long LOOK_NANOS = 1_000_000;
+
   private final Device device;
   private final Discipline discipline;
   private final NanoClock clock;
@@ -70,12 +73,16 @@ public final class DispatchLoop {
   private final WaitingEnd ends;
   private final BatchFormer former;
   private final BatchAssembler assembler;
+  private final Failures failures = new Failures();
   private final Delivery delivery;
   private final @Nullable OutputsThread outputs;
   private final WarmUp warmUp = new WarmUp();
   private final SharedParts shared = new SharedParts();
   private final DeviceCalls calls = new DeviceCalls();
   private final BatchSlot[] slots = new BatchSlot[SLOTS];
+
+  /** Where a batch is made up that may take the place of the armed one; empty in between. */
+  private final BatchSlot draft = new BatchSlot(SLOTS);
 
   private @Nullable BatchSlot armed;
   private @Nullable BatchSlot running;
@@ -86,6 +93,9 @@ public final class DispatchLoop {
   private @Nullable Throwable awaited;
 
   private boolean told;
+
+  /** True when the device did not take the callback: the end of the run must be looked for. */
+  private boolean untold;
 
   /** True when something has come in since the armed batch was chosen. */
   private boolean newsSinceArming;
@@ -131,7 +141,6 @@ public final class DispatchLoop {
     ends = new WaitingEnd(accounting);
     former = new BatchFormer(ends, lanes, discipline.shedsByCost());
     boolean readsInPlace = device.description().hostVisible();
-    Failures failures = new Failures();
     delivery = new Delivery(accounting, budget, pool, failures, clock, true, readsInPlace);
     assembler =
         new BatchAssembler(
@@ -155,7 +164,7 @@ public final class DispatchLoop {
       work += dropCancelled();
     }
     BatchSlot run = running;
-    if (run != null && run.execution().isDone()) {
+    if (run != null && isOver(run)) {
       onRunEnded(run);
       work++;
     }
@@ -164,8 +173,8 @@ public final class DispatchLoop {
     }
     // The device is busy again before anybody is answered.
     work += answerEnded();
-    if (isTimeToArm()) {
-      work += armNext();
+    if (running != null) {
+      work += armNext(running);
     }
     work += finishRetired();
     cycling &= work > 0;
@@ -259,7 +268,7 @@ public final class DispatchLoop {
     }
     int work = 0;
     for (BatchSlot slot = outputs.delivered(); slot != null; slot = outputs.delivered()) {
-      slot.clear();
+      free(slot);
       work++;
     }
     return work;
@@ -278,29 +287,26 @@ public final class DispatchLoop {
 
   // --- choosing, and making a batch up
 
-  private boolean isTimeToArm() {
-    BatchSlot run = running;
-    if (run == null) {
-      return false;
-    }
-    long moment = armingMomentNanos(run);
-    return moment != Long.MAX_VALUE && clock.nanoTime() >= moment;
-  }
-
-  /** When to arm a batch beside a run; {@link Long#MAX_VALUE} when there is none to be armed. */
-  private long armingMomentNanos(BatchSlot run) {
+  /** When the next batch is to be armed; far away when there is none, or no slot for it. */
+  private long armAtNanos(BatchSlot run) {
     if (armed != null || run.expectedNanos() < SHORT_RUN_NANOS || freeSlot() == null) {
       return Long.MAX_VALUE;
     }
-    boolean waits = !lanes.isIdle() || warmUp.wantsRun();
-    long ready = waits ? Long.MIN_VALUE : lanes.nextReleaseNanos();
-    long lastMoment = run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos;
-    return Math.max(ready, lastMoment);
+    boolean ready = !lanes.isIdle() || warmUp.wantsRun();
+    long readyAt = ready ? Long.MIN_VALUE : lanes.nextReleaseNanos();
+    return Math.max(
+        readyAt, run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos);
   }
 
-  private int armNext() {
+  private int armNext(BatchSlot run) {
+    if (armed != null) {
+      return 0;
+    }
     long now = clock.nanoTime();
-    BatchSlot slot = formNext(now);
+    if (now < armAtNanos(run)) {
+      return 0;
+    }
+    BatchSlot slot = formInFreeSlot(now);
     if (slot == null) {
       return 0;
     }
@@ -316,7 +322,7 @@ public final class DispatchLoop {
   }
 
   /** Makes the next batch up in a free slot, without its inputs; null when there is none to run. */
-  private @Nullable BatchSlot formNext(long now) {
+  private @Nullable BatchSlot formInFreeSlot(long now) {
     BatchSlot slot = freeSlot();
     if (slot == null) {
       return null;
@@ -333,8 +339,13 @@ public final class DispatchLoop {
       return slot;
     }
     warmedLast = false;
+    return form(slot, now) ? slot : null;
+  }
+
+  /** Makes the next batch of requests up in a slot; false when there is none to run. */
+  private boolean form(BatchSlot slot, long now) {
     if (lanes.isIdle() && lanes.nextReleaseNanos() == Long.MAX_VALUE) {
-      return null;
+      return false;
     }
     measureCycle(now);
     for (ModelLane lane = lanes.next(now); lane != null; lane = lanes.next(now)) {
@@ -342,11 +353,11 @@ public final class DispatchLoop {
       if (slot.size() > 0) {
         lanes.chosen(lane, slot.expectedNanos(), now);
         lanes.settle(lane, now);
-        return slot;
+        return true;
       }
       lanes.settle(lane, now);
     }
-    return null;
+    return false;
   }
 
   /** False when nobody is left in the batch, or it cannot be run; the slot is free then. */
@@ -386,7 +397,7 @@ public final class DispatchLoop {
     if (slot != null && newsSinceArming) {
       slot = chooseAgain(slot, now);
     } else if (slot == null) {
-      slot = formNext(now);
+      slot = formInFreeSlot(now);
       if (slot == null) {
         return 0;
       }
@@ -402,15 +413,18 @@ public final class DispatchLoop {
 
   /** Lets go of members that were cancelled of late; true when none is left to run for. */
   private boolean isUnwanted(BatchSlot slot) {
-    if (cancelled && !slot.isWarmUp()) {
+    if (slot.isWarmUp()) {
+      return false;
+    }
+    if (cancelled) {
       cancelled = false;
       delivery.dropCancelled(slot);
-      if (slot.live() == 0) {
-        giveUp(slot);
-        return true;
-      }
     }
-    return false;
+    if (slot.live() > 0) {
+      return false;
+    }
+    giveUp(slot);
+    return true;
   }
 
   /**
@@ -420,22 +434,25 @@ public final class DispatchLoop {
    * @return an armed batch; null when there is none to run
    */
   private @Nullable BatchSlot chooseAgain(BatchSlot slot, long now) {
-    if (slot.isWarmUp() || freeSlot() == null) {
+    if (slot.isWarmUp()) {
       return slot;
     }
     takeBackCharge(slot);
     former.putBack(slot);
-    BatchSlot other = formNext(now);
-    if (other == null) {
-      slot.clear();
+    if (!form(draft, now)) {
+      free(slot);
       return null;
     }
-    if (slot.hasSameMembers(other)) {
-      slot.retake(other);
+    if (slot.hasSameMembers(draft)) {
+      slot.retake(draft);
       return slot;
     }
-    slot.clear();
-    return assembleAndArm(other) ? other : null;
+    try {
+      slot.takeOver(draft);
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
+    return assembleAndArm(slot) ? slot : null;
   }
 
   private void start(BatchSlot slot, long formedNanos) {
@@ -457,12 +474,21 @@ public final class DispatchLoop {
     }
     running = slot;
     told = false;
+    untold = false;
     calls.runStarted(now);
+  }
+
+  /** A run that cannot be asked is taken to be over: waiting for it tells what is wrong with it. */
+  private static boolean isOver(BatchSlot run) {
+    try {
+      return run.execution().isDone();
+    } catch (Throwable e) {
+      return true;
+    }
   }
 
   private void onRunEnded(BatchSlot slot) {
     running = null;
-    calls.runEnded();
     Throwable failure = awaited;
     awaited = null;
     try {
@@ -470,7 +496,12 @@ public final class DispatchLoop {
     } catch (Throwable e) {
       failure = e;
     }
-    slot.ended(clock.nanoTime());
+    calls.runEnded(); // only now: while it is waited for, it has the time that a run has
+    try {
+      slot.ended(clock.nanoTime());
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
     // The batch that is armed was chosen by an estimate: by the truth another may be due.
     newsSinceArming |= slot.computeNanos() != slot.expectedNanos();
     // A run that failed held the device too.
@@ -508,13 +539,14 @@ public final class DispatchLoop {
     endedBy = null;
     if (slot.isWarmUp()) {
       ModelLane broken = warmUp.onRan(slot, failure);
-      slot.clear();
+      free(slot);
       if (broken != null) {
         remove(broken);
       }
     } else if (failure != null) {
+      stopIfLost(failure); // before anybody is told
       delivery.fail(slot, failure);
-      slot.clear();
+      free(slot);
     } else if (outputs != null && isLarge(slot)) {
       outputs.deliver(slot);
     } else {
@@ -533,9 +565,10 @@ public final class DispatchLoop {
     try {
       delivery.deliver(slot);
     } catch (Throwable e) {
+      stopIfLost(e);
       delivery.fail(slot, e);
     }
-    slot.clear();
+    free(slot);
   }
 
   private void failBeforeRun(BatchSlot slot, Throwable failure) {
@@ -543,21 +576,31 @@ public final class DispatchLoop {
     slot.leaveQueue();
     if (slot.isWarmUp()) {
       ModelLane broken = warmUp.onRan(slot, failure);
-      slot.clear();
+      free(slot);
       if (broken != null) {
         remove(broken);
       }
     } else {
+      stopIfLost(failure);
       delivery.fail(slot, failure);
-      slot.clear();
+      free(slot);
     }
     stopIfLost(failure);
+  }
+
+  /** Has a slot be used again. What cannot be freed stays on the device, and ends nothing else. */
+  private void free(BatchSlot slot) {
+    try {
+      slot.clear();
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
   }
 
   /** Ends a batch that nobody is left in. */
   private void giveUp(BatchSlot slot) {
     takeBackCharge(slot);
-    slot.clear();
+    free(slot);
   }
 
   private boolean isCharged(BatchSlot slot) {
@@ -570,9 +613,9 @@ public final class DispatchLoop {
     }
   }
 
+  /** Ends the engine when the device is gone; whoever is in a batch is told with all others. */
   private static void stopIfLost(@Nullable Throwable failure) {
-    if (failure instanceof DeviceException device
-        && device.code() == DeviceException.Code.DEVICE_LOST) {
+    if (failure instanceof DeviceException device && Failures.isLost(device)) {
       throw device;
     }
   }
@@ -603,7 +646,11 @@ public final class DispatchLoop {
     BatchSlot run = running;
     if (run != null && !told) {
       told = true;
-      run.execution().onDone(wake);
+      try {
+        run.execution().onDone(wake);
+      } catch (Throwable e) {
+        untold = true; // not the end of the run, nor of the engine
+      }
     }
   }
 
@@ -637,13 +684,17 @@ public final class DispatchLoop {
    */
   public long nextMomentNanos() {
     BatchSlot run = running;
-    return run == null ? lanes.nextReleaseNanos() : armingMomentNanos(run);
+    if (run != null) {
+      return armAtNanos(run);
+    }
+    return freeSlot() == null ? Long.MAX_VALUE : lanes.nextReleaseNanos();
   }
 
   /** How long until then, 0 when it has come; {@link Long#MAX_VALUE} for none. */
   long untilNextMomentNanos() {
     long moment = nextMomentNanos();
-    return moment == Long.MAX_VALUE ? moment : Math.max(0, moment - clock.nanoTime());
+    long until = moment == Long.MAX_VALUE ? moment : Math.max(0, moment - clock.nanoTime());
+    return untold ? Math.min(until, LOOK_NANOS) : until;
   }
 
   long untilExpectedEndNanos() {
@@ -662,7 +713,7 @@ public final class DispatchLoop {
     BatchSlot run = running;
     return run == null
         ? armed != null || ((!lanes.isIdle() || warmUp.wantsRun()) && freeSlot() != null)
-        : run.execution().isDone();
+        : isOver(run);
   }
 
   /** True when {@link #doWork} has something to do, or will have before a held batch is due. */
@@ -717,7 +768,7 @@ public final class DispatchLoop {
       if (!next.isWarmUp()) {
         former.putBack(next);
       }
-      next.clear();
+      free(next);
     }
     BatchSlot run = running;
     if (run != null) {
@@ -734,6 +785,7 @@ public final class DispatchLoop {
     for (BatchSlot slot : slots) {
       slot.close();
     }
+    draft.close();
     delivery.close();
   }
 
@@ -777,8 +829,9 @@ public final class DispatchLoop {
     for (BatchSlot slot : slots) {
       left.endBatch(slot);
     }
+    left.endBatch(draft);
     left.endLanes(lanes);
-    abandonCommands();
+    RequestsInLoop.guarded(this::abandonCommands);
     return left;
   }
 }

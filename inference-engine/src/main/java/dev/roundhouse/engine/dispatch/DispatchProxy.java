@@ -89,13 +89,13 @@ public final class DispatchProxy {
     return loop;
   }
 
-  /** Since when large outputs have been delivered; {@link DeviceCalls#NONE} when none are. */
-  long deliveringSinceNanos() {
-    return outputs == null ? DeviceCalls.NONE : outputs.sinceNanos();
-  }
-
   FailStop failStop() {
     return failStop;
+  }
+
+  /** Since when large outputs have been read; {@link DeviceCalls#NONE} while none are. */
+  long outputsSinceNanos() {
+    return outputs == null ? DeviceCalls.NONE : outputs.busySinceNanos();
   }
 
   /** Hands an admitted request over; false when too many are on their way. */
@@ -136,7 +136,10 @@ public final class DispatchProxy {
     } else {
       larger.forEach(Staging.Memory::close);
       warmedUp.completeExceptionally(
-          new IllegalStateException(MAX_COMMANDS + " models are waiting to be warmed up already"));
+          new IllegalStateException(
+              stopped
+                  ? "the server is stopping"
+                  : MAX_COMMANDS + " models are waiting to be warmed up already"));
     }
     return warmedUp;
   }
@@ -248,11 +251,15 @@ public final class DispatchProxy {
    */
   void failStop(Throwable cause) {
     stopped = true;
-    RequestsInLoop left = loop.endAll(cause);
-    synchronized (this) {
-      left.endHandedOver(requests);
+    try {
+      RequestsInLoop left = loop.endAll(cause);
+      synchronized (this) {
+        left.endHandedOver(requests);
+      }
+      sweep();
+    } finally {
+      failStop.onEnded(cause);
     }
-    failStop.onEnded(cause);
   }
 
   /** Ends what was handed over too late for the loop to see. */

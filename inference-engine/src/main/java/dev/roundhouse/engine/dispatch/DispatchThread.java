@@ -2,7 +2,11 @@ package dev.roundhouse.engine.dispatch;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs the dispatch loop on the thread {@code dispatch}: spins for a moment when there is nothing
@@ -10,7 +14,12 @@ import java.util.concurrent.locks.LockSupport;
  * Whatever the loop throws is the end of the engine.
  */
 public final class DispatchThread implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(DispatchThread.class);
+
   private static final int LOOKS_PER_YIELD = 16;
+
+  /** How long {@link #close} waits for the requests of an engine that has failed to be ended. */
+  private static final int MOST_TO_END_SECONDS = 5;
 
   /** How long before the expected end of a run the thread looks for it instead of sleeping. */
   private static final long LOOK_BEFORE_END_NANOS = 60_000;
@@ -75,9 +84,21 @@ public final class DispatchThread implements AutoCloseable {
         interrupted = true;
       }
     }
+    if (failStop.cause() != null) {
+      awaitEndOfRequests();
+    }
     watchdog.close();
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Of an engine that has failed every request is told first, by whoever still can. */
+  private void awaitEndOfRequests() {
+    try {
+      failStop.ended().copy().orTimeout(MOST_TO_END_SECONDS, TimeUnit.SECONDS).join();
+    } catch (CompletionException e) {
+      log.error("an engine that failed has not ended its requests in time", e);
     }
   }
 

@@ -21,8 +21,11 @@ public final class FailStop {
   /** Asks for the end; the first cause counts. Its log line is the only one. */
   public void request(Throwable why) {
     if (cause.compareAndSet(null, why)) {
-      log.error("the engine fails and stops: every open request is ended", why);
-      requested.complete(why);
+      try {
+        requested.complete(why);
+      } finally {
+        log.error("the engine fails and stops: every open request is ended", why);
+      }
     }
   }
 

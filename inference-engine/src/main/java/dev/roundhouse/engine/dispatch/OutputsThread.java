@@ -2,6 +2,7 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.deliver.Delivery;
+import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.queue.Ingress;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -22,8 +23,8 @@ public final class OutputsThread {
   private volatile Runnable wakeDispatch = () -> {};
   private volatile boolean stopped;
 
-  /** Since when one batch has been delivered; far away when none is. Read by the watchdog. */
-  private volatile long deliveringSinceNanos = DeviceCalls.NONE;
+  /** Since when a batch has been delivered, on the system's clock. */
+  private volatile long busySinceNanos = DeviceCalls.NONE;
 
   public OutputsThread(FailStop failStop) {
     this.failStop = failStop;
@@ -68,6 +69,11 @@ public final class OutputsThread {
     return outside.get() > 0;
   }
 
+  /** Since when a batch has been delivered; {@link DeviceCalls#NONE} while none is. Any thread. */
+  long busySinceNanos() {
+    return busySinceNanos;
+  }
+
   /** Returns when every slot has been delivered and the thread is gone. Dispatch thread only. */
   void close() {
     stopped = true;
@@ -101,24 +107,22 @@ public final class OutputsThread {
     }
   }
 
-  /** Since when the batch that is being delivered has been; {@link DeviceCalls#NONE} for none. */
-  long sinceNanos() {
-    return deliveringSinceNanos;
-  }
-
   private void deliver(Delivery deliver, BatchSlot slot) {
-    deliveringSinceNanos = System.nanoTime();
+    busySinceNanos = System.nanoTime();
     try {
       try {
         deliver.deliver(slot);
       } catch (Throwable e) {
+        if (Failures.isLost(e)) {
+          failStop.request(e); // before anybody is told
+        }
         deliver.fail(slot, e);
       }
+      queue(done).offer(slot);
     } catch (Throwable e) {
-      failStop.request(e);
+      failStop.request(e); // the slot is not used again: who is left in it is ended with the engine
     }
-    deliveringSinceNanos = DeviceCalls.NONE;
-    queue(done).offer(slot);
+    busySinceNanos = DeviceCalls.NONE;
     wakeDispatch.run();
   }
 

@@ -66,10 +66,10 @@ final class RequestsInLoop {
     }
   }
 
-  private static void guarded(Runnable part) {
+  static void guarded(Runnable part) {
     try {
       part.run();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       log.error("some requests of a failed engine could not be ended", e);
     }
   }

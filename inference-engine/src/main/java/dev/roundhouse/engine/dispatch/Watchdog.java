@@ -84,11 +84,11 @@ public final class Watchdog {
           "a run on the device has taken %d ms and the limit is %d ms"
               .formatted(millis(now - since), limits.deviceCall.toMillis()));
     }
-    long delivering = proxy.deliveringSinceNanos();
-    if (delivering != DeviceCalls.NONE && now - delivering > limits.deviceCall.toNanos()) {
+    long reading = proxy.outputsSinceNanos();
+    if (reading != DeviceCalls.NONE && now - reading > limits.deviceCall.toNanos()) {
       throw new WatchdogException(
           "reading the outputs of a run has taken %d ms and the limit is %d ms"
-              .formatted(millis(now - delivering), limits.deviceCall.toMillis()));
+              .formatted(millis(now - reading), limits.deviceCall.toMillis()));
     }
     long turns = dispatch.turns();
     if (turns != seenTurns || dispatch.isParked() || since != DeviceCalls.NONE) {
