@@ -109,6 +109,8 @@ def test_should_keep_a_jar_that_a_process_has_open(tmp_path: Path) -> None:
 
 def test_should_say_what_to_set_when_there_is_no_place_for_the_cache() -> None:
     for script in ("roundhouse", "tools/pjrt-plugin/fetch"):
-        result = subprocess.run([ROOT / script, "--help"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+        result = subprocess.run(
+            [ROOT / script, "--help"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
+        )
         assert result.returncode != 0
         assert "set HOME, ROUNDHOUSE_CACHE or XDG_CACHE_HOME" in result.stderr

@@ -1,7 +1,6 @@
 """What operators and callers see of the scheduler: cancelling, weights, the actuator under load, held batches."""
 
 import json
-import re
 import threading
 import time
 import urllib.request
@@ -19,6 +18,7 @@ import damaged_bundles
 import spinning_bundle
 from calls import request
 from conftest import Launch, running
+from metrics import waiting
 from spinning_bundle import turns
 from worker_process import WorkerProcess, wait_until
 
@@ -66,14 +66,6 @@ def show(worker: WorkerProcess, endpoint: str) -> dict[str, Any]:
 
 def figures(worker: WorkerProcess, model: str) -> dict[str, Any]:
     return show(worker, f"models/{model}")
-
-
-def waiting(worker: WorkerProcess, model: str) -> int:
-    """From the metrics, which never ask the dispatch thread anything."""
-    _, page = worker.get(worker.ports.metrics, "/metrics")
-    found = re.search(rf'^roundhouse_requests_waiting\{{model="{model}"\}} (\S+)$', page, re.MULTILINE)
-    assert found, page
-    return int(float(found[1]))
 
 
 def set_weight(worker: WorkerProcess, model: str, weight: float) -> dict[str, Any]:
