@@ -299,11 +299,12 @@ public final class DispatchLoop {
   }
 
   private int armNext(BatchSlot run) {
-    if (armed != null) {
+    long moment = armAtNanos(run);
+    if (moment == Long.MAX_VALUE) {
       return 0;
     }
     long now = clock.nanoTime();
-    if (now < armAtNanos(run)) {
+    if (now < moment) {
       return 0;
     }
     BatchSlot slot = formInFreeSlot(now);
