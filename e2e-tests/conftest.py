@@ -1,6 +1,6 @@
 """Fixtures: a shared worker with the sample models, and workers of a test's own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from tritonclient.grpc import service_pb2_grpc
 from worker_process import SAMPLE_MODELS, WorkerProcess
 
 Launch = Callable[..., WorkerProcess]
+Report = Callable[[str], None]
 
 _running: list[WorkerProcess] = []
+_figures: list[str] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -24,6 +26,19 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
             tail = "\n".join(worker.log().splitlines()[-60:])
             report.sections.append((f"log of the worker on {worker.address}", tail))
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _figures:
+        terminalreporter.section("figures")
+        for line in _figures:
+            terminalreporter.line(line)
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Report:
+    """Notes a figure that was measured, for the end of the output."""
+    return lambda text: _figures.append(f"{request.node.name}: {text}")
 
 
 @contextmanager
@@ -47,11 +62,11 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
-    """Starts workers that belong to one test: ``launch(models, *settings)``."""
+    """Starts workers that belong to one test: ``launch(models, *settings, jvm=...)``."""
     started: list[WorkerProcess] = []
 
-    def start(models: Path, *settings: str) -> WorkerProcess:
-        process = WorkerProcess.launch(models, tmp_path / f"worker-{len(started)}.log", *settings)
+    def start(models: Path, *settings: str, jvm: Sequence[str] = ()) -> WorkerProcess:
+        process = WorkerProcess.launch(models, tmp_path / f"worker-{len(started)}.log", *settings, jvm=jvm)
         started.append(process)
         _running.append(process)
         return process

@@ -1,7 +1,6 @@
 """What operators and callers see of the scheduler: cancelling, weights, the actuator under load, held batches."""
 
 import json
-import re
 import threading
 import time
 import urllib.request
@@ -19,6 +18,7 @@ import damaged_bundles
 import spinning_bundle
 from calls import request
 from conftest import Launch, running
+from metrics import waiting
 from spinning_bundle import turns
 from worker_process import WorkerProcess, wait_until
 
@@ -39,6 +39,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
         spinning_bundle.write(folder / "models", name)
     settings = ("scheduler.discipline=fair", "scheduler.ema-half-life=500ms", f"scheduler.max-queue-depth={CROWD}")
     arguments = [f"--roundhouse.worker.{setting}" for setting in settings]
+    arguments.append("--management.endpoint.models.access=unrestricted")
     with running(folder / "models", folder / "log", *arguments) as process:
         yield process
 
@@ -65,14 +66,6 @@ def show(worker: WorkerProcess, endpoint: str) -> dict[str, Any]:
 
 def figures(worker: WorkerProcess, model: str) -> dict[str, Any]:
     return show(worker, f"models/{model}")
-
-
-def waiting(worker: WorkerProcess, model: str) -> int:
-    """From the metrics, which never ask the dispatch thread anything."""
-    _, page = worker.get(worker.ports.metrics, "/metrics")
-    found = re.search(rf'^roundhouse_requests_waiting\{{model="{model}"\}} (\S+)$', page, re.MULTILINE)
-    assert found, page
-    return int(float(found[1]))
 
 
 def set_weight(worker: WorkerProcess, model: str, weight: float) -> dict[str, Any]:
@@ -118,8 +111,8 @@ def test_should_free_a_thousand_places_at_once_when_a_thousand_queued_calls_are_
     assert show(worker, "scheduler")["queued"] == {
         "requests": 0,
         "maxRequestsPerModel": CROWD,
-        "inputBytes": 0,
-        "maxInputBytes": 2**30,
+        "bytes": 0,
+        "maxBytes": 2**30,
     }
     assert not [line for line in worker.log().splitlines() if "WARN" in line or "ERROR" in line]
 
@@ -190,7 +183,7 @@ def assert_sane(scheduler: dict[str, Any], shares: dict[str, float]) -> None:
     assert scheduler["unknownBecause"] is None
     assert scheduler["running"] in (*MODELS, None)
     assert 0 < scheduler["queued"]["requests"] <= 2 * OUTSTANDING
-    assert 8 <= scheduler["queued"]["inputBytes"] <= 8 * 2 * OUTSTANDING
+    assert 16 <= scheduler["queued"]["bytes"] <= 16 * 2 * OUTSTANDING
     assert {model["name"]: model["share"] for model in scheduler["models"]} == pytest.approx(shares)
     for model in scheduler["models"]:
         assert 0 < model["queueDepth"] <= OUTSTANDING

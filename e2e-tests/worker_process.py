@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,15 @@ def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None
         pause = min(pause * 1.5, 0.25)
 
 
+def memory_options(mebibytes: int) -> list[str]:
+    """What ``./roundhouse up`` gives the JVM of a worker that may use so much memory."""
+    parts = "; ".join(f"source {ROOT}/tools/cli/{part}.sh" for part in ("terminal", "memory"))
+    script = f'{parts}; memory_options; printf "%s\\n" "${{MEMORY_OPTIONS[@]}}"'
+    environment = os.environ | {"ROUNDHOUSE_MEMORY_MIB": str(mebibytes)}
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split()
+
+
 class WorkerProcess:
     """Owns the process from construction to ``close``."""
 
@@ -75,11 +84,12 @@ class WorkerProcess:
         self.process = subprocess.Popen(command, stdout=self._out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
 
     @classmethod
-    def launch(cls, models: Path, log: Path, *settings: str) -> "WorkerProcess":
+    def launch(cls, models: Path, log: Path, *settings: str, jvm: Sequence[str] = ()) -> "WorkerProcess":
         ports = free_ports()
         command = [
             java(),
             *JVM_OPTIONS,
+            *jvm,
             "-jar",
             str(worker_jar()),
             f"--roundhouse.worker.repository.directories={models}",

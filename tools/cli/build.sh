@@ -24,10 +24,21 @@ maven() { (cd "$ROOT" && exec mvn -B -ntp "$@"); }
 keep_jar() { # MODULE JAR KEY
     local kept=$ROOT/target/run/$1-$3.jar
     mkdir -p "$ROOT/target/run"
-    rm -f "$ROOT/target/run/$1"-*.jar
+    remove_old_jars "$1"
     cp "$2" "$kept.part"
     mv "$kept.part" "$kept"
 }
+
+# A JVM reads classes from its jar for as long as it runs. A jar of the last minutes may be about to be started.
+remove_old_jars() { # MODULE
+    local old
+    while read -r old; do
+        jar_is_open "$old" || rm -f "$old"
+    done < <(find "$ROOT/target/run" -name "$1-*.jar" -mmin +10)
+}
+
+# find complains of processes that end meanwhile, or are somebody else's; what it printed counts.
+jar_is_open() { [[ -n $(find /proc/[0-9]*/fd -lname "$1" -print -quit 2>/dev/null || true) ]]; }
 
 # The jar that Maven leaves for a module.
 module_jar() {

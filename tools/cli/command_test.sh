@@ -1,23 +1,30 @@
 # shellcheck shell=bash
 # test: what must pass before a change lands.
 
+# shellcheck source=tools/cli/mutation.sh
+source "$CLI/mutation.sh"
+
 usage_test() {
     cat <<'TXT'
-Usage: ./roundhouse test [--quick]
+Usage: ./roundhouse test [--quick | --mutation[=PACKAGES]]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
 one of them failed.
 
-  --quick   Maven tests only, without those tagged 'slow'
+  --quick     Maven tests only, without those tagged 'slow'
+  --mutation  instead, changes the scheduling, dispatching and decoding code in small ways, one at a time, and prints
+              how many changes some test notices (docs/mutation.md). Takes minutes per package;
+              --mutation=schedule,queue does these alone
 TXT
+    echo "              packages: $(mutation_names)"
 }
 
 STAGES=()
 STAGE_FAILED=
 
 command_test() {
-    local quick=
+    local quick='' mutation='' packages=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -25,10 +32,24 @@ command_test() {
                 return
                 ;;
             --quick) quick=yes ;;
+            --mutation) mutation=yes ;;
+            --mutation=?*)
+                mutation=yes
+                packages=${1#--mutation=}
+                ;;
             *) misuse "test does not know '$1'" test ;;
         esac
         shift
     done
+    [[ -z $quick || -z $mutation ]] || misuse "--quick and --mutation are different tests; give one" test
+    if [[ -n $mutation ]]; then
+        choose_mutations "$packages"
+        begin_steps $((2 + ${#CHOSEN[@]}))
+        ensure_jdk
+        ensure_tools
+        test_mutations
+        return
+    fi
     if [[ -n $quick ]]; then
         begin_steps 3
         ensure_jdk

@@ -5,7 +5,8 @@ WORKER_OPTIONS=(--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-acce
 
 # worker_command MODELS HTTP GRPC METRICS: leaves the command line in WORKER.
 worker_command() {
-    WORKER=("$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR"
+    memory_options
+    WORKER=("$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}" -jar "$JAR"
         "--roundhouse.worker.repository.directories=$1"
         "--server.port=$2" "--spring.grpc.server.port=$3" "--management.server.port=$4")
 }

@@ -3,6 +3,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -26,7 +27,13 @@ final class NativeBuild {
     Path output = Path.of(args[4]).resolve(platform());
 
     Path library = output.resolve(LIBRARY);
-    if (Files.exists(library) && newest(library) >= Math.max(newest(sources), newest(headers))) {
+    Path builtFor = build.resolve("plugin");
+    // The script names the plugin's version, and with it the pjrt_c_api.h that is compiled against.
+    byte[] plugins = Files.readAllBytes(fetch);
+    if (Files.exists(library)
+        && newest(library) >= Math.max(newest(sources), newest(headers))
+        && Files.exists(builtFor)
+        && Arrays.equals(Files.readAllBytes(builtFor), plugins)) {
       return;
     }
     Path plugin = Path.of(lastLine(fetch.toString()));
@@ -45,6 +52,7 @@ final class NativeBuild {
     run(List.of("cmake", "--build", build.toString()));
     // A relink that changed nothing leaves an old time stamp, and the check above would never hold.
     Files.setLastModifiedTime(library, FileTime.fromMillis(System.currentTimeMillis()));
+    Files.write(builtFor, plugins);
   }
 
   /** The folder that the loader looks in: linux-x86_64, linux-aarch64. */

@@ -8,24 +8,24 @@ using roundhouse::Args;
 using roundhouse::Handle;
 
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_destroy(JNIEnv* env, jclass, jlong api,
-                                                                             jlong buffer) {
+                                                                             jlong buffer) try {
   Args<PJRT_Buffer_Destroy_Args> args;
   args->buffer = Handle<PJRT_Buffer>(buffer);
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_Destroy, args);
-}
+} ROUNDHOUSE_CATCH(env, )
 
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_unsafePointer(JNIEnv* env, jclass, jlong api,
-                                                                                    jlong buffer) {
+                                                                                    jlong buffer) try {
   Args<PJRT_Buffer_UnsafePointer_Args> args;
   args->buffer = Handle<PJRT_Buffer>(buffer);
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_UnsafePointer, args);
   return static_cast<jlong>(args->buffer_pointer);
-}
+} ROUNDHOUSE_CATCH(env, 0)
 
 // The whole tensor, row-major. Not to transpose by: the CPU plugin 0.0.1 ignores the layout (others tile by it).
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_copyToHost(JNIEnv* env, jclass, jlong api,
                                                                                 jlong buffer, jint rank, jlong address,
-                                                                                jlong size) {
+                                                                                jlong size) try {
   std::vector<int64_t> minor_to_major(rank);
   for (jint i = 0; i < rank; i++) minor_to_major[i] = rank - 1 - i;
   Args<PJRT_Buffer_MemoryLayout> layout;
@@ -40,11 +40,11 @@ extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_copyToHost
   args->dst_size = static_cast<size_t>(size);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_ToHostBuffer, args)) return;
   roundhouse::AwaitAndDestroy(env, Api(api), args->event);
-}
+} ROUNDHOUSE_CATCH(env, )
 
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_copyRawToHost(JNIEnv* env, jclass, jlong api,
                                                                                    jlong buffer, jlong offset,
-                                                                                   jlong address, jlong size) {
+                                                                                   jlong address, jlong size) try {
   Args<PJRT_Buffer_CopyRawToHost_Args> args;
   args->buffer = Handle<PJRT_Buffer>(buffer);
   args->dst = Handle<void>(address);
@@ -52,4 +52,4 @@ extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_copyRawToH
   args->transfer_size = size;
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_CopyRawToHost, args)) return;
   roundhouse::AwaitAndDestroy(env, Api(api), args->event);
-}
+} ROUNDHOUSE_CATCH(env, )

@@ -1,11 +1,16 @@
 #include "pjrt_call.h"
 
 #include <climits>
+#include <cstring>
+#include <exception>
 #include <initializer_list>
+#include <new>
+#include <stdexcept>
 
 namespace roundhouse {
 namespace {
 
+jclass out_of_memory_error = nullptr;
 jclass status_class = nullptr;
 jmethodID status_raise = nullptr;
 
@@ -18,6 +23,22 @@ void Throw(JNIEnv* env, const char* operation, int status_code, const char* mess
   env->CallStaticVoidMethod(status_class, status_raise, name, static_cast<jint>(status_code), text);
 }
 
+void ThrowCaught(JNIEnv* env) {
+  if (env->ExceptionCheck()) return;
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    env->ThrowNew(out_of_memory_error, "native memory");
+  } catch (const std::length_error&) {
+    env->ThrowNew(out_of_memory_error, "native memory: larger than an address space");
+  } catch (const std::exception& failure) {
+    Throw(env, "native code", PJRT_Error_Code_INTERNAL, failure.what(), std::strlen(failure.what()));
+  } catch (...) {
+    static const char kUnknown[] = "an exception of no known type";
+    Throw(env, "native code", PJRT_Error_Code_INTERNAL, kUnknown, sizeof(kUnknown) - 1);
+  }
+}
+
 bool Succeeded(JNIEnv* env, const PJRT_Api* api, const char* operation, PJRT_Error* error) {
   if (error == nullptr) return true;
   Args<PJRT_Error_GetCode_Args> code;
@@ -28,12 +49,7 @@ bool Succeeded(JNIEnv* env, const PJRT_Api* api, const char* operation, PJRT_Err
   api->PJRT_Error_Message(message.get());
   Throw(env, operation, nested == nullptr ? code->code : PJRT_Error_Code_UNKNOWN, message->message,
         message->message_size);
-  for (PJRT_Error* each : {error, nested}) {
-    if (each == nullptr) continue;
-    Args<PJRT_Error_Destroy_Args> destroy;
-    destroy->error = each;
-    api->PJRT_Error_Destroy(destroy.get());
-  }
+  for (PJRT_Error* each : {error, nested}) Destroy(api, each);
   return false;
 }
 
@@ -53,6 +69,13 @@ void Destroy(const PJRT_Api* api, PJRT_Event* event) {
   api->PJRT_Event_Destroy(destroy.get());
 }
 
+void Destroy(const PJRT_Api* api, PJRT_Error* error) {
+  if (error == nullptr) return;
+  Args<PJRT_Error_Destroy_Args> destroy;
+  destroy->error = error;
+  api->PJRT_Error_Destroy(destroy.get());
+}
+
 jbyteArray Bytes(JNIEnv* env, const char* data, size_t size) {
   if (size > INT_MAX) {
     Throw(env, "copy to a byte[]", PJRT_Error_Code_OUT_OF_RANGE, "larger than 2 GiB", 17);
@@ -63,6 +86,11 @@ jbyteArray Bytes(JNIEnv* env, const char* data, size_t size) {
     env->SetByteArrayRegion(array, 0, static_cast<jsize>(size), reinterpret_cast<const jbyte*>(data));
   }
   return array;
+}
+
+jclass Class(JNIEnv* env, const char* name) {
+  jclass local = env->FindClass(name);
+  return local == nullptr ? nullptr : static_cast<jclass>(env->NewGlobalRef(local));
 }
 
 jlongArray Longs(JNIEnv* env, const int64_t* data, size_t size) {
@@ -79,9 +107,12 @@ jlongArray Longs(JNIEnv* env, const int64_t* data, size_t size) {
 extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
   JNIEnv* env = nullptr;
   if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_10) != JNI_OK) return JNI_ERR;
-  jclass local = env->FindClass("dev/roundhouse/pjrt/PjrtStatus");
-  if (local == nullptr) return JNI_ERR;
-  roundhouse::status_class = static_cast<jclass>(env->NewGlobalRef(local));
-  roundhouse::status_raise = env->GetStaticMethodID(local, "raise", "(Ljava/lang/String;I[B)V");
-  return roundhouse::status_raise == nullptr ? JNI_ERR : JNI_VERSION_10;
+  roundhouse::out_of_memory_error = roundhouse::Class(env, "java/lang/OutOfMemoryError");
+  if (roundhouse::out_of_memory_error == nullptr) return JNI_ERR;
+  roundhouse::status_class = roundhouse::Class(env, "dev/roundhouse/pjrt/PjrtStatus");
+  if (roundhouse::status_class == nullptr) return JNI_ERR;
+  roundhouse::status_raise =
+      env->GetStaticMethodID(roundhouse::status_class, "raise", "(Ljava/lang/String;I[B)V");
+  if (roundhouse::status_raise == nullptr) return JNI_ERR;
+  return roundhouse::LoadEvents(vm, env) ? JNI_VERSION_10 : JNI_ERR;
 }

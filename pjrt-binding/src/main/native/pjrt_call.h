@@ -39,6 +39,16 @@ inline jlong Handle(const void* pointer) { return reinterpret_cast<jlong>(pointe
 // Throws DeviceException with the code that PjrtStatus gives to an absl status code.
 void Throw(JNIEnv* env, const char* operation, int status_code, const char* message, size_t message_size);
 
+// For a catch block: leaves what was caught pending as an OutOfMemoryError or a DeviceException.
+void ThrowCaught(JNIEnv* env);
+
+// Ends the function-try-block of every native method: a C++ exception must not unwind through the JVM.
+#define ROUNDHOUSE_CATCH(env, result) \
+  catch (...) {                       \
+    ::roundhouse::ThrowCaught(env);   \
+    return result;                    \
+  }
+
 // The one status check: true when there is no error; otherwise destroys it and leaves a DeviceException pending.
 bool Succeeded(JNIEnv* env, const PJRT_Api* api, const char* operation, PJRT_Error* error);
 
@@ -58,6 +68,14 @@ bool AwaitAndDestroy(JNIEnv* env, const PJRT_Api* api, PJRT_Event* event);
 
 void Destroy(const PJRT_Api* api, PJRT_Event* event);
 
+void Destroy(const PJRT_Api* api, PJRT_Error* error);
+
+// Looks up what calling back from an event needs; false leaves an exception pending.
+bool LoadEvents(JavaVM* vm, JNIEnv* env);
+
+// A class that is kept for as long as this library; null leaves an exception pending.
+jclass Class(JNIEnv* env, const char* name);
+
 // A new Java byte[]; null leaves an OutOfMemoryError pending.
 jbyteArray Bytes(JNIEnv* env, const char* data, size_t size);
 
@@ -67,7 +85,7 @@ jlongArray Longs(JNIEnv* env, const int64_t* data, size_t size);
 class BorrowedBytes {
  public:
   BorrowedBytes(JNIEnv* env, jbyteArray array)
-      : env_(env), array_(array), data_(env->GetByteArrayElements(array, nullptr)), size_(env->GetArrayLength(array)) {}
+      : env_(env), array_(array), size_(env->GetArrayLength(array)), data_(env->GetByteArrayElements(array, nullptr)) {}
   ~BorrowedBytes() {
     if (data_ != nullptr) env_->ReleaseByteArrayElements(array_, data_, JNI_ABORT);
   }
@@ -80,8 +98,8 @@ class BorrowedBytes {
  private:
   JNIEnv* env_;
   jbyteArray array_;
-  jbyte* data_;
   size_t size_;
+  jbyte* data_;
 };
 
 }  // namespace roundhouse

@@ -32,7 +32,7 @@ std::vector<int64_t> Copy(JNIEnv* env, jlongArray array) {
 // Option i has names[i], a PJRT_NamedValue_Type, and its value in texts[i] or numbers[i]; a float comes as its bits.
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_create(JNIEnv* env, jclass, jlong api,
                                                                              jobjectArray names, jintArray types,
-                                                                             jobjectArray texts, jobjectArray numbers) {
+                                                                             jobjectArray texts, jobjectArray numbers) try {
   const jsize count = env->GetArrayLength(names);
   std::vector<jint> kinds(count);
   env->GetIntArrayRegion(types, 0, count, kinds.data());
@@ -78,44 +78,44 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_create(JN
   args->num_options = options.size();
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_Create, args);
   return Handle(args->client);
-}
+} ROUNDHOUSE_CATCH(env, 0)
 
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtClient_destroy(JNIEnv* env, jclass, jlong api,
-                                                                             jlong client) {
+                                                                             jlong client) try {
   Args<PJRT_Client_Destroy_Args> args;
   args->client = Handle<PJRT_Client>(client);
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_Destroy, args);
-}
+} ROUNDHOUSE_CATCH(env, )
 
 extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_platformName(JNIEnv* env, jclass, jlong api,
-                                                                                        jlong client) {
+                                                                                        jlong client) try {
   Args<PJRT_Client_PlatformName_Args> args;
   args->client = Handle<PJRT_Client>(client);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_PlatformName, args)) return nullptr;
   return roundhouse::Bytes(env, args->platform_name, args->platform_name_size);
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_platformVersion(JNIEnv* env, jclass,
-                                                                                           jlong api, jlong client) {
+                                                                                           jlong api, jlong client) try {
   Args<PJRT_Client_PlatformVersion_Args> args;
   args->client = Handle<PJRT_Client>(client);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_PlatformVersion, args)) return nullptr;
   return roundhouse::Bytes(env, args->platform_version, args->platform_version_size);
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_addressableDevices(JNIEnv* env, jclass,
-                                                                                              jlong api, jlong client) {
+                                                                                              jlong api, jlong client) try {
   Args<PJRT_Client_AddressableDevices_Args> args;
   args->client = Handle<PJRT_Client>(client);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_AddressableDevices, args)) return nullptr;
   std::vector<int64_t> devices;
   for (size_t i = 0; i < args->num_addressable_devices; i++) devices.push_back(Handle(args->addressable_devices[i]));
   return roundhouse::Longs(env, devices.data(), devices.size());
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 // The number that a device assignment uses.
 extern "C" JNIEXPORT jint JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deviceId(JNIEnv* env, jclass, jlong api,
-                                                                              jlong device) {
+                                                                              jlong device) try {
   Args<PJRT_Device_GetDescription_Args> description;
   description->device = Handle<PJRT_Device>(device);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Device_GetDescription, description)) return 0;
@@ -123,10 +123,10 @@ extern "C" JNIEXPORT jint JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deviceId(J
   args->device_description = description->device_description;
   ROUNDHOUSE_CALL(env, Api(api), PJRT_DeviceDescription_Id, args);
   return args->id;
-}
+} ROUNDHOUSE_CATCH(env, 0)
 
 extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deviceKind(JNIEnv* env, jclass, jlong api,
-                                                                                      jlong device) {
+                                                                                      jlong device) try {
   Args<PJRT_Device_GetDescription_Args> description;
   description->device = Handle<PJRT_Device>(device);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Device_GetDescription, description)) return nullptr;
@@ -134,25 +134,26 @@ extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_devi
   args->device_description = description->device_description;
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_DeviceDescription_Kind, args)) return nullptr;
   return roundhouse::Bytes(env, args->device_kind, args->device_kind_size);
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 // In use, limit, peak; -1 for what the device does not count.
 extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_memoryStats(JNIEnv* env, jclass, jlong api,
-                                                                                       jlong device) {
+                                                                                       jlong device) try {
   Args<PJRT_Device_MemoryStats_Args> args;
   args->device = Handle<PJRT_Device>(device);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Device_MemoryStats, args)) return nullptr;
   const int64_t values[] = {args->bytes_in_use, args->bytes_limit_is_set ? args->bytes_limit : -1,
                             args->peak_bytes_in_use_is_set ? args->peak_bytes_in_use : -1};
   return roundhouse::Longs(env, values, 3);
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_compile(JNIEnv* env, jclass, jlong api,
                                                                               jlong client, jbyteArray code,
-                                                                              jbyteArray options) {
+                                                                              jbyteArray options) try {
   const BorrowedBytes code_bytes(env, code);
+  if (code_bytes.data() == nullptr) return 0;
   const BorrowedBytes option_bytes(env, options);
-  if (env->ExceptionCheck()) return 0;
+  if (option_bytes.data() == nullptr) return 0;
   static const char kFormat[] = "mlir";  // text and bytecode alike: the plugin looks
   Args<PJRT_Program> program;
   program->code = code_bytes.data();
@@ -166,10 +167,10 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_compile(J
   args->compile_options_size = option_bytes.size();
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_Compile, args);
   return Handle(args->executable);
-}
+} ROUNDHOUSE_CATCH(env, 0)
 
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deserialize(JNIEnv* env, jclass, jlong api,
-                                                                                  jlong client, jbyteArray payload) {
+                                                                                  jlong client, jbyteArray payload) try {
   const BorrowedBytes bytes(env, payload);
   if (bytes.data() == nullptr) return 0;
   Args<PJRT_Executable_DeserializeAndLoad_Args> args;
@@ -178,12 +179,12 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deseriali
   args->serialized_executable_size = bytes.size();
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Executable_DeserializeAndLoad, args);
   return Handle(args->loaded_executable);
-}
+} ROUNDHOUSE_CATCH(env, 0)
 
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_bufferFromHost(JNIEnv* env, jclass, jlong api,
                                                                                      jlong client, jlong device,
                                                                                      jlong address, jint type,
-                                                                                     jlongArray dims, jboolean alias) {
+                                                                                     jlongArray dims, jboolean alias) try {
   const std::vector<int64_t> extents = Copy(env, dims);
   std::vector<int64_t> minor_to_major(extents.size());
   for (size_t i = 0; i < extents.size(); i++) minor_to_major[i] = static_cast<int64_t>(extents.size() - 1 - i);
@@ -214,4 +215,4 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_bufferFro
     return 0;
   }
   return Handle(args->buffer);
-}
+} ROUNDHOUSE_CATCH(env, 0)

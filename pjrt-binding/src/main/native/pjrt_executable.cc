@@ -46,16 +46,16 @@ thread_local Scratch scratch;
 }  // namespace
 
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_destroy(JNIEnv* env, jclass, jlong api,
-                                                                                 jlong loaded) {
+                                                                                 jlong loaded) try {
   Args<PJRT_LoadedExecutable_Destroy_Args> args;
   args->executable = Handle<PJRT_LoadedExecutable>(loaded);
   ROUNDHOUSE_CALL(env, Api(api), PJRT_LoadedExecutable_Destroy, args);
-}
+} ROUNDHOUSE_CATCH(env, )
 
 // Returns the event of the run's end and fills outputs. No argument may be donated.
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_execute(JNIEnv* env, jclass, jlong api,
                                                                                   jlong loaded, jlongArray arguments,
-                                                                                  jlongArray outputs) {
+                                                                                  jlongArray outputs) try {
   static_assert(sizeof(jlong) == sizeof(PJRT_Buffer*), "a handle is a jlong");
   const jsize argument_count = env->GetArrayLength(arguments);
   const jsize output_count = env->GetArrayLength(outputs);
@@ -84,10 +84,10 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_execu
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_LoadedExecutable_Execute, args)) return 0;
   env->SetLongArrayRegion(outputs, 0, output_count, reinterpret_cast<const jlong*>(space.outputs.data()));
   return Handle(done);
-}
+} ROUNDHOUSE_CATCH(env, 0)
 
 extern "C" JNIEXPORT jintArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_outputTypes(JNIEnv* env, jclass,
-                                                                                          jlong api, jlong loaded) {
+                                                                                          jlong api, jlong loaded) try {
   const Description description(env, Api(api), loaded);
   if (description.get() == nullptr) return nullptr;
   Args<PJRT_Executable_OutputElementTypes_Args> args;
@@ -97,12 +97,12 @@ extern "C" JNIEXPORT jintArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_o
   jintArray result = env->NewIntArray(static_cast<jsize>(types.size()));
   if (result != nullptr) env->SetIntArrayRegion(result, 0, static_cast<jsize>(types.size()), types.data());
   return result;
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 // Per output its rank, then its extents.
 extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_outputDimensions(JNIEnv* env, jclass,
                                                                                                 jlong api,
-                                                                                                jlong loaded) {
+                                                                                                jlong loaded) try {
   const Description description(env, Api(api), loaded);
   if (description.get() == nullptr) return nullptr;
   Args<PJRT_Executable_OutputDimensions_Args> args;
@@ -116,12 +116,12 @@ extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_
     next += args->dim_sizes[i];
   }
   return roundhouse::Longs(env, flat.data(), flat.size());
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 // The optimised program and the name of its format.
 extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_optimizedProgram(JNIEnv* env, jclass,
                                                                                                   jlong api,
-                                                                                                  jlong loaded) {
+                                                                                                  jlong loaded) try {
   const Description description(env, Api(api), loaded);
   if (description.get() == nullptr) return nullptr;
   Args<PJRT_Program> program;
@@ -142,11 +142,11 @@ extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutabl
   if (module == nullptr) return nullptr;
   env->SetObjectArrayElement(result, 1, module);
   return result;
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 // Arguments, outputs, scratch, code, in bytes; the scratch a host needs counts too.
 extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_memoryStats(JNIEnv* env, jclass,
-                                                                                           jlong api, jlong loaded) {
+                                                                                           jlong api, jlong loaded) try {
   const Description description(env, Api(api), loaded);
   if (description.get() == nullptr) return nullptr;
   Args<PJRT_Executable_GetCompiledMemoryStats_Args> args;
@@ -156,10 +156,10 @@ extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_
                             args->temp_size_in_bytes + args->host_temp_size_in_bytes,
                             args->generated_code_size_in_bytes};
   return roundhouse::Longs(env, values, 4);
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
 extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_serialize(JNIEnv* env, jclass, jlong api,
-                                                                                         jlong loaded) {
+                                                                                         jlong loaded) try {
   const Description description(env, Api(api), loaded);
   if (description.get() == nullptr) return nullptr;
   Args<PJRT_Executable_Serialize_Args> args;
@@ -168,4 +168,4 @@ extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtExecutable_
   jbyteArray result = roundhouse::Bytes(env, args->serialized_bytes, args->serialized_bytes_size);
   if (args->serialized_executable_deleter != nullptr) args->serialized_executable_deleter(args->serialized_executable);
   return result;
-}
+} ROUNDHOUSE_CATCH(env, nullptr)

@@ -40,7 +40,7 @@ void ThrowText(JNIEnv* env, const char* operation, int code, const char* text) {
 }  // namespace
 
 // Never dlclosed: plugins leave threads, thread-locals and static destructors behind.
-extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_open(JNIEnv* env, jclass, jstring path) {
+extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_open(JNIEnv* env, jclass, jstring path) try {
   const char* file = env->GetStringUTFChars(path, nullptr);
   if (file == nullptr) return 0;
   void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -54,11 +54,15 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_open(JNIE
     ThrowText(env, "dlsym", PJRT_Error_Code_UNIMPLEMENTED, "no symbol GetPjrtApi: this is no PJRT plugin");
     return 0;
   }
-  return roundhouse::Handle(get_api());
-}
+  const PJRT_Api* plugin = get_api();
+  if (plugin == nullptr) {
+    ThrowText(env, "GetPjrtApi", PJRT_Error_Code_INTERNAL, "returned null: the plugin refuses this process");
+  }
+  return roundhouse::Handle(plugin);
+} ROUNDHOUSE_CATCH(env, 0)
 
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_setEnvironment(JNIEnv* env, jclass, jstring name,
-                                                                                    jstring value) {
+                                                                                    jstring value) try {
   const char* key = env->GetStringUTFChars(name, nullptr);
   const char* text = key == nullptr ? nullptr : env->GetStringUTFChars(value, nullptr);
   if (text != nullptr) {
@@ -66,24 +70,24 @@ extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_setEnviron
     env->ReleaseStringUTFChars(value, text);
   }
   if (key != nullptr) env->ReleaseStringUTFChars(name, key);
-}
+} ROUNDHOUSE_CATCH(env, )
 
-extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_version(JNIEnv* env, jclass, jlong handle) {
+extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_version(JNIEnv* env, jclass, jlong handle) try {
   const PJRT_Api* api = Api(handle);
   const int64_t values[] = {api->pjrt_api_version.major_version, api->pjrt_api_version.minor_version,
                             static_cast<int64_t>(api->struct_size), static_cast<int64_t>(PJRT_Api_STRUCT_SIZE),
                             PJRT_API_MINOR};
   return roundhouse::Longs(env, values, 5);
-}
+} ROUNDHOUSE_CATCH(env, nullptr)
 
-extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_initialize(JNIEnv* env, jclass, jlong handle) {
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_initialize(JNIEnv* env, jclass, jlong handle) try {
   Args<PJRT_Plugin_Initialize_Args> args;
   ROUNDHOUSE_CALL(env, Api(handle), PJRT_Plugin_Initialize, args);
-}
+} ROUNDHOUSE_CATCH(env, )
 
 // Names and values in turn.
 extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_attributes(JNIEnv* env, jclass,
-                                                                                        jlong handle) {
+                                                                                        jlong handle) try {
   Args<PJRT_Plugin_Attributes_Args> args;
   if (!ROUNDHOUSE_CALL(env, Api(handle), PJRT_Plugin_Attributes, args)) return nullptr;
   jclass bytes = env->FindClass("[B");
@@ -102,4 +106,4 @@ extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_at
     env->DeleteLocalRef(value);
   }
   return result;
-}
+} ROUNDHOUSE_CATCH(env, nullptr)

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine;
 
+import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.model.CompiledProgram;
@@ -7,13 +8,16 @@ import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
-import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ServingLanes;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,7 +25,6 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -33,6 +36,8 @@ import java.util.concurrent.TimeUnit;
  * outlive it.
  */
 public final class Engine implements AutoCloseable {
+  private static final Duration FOREVER = Duration.ofDays(365);
+
   private final EngineOptions options;
   private final ModelRegistry registry = new ModelRegistry();
   private final RequestPath requests;
@@ -45,7 +50,7 @@ public final class Engine implements AutoCloseable {
   Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
     this.threads = threads;
-    requests = new RequestPath(options, device, registry);
+    requests = new RequestPath(options, device, registry, threads);
     residency = new Residency(device, options.weights());
     costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
@@ -57,8 +62,25 @@ public final class Engine implements AutoCloseable {
             options.costAlpha(),
             costs,
             threads.compilers(),
-            model -> threads.awaiting(requests.activate(model)));
+            threads.unloader(),
+            lanes());
+    // First of all, so that nothing says "ready" while the open requests are being ended.
+    requests.failStop().requested().thenAccept(requests::failAdmission);
     threads.start(requests.dispatch());
+  }
+
+  private ServingLanes lanes() {
+    return new ServingLanes() {
+      @Override
+      public CompletableFuture<Void> open(ServedModel model) {
+        return threads.awaiting(requests.activate(model));
+      }
+
+      @Override
+      public CompletableFuture<Void> retire(ServedModel model) {
+        return requests.retire(model);
+      }
+    };
   }
 
   /** Starts an engine on a device. The device is borrowed until {@link #close}. */
@@ -67,49 +89,99 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Starts to load the newest version in a model's folder; the name is known, as loading, when this
-   * returns.
-   *
-   * @return completes with ready or failed; never exceptionally
-   * @throws IllegalStateException when the name is taken
+   * Starts to load the newest version in a model's folder; see {@link #load(Path, VersionPolicy)}.
    */
   public CompletableFuture<ModelStatus> load(Path modelFolder) {
-    return loader.load(modelFolder);
+    return load(modelFolder, VersionPolicy.LATEST);
   }
 
   /**
-   * Starts to load a model that has been read already; the name is known, as loading, when this
+   * Starts to load what a policy selects of the versions in a model's folder, again if it serves
+   * already. What serves under that name goes on until the new is ready, and stays if the new fails
+   * or any other version that is selected. A name that was not known is, as loading, when this
    * returns.
+   *
+   * @return completes with the newest version, ready, or with one that failed and why; never
+   *     exceptionally
+   */
+  public CompletableFuture<ModelStatus> load(Path modelFolder, VersionPolicy policy) {
+    return loader.load(modelFolder, policy, false);
+  }
+
+  /** As {@link #load(Path, VersionPolicy)}, but versions whose files are what serves stay. */
+  public CompletableFuture<ModelStatus> refresh(Path modelFolder, VersionPolicy policy) {
+    return loader.load(modelFolder, policy, true);
+  }
+
+  /**
+   * Starts to load a model that has been read already, replacing what serves as that version.
    *
    * @param image its weights are borrowed until the load has ended
    * @return completes with ready or failed; never exceptionally
-   * @throws IllegalStateException when the name is taken
    */
   public CompletableFuture<ModelStatus> load(ModelImage image) {
     return loader.load(image);
   }
 
-  /** Submits a request; its outcome goes to its completion, exactly once. Never blocks. */
-  public void submit(InferenceRequest request) {
-    requests.submit(request);
-  }
-
   /**
-   * Takes a request back, whatever it is doing. One that waits ends at once and frees what it held;
-   * one that runs ends with its batch, and its batch-mates are not affected.
+   * Has a name answer no more. Requests that were accepted run; then programs and weights are
+   * freed.
    *
-   * @return false when it is over already
+   * @return completes when that is done, at once when there is nothing to free; exceptionally when
+   *     the engine is closed first
    */
-  public boolean cancel(InferenceRequest request) {
-    return requests.cancel(request);
+  public CompletableFuture<Void> unload(String name) {
+    return loader.unload(name, "");
   }
 
-  public Optional<ModelStatus> model(String name) {
-    return registry.find(name).map(RegisteredModel::status);
+  /** As {@link #unload(String)}, for one version of a name. */
+  public CompletableFuture<Void> unload(String name, String version) {
+    return loader.unload(name, version);
+  }
+
+  /** Every version of every model, those that failed or were unloaded included. */
+  public List<ModelStatus> index() {
+    return registry.index();
   }
 
   /**
-   * Changes a ready model's share of the device, from its next run on.
+   * Submits a request; its answer goes to its sink. Never blocks. A request can be submitted once.
+   *
+   * @return what the request can be taken back with
+   * @throws IllegalStateException when it has been submitted before
+   */
+  public Submission submit(InferenceRequest request) {
+    return requests.submit(request);
+  }
+
+  /** The version of a model that answers or, when none does, the one that says best why. */
+  public Optional<ModelStatus> model(String name) {
+    return model(name, "");
+  }
+
+  /**
+   * One version of a model.
+   *
+   * @param version empty for the one that answers
+   */
+  public Optional<ModelStatus> model(String name, String version) {
+    return registry
+        .find(name)
+        .map(model -> model.versions().find(version))
+        .map(PublishedVersion::status);
+  }
+
+  /** The versions of a model, ascending; empty when there is no such model. */
+  public List<ModelStatus> versions(String name) {
+    return registry.find(name).stream()
+        .flatMap(model -> model.versions().all().stream())
+        .map(PublishedVersion::status)
+        .toList();
+  }
+
+  /**
+   * Changes a ready model's share of the device, from its next run on: of each of its versions, and
+   * of those that are loaded later.
    *
    * @param weight relative to other models, above 0
    * @return false when no such model is ready, or too many changes are on their way
@@ -119,42 +191,57 @@ public final class Engine implements AutoCloseable {
       throw new IllegalArgumentException(
           "weight " + weight + " of model '" + name + "' is not a number above 0");
     }
-    return registry
-        .find(name)
-        .map(RegisteredModel::serving)
-        .map(model -> requests.setWeight(model, weight))
-        .orElse(false);
+    RegisteredModel model = registry.get(name);
+    if (model == null || model.serving() == null) {
+      return false;
+    }
+    boolean all = true;
+    for (PublishedVersion version : model.versions().all()) {
+      ServedModel serving = version.serving();
+      all &= serving == null || requests.setWeight(serving, weight);
+    }
+    if (all) {
+      model.setWeight(weight);
+    }
+    return all;
   }
 
-  /** Every model, by name. */
+  /** Every model, by name; of its versions the one that answers, or says best why none does. */
   public List<ModelStatus> models() {
     return registry.statuses();
   }
 
-  /** What there is to say of every model, by name. */
+  /** What there is to say of every model, by name; see {@link #report(String)}. */
   public List<ModelReport> report() {
     return registry.models().stream()
-        .map(this::report)
+        .flatMap(model -> report(model).stream())
         .sorted(Comparator.comparing(report -> report.status().name()))
         .toList();
   }
 
-  /** What there is to say of one model. */
+  /**
+   * What there is to say of one model: state, weights and programs of the version that answers,
+   * counts of all together.
+   */
   public Optional<ModelReport> report(String name) {
-    return registry.find(name).map(this::report);
+    return registry.find(name).flatMap(this::report);
   }
 
-  private ModelReport report(RegisteredModel model) {
+  private Optional<ModelReport> report(RegisteredModel model) {
+    return Optional.ofNullable(model.versions().find("")).map(head -> report(model.totals(), head));
+  }
+
+  private ModelReport report(ModelTotals totals, PublishedVersion head) {
     Map<Metric, Long> counts = new EnumMap<>(Metric.class);
     for (Metric metric : Metric.values()) {
-      counts.put(metric, model.counters().get(metric));
+      counts.put(metric, totals.get(metric));
     }
-    long front = model.counters().frontArrivalNanos();
+    long front = totals.frontArrivalNanos();
     long now = options.clock().nanoTime();
-    ServedModel serving = model.serving();
+    ServedModel serving = head.serving();
     return new ModelReport(
-        model.status(),
-        model.counters().waiting(),
+        head.status(),
+        totals.waiting(),
         front == ModelCounters.NONE_WAITS ? 0 : Math.max(0, now - front),
         counts,
         serving == null ? 0 : serving.weights().byteSize(),
@@ -196,21 +283,23 @@ public final class Engine implements AutoCloseable {
    * the disk.
    */
   public void saveCosts() {
-    costs.save(
-        registry.models().stream().map(RegisteredModel::serving).filter(Objects::nonNull).toList());
+    costs.save(registry.slots().all());
   }
 
   private static String costKey(DeviceDescription device) {
     return device.platform() + " / " + device.kind();
   }
 
-  /** What has been counted for a model. */
-  public Optional<ModelCounters> counters(String name) {
-    return registry.find(name).map(RegisteredModel::counters);
+  /** What has been counted for a model since the engine was opened, whichever version it was. */
+  public Optional<ModelTotals> counters(String name) {
+    return registry.find(name).map(RegisteredModel::totals);
   }
 
-  /** Bytes of inputs that accepted requests hold, which are limited for all models together. */
-  public long heldInputBytes() {
+  /**
+   * Bytes that accepted requests need, which are limited for all models together: inputs until the
+   * request has ended, answers until their receiver has closed them.
+   */
+  public long heldBytes() {
     return requests.heldBytes();
   }
 
@@ -220,12 +309,43 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * True when requests are accepted and no model is still loading. Models that failed do not count:
-   * the others serve.
+   * True when requests are accepted and no model is still loading that nothing serves yet. Models
+   * that failed do not count: the others serve. Costs the same however many models there are.
    */
   public boolean isReady() {
-    return !draining
-        && registry.statuses().stream().noneMatch(each -> each.state() == ModelState.LOADING);
+    return isServing() && registry.loading() == 0;
+  }
+
+  /** True while requests are accepted, of whatever models there are. */
+  public boolean isServing() {
+    return !draining && isAlive();
+  }
+
+  /** Models of which a version failed to load and is not loaded since. */
+  public int failedModels() {
+    return registry.failed();
+  }
+
+  /**
+   * False when the engine has failed and will not answer any more: the process should end and be
+   * started again.
+   */
+  public boolean isAlive() {
+    return requests.failStop().cause() == null;
+  }
+
+  /**
+   * Completes with the cause as soon as the engine is known to have failed; never otherwise. What
+   * hangs on it runs on a thread of the engine, before the open requests are told, and must be
+   * brief.
+   */
+  public CompletableFuture<Throwable> failing() {
+    return requests.failStop().requested();
+  }
+
+  /** As {@link #failing}, when every open request has been told. */
+  public CompletableFuture<Throwable> failed() {
+    return requests.failStop().ended();
   }
 
   /** The clock that deadlines of requests are on. */
@@ -235,7 +355,7 @@ public final class Engine implements AutoCloseable {
 
   /** Requests that were accepted and have not ended. */
   public long openRequests() {
-    return registry.models().stream().mapToLong(model -> model.counters().open()).sum();
+    return registry.models().stream().mapToLong(model -> model.totals().open()).sum();
   }
 
   /**
@@ -270,14 +390,32 @@ public final class Engine implements AutoCloseable {
     return true;
   }
 
-  /** Ends what still waits, stops the threads and frees every model. */
+  /**
+   * Ends what still waits, stops the threads and frees every model. Waits for a compile that is
+   * under way, however long it takes.
+   */
   @Override
   public void close() {
+    close(FOREVER);
+  }
+
+  /**
+   * As {@link #close()}, waiting for compiles no longer than {@code loads}.
+   *
+   * @return false when a compile has not ended, or the engine has failed: a thread still uses the
+   *     device, which must then not be closed
+   */
+  public boolean close(Duration loads) {
     draining = true;
     requests.closeAdmission();
     loader.stop();
-    threads.close();
+    boolean ended = threads.close(loads);
     saveCosts();
-    registry.models().forEach(loader::unload);
+    if (!isAlive()) {
+      return false; // the device may still be using what the models hold
+    }
+    loader.close();
+    requests.close();
+    return ended;
   }
 }

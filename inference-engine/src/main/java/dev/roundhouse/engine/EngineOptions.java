@@ -1,6 +1,7 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.dispatch.Watchdog;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.time.NanoClock;
@@ -16,12 +17,15 @@ import java.util.function.Supplier;
  * @param discipline makes what decides which ready model runs next; asked once per engine
  * @param costAlpha how much the latest run counts in what a run is expected to cost, in (0, 1]
  * @param maxQueueDepth requests that may wait per model
- * @param maxQueuedBytes bytes of inputs that accepted requests may hold together
+ * @param maxQueuedBytes bytes that accepted requests may need together: inputs, and the answers
+ *     they were promised until those have been written
+ * @param maxAnswerBytes what one answer may have at most
  * @param maxQueueDelay how long a batch that could be larger may be held for more requests; zero
  *     holds none
  * @param maxHandOver requests that may be between acceptance and the dispatch thread
  * @param compileThreads models that are loaded at once
  * @param spin how long the dispatch thread looks for work before it parks
+ * @param watchdog how long the device and the dispatch thread may take before the engine has failed
  * @param weights whether a device that can read host memory in place does so for weights
  * @param costFile where what runs cost is kept across restarts; empty to keep nothing
  * @param models what differs for single models, by name
@@ -32,10 +36,12 @@ public record EngineOptions(
     double costAlpha,
     int maxQueueDepth,
     long maxQueuedBytes,
+    long maxAnswerBytes,
     Duration maxQueueDelay,
     int maxHandOver,
     int compileThreads,
     Duration spin,
+    Watchdog.Limits watchdog,
     HostMemory weights,
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
@@ -47,17 +53,42 @@ public record EngineOptions(
           0.2,
           1024,
           1L << 30,
+          Integer.MAX_VALUE,
           Duration.ZERO,
           16_384,
           1,
           Duration.ofNanos(20_000),
+          Watchdog.Limits.DEFAULT,
           HostMemory.ALIAS,
           Optional.empty(),
           Map.of(),
           NanoClock.SYSTEM);
 
+  /**
+   * @throws IllegalArgumentException when a value is out of its bounds; names it
+   */
   public EngineOptions {
     models = Map.copyOf(models);
+    require(costAlpha > 0 && costAlpha <= 1, "costAlpha", costAlpha, "in (0, 1]");
+    require(maxQueueDepth >= 1, "maxQueueDepth", maxQueueDepth, "1 or more");
+    require(maxQueuedBytes >= 1, "maxQueuedBytes", maxQueuedBytes, "1 or more");
+    require(maxAnswerBytes >= 1, "maxAnswerBytes", maxAnswerBytes, "1 or more");
+    require(!maxQueueDelay.isNegative(), "maxQueueDelay", maxQueueDelay, "0 or more");
+    require(
+        maxHandOver >= 2 && maxHandOver <= 1 << 24, "maxHandOver", maxHandOver, "in 2..16777216");
+    require(
+        compileThreads >= 1 && compileThreads <= 256,
+        "compileThreads",
+        compileThreads,
+        "in 1..256");
+    require(!spin.isNegative(), "spin", spin, "0 or more");
+  }
+
+  private static void require(boolean holds, String option, Object value, String bounds) {
+    if (!holds) {
+      throw new IllegalArgumentException(
+          "engine option " + option + " is " + value + "; it must be " + bounds);
+    }
   }
 
   /** Starts from {@link #DEFAULT}. */
@@ -81,10 +112,12 @@ public record EngineOptions(
     private double costAlpha;
     private int maxQueueDepth;
     private long maxQueuedBytes;
+    private long maxAnswerBytes;
     private Duration maxQueueDelay;
     private int maxHandOver;
     private int compileThreads;
     private Duration spin;
+    private Watchdog.Limits watchdog;
     private HostMemory weights;
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
@@ -95,10 +128,12 @@ public record EngineOptions(
       costAlpha = options.costAlpha;
       maxQueueDepth = options.maxQueueDepth;
       maxQueuedBytes = options.maxQueuedBytes;
+      maxAnswerBytes = options.maxAnswerBytes;
       maxQueueDelay = options.maxQueueDelay;
       maxHandOver = options.maxHandOver;
       compileThreads = options.compileThreads;
       spin = options.spin;
+      watchdog = options.watchdog;
       weights = options.weights;
       costFile = options.costFile;
       models = options.models;
@@ -125,6 +160,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder maxAnswerBytes(long value) {
+      maxAnswerBytes = value;
+      return this;
+    }
+
     public Builder maxQueueDelay(Duration value) {
       maxQueueDelay = value;
       return this;
@@ -142,6 +182,11 @@ public record EngineOptions(
 
     public Builder spin(Duration value) {
       spin = value;
+      return this;
+    }
+
+    public Builder watchdog(Watchdog.Limits value) {
+      watchdog = value;
       return this;
     }
 
@@ -171,10 +216,12 @@ public record EngineOptions(
           costAlpha,
           maxQueueDepth,
           maxQueuedBytes,
+          maxAnswerBytes,
           maxQueueDelay,
           maxHandOver,
           compileThreads,
           spin,
+          watchdog,
           weights,
           costFile,
           models,

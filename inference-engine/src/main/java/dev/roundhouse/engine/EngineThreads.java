@@ -1,14 +1,24 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.DispatchProxy;
+import dev.roundhouse.engine.dispatch.FailStop;
+import dev.roundhouse.engine.dispatch.OutputsThread;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /** What runs an engine: threads of its own, or whoever steps it. */
-interface EngineThreads extends AutoCloseable {
+interface EngineThreads {
 
   /** Where models are loaded. */
   Executor compilers();
+
+  /** Where models that nothing uses any more are freed. */
+  Executor unloader();
+
+  /** What delivers large outputs; null for the dispatch loop itself. */
+  @Nullable OutputsThread outputs(FailStop failStop);
 
   /** Begins to run the dispatch loop. */
   void start(DispatchProxy dispatch);
@@ -16,7 +26,11 @@ interface EngineThreads extends AutoCloseable {
   /** Sees to it that a future which the dispatch loop completes can be waited for. */
   <T> CompletableFuture<T> awaiting(CompletableFuture<T> future);
 
-  /** Lets loads and the running batch end, sheds what waits, and stops. */
-  @Override
-  void close();
+  /**
+   * Lets loads and the running batch end, sheds what waits, and stops.
+   *
+   * @param loads most time that loads, which cannot be interrupted, are given to end
+   * @return false when one has not ended, and its thread still uses the device
+   */
+  boolean close(Duration loads);
 }

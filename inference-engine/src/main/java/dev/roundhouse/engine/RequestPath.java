@@ -1,121 +1,176 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.admission.Admission;
+import dev.roundhouse.engine.deliver.AnswerPool;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
-import dev.roundhouse.engine.dispatch.LaneOptions;
+import dev.roundhouse.engine.dispatch.FailStop;
+import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.observe.Accounting;
-import dev.roundhouse.engine.queue.HeldBytes;
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Submission;
+import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 
 /**
  * The way of a request, top to bottom. Each step names the package that does it:
  *
  * <ol>
- *   <li>{@code request} a transport makes an {@link InferenceRequest} and submits it;
+ *   <li>{@code request} a transport makes an {@link InferenceRequest}, with the sink that its
+ *       answer goes to, and submits it;
  *   <li>{@code admission} checks it against the model's contract and the limits, on the caller's
- *       thread, and hands it over;
+ *       thread, takes the memory it needs from the budget, and hands it over;
  *   <li>{@code queue} it waits in its model's queue, as data of the dispatch thread;
- *   <li>{@code schedule} picks the model that runs next and how many of its requests run together;
+ *   <li>{@code schedule} decides which model runs next and how many of its requests run together;
+ *   <li>{@code lane} has the queue, the programs and the place of each model;
  *   <li>{@code residency} has the model's weights on the device;
- *   <li>{@code dispatch} lays the batch out in a staging slot, executes it on the {@code device},
- *       cuts the outputs apart;
- *   <li>{@code observe} counts how it ended, and the outcome goes to the transport.
+ *   <li>{@code batch} takes the rows into a batch slot and copies their inputs, laid out as {@code
+ *       layout} says, where the device reads them;
+ *   <li>{@code dispatch} turns the pipeline of slots: one batch armed, one on the {@code device},
+ *       one being answered;
+ *   <li>{@code deliver} cuts the outputs apart and answers; the bytes of an answer stay counted
+ *       until its sink has closed it.
  * </ol>
  *
  * Thread-safe.
  */
 final class RequestPath {
+  /** Idle memory for answers that is kept, as a part of the budget. */
+  private static final int POOL_PART = 4;
+
   private final EngineOptions options;
   private final ModelRegistry registry;
-  private final HeldBytes bytes;
+  private final ByteBudget bytes;
+  private final AnswerPool answers;
   private final Accounting accounting;
   private final Admission admission;
+  private final FailStop failStop;
   private final DispatchProxy dispatch;
 
-  RequestPath(EngineOptions options, Device device, ModelRegistry registry) {
+  RequestPath(EngineOptions options, Device device, ModelRegistry registry, EngineThreads threads) {
     this.options = options;
     this.registry = registry;
-    bytes = new HeldBytes(options.maxQueuedBytes());
+    bytes = new ByteBudget(options.maxQueuedBytes());
+    answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
     accounting = new Accounting(bytes);
+    failStop = new FailStop();
     dispatch =
         new DispatchProxy(
-            device, options.discipline().get(), options.clock(), accounting, options.maxHandOver());
+            device,
+            options.discipline().get(),
+            options.clock(),
+            accounting,
+            bytes,
+            answers,
+            failStop,
+            threads.outputs(failStop),
+            options.maxHandOver());
     admission =
         new Admission(
             registry,
             options.clock(),
             options.maxQueueDepth(),
+            options.maxAnswerBytes(),
             bytes,
             accounting,
             dispatch::submit);
   }
 
-  /** Admits a request or refuses it; see {@link dev.roundhouse.engine.request.Completion}. */
-  void submit(InferenceRequest request) {
-    admission.submit(request);
+  /** Admits a request or refuses it. */
+  Submission submit(InferenceRequest request) {
+    QueuedRequest queued = new QueuedRequest(request, this::cancel);
+    admission.submit(queued);
+    return queued;
   }
 
-  /**
-   * Takes a request back, whatever it is doing. One that waits ends at once; one that runs ends
-   * with its batch, for its inputs may be in use, and its batch-mates are not affected.
-   *
-   * @return false when it is over already
-   */
-  boolean cancel(InferenceRequest request) {
+  private boolean cancel(QueuedRequest request) {
     request.requestCancel();
-    return switch (request.state()) {
-      case NEW, RUNNING -> true;
-      case QUEUED -> cancelQueued(request);
-      case DONE -> false;
-    };
-  }
-
-  private boolean cancelQueued(InferenceRequest request) {
-    RegisteredModel model = registry.get(request.modelName());
-    if (model == null) {
-      return false;
+    while (true) {
+      switch (request.state()) {
+        case QUEUED -> {
+          if (accounting.end(request, State.QUEUED, Outcome.Cancelled.BY_CALLER)) {
+            return true;
+          }
+          // It has just been taken, put back or ended: see which.
+        }
+        case TAKEN -> {
+          dispatch.cancelled();
+          return true;
+        }
+        case NEW, DONE -> {
+          return false; // who has the request has been told of its end
+        }
+      }
     }
-    boolean ended =
-        accounting.end(
-            request, InferenceRequest.State.QUEUED, model.counters(), Outcome.Cancelled.BY_CALLER);
-    // If not, it has just begun to run, or somebody else has just ended it.
-    return ended || request.state() == InferenceRequest.State.RUNNING;
   }
 
   /** Opens the way to a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ServedModel model) {
     ModelOptions own = options.of(model.name());
+    RegisteredModel registered = registry.get(model.name());
+    OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
+    var serving = model.spec().serving();
     return dispatch.activate(
         model,
         new LaneOptions(
-            own.weight().orElse(model.spec().serving().weight()),
+            atRunTime.orElse(own.weight().orElse(serving.weight())),
             own.rowCap().orElse(Integer.MAX_VALUE),
-            own.maxQueueDelay().orElse(options.maxQueueDelay()).toNanos()));
+            own.maxQueueDelay()
+                .or(serving::maxQueueDelay)
+                .orElse(options.maxQueueDelay())
+                .toNanos(),
+            model.queueRules().delays()));
+  }
+
+  /** Closes the way to a model that admission does not find any more. */
+  CompletableFuture<Void> retire(ServedModel model) {
+    return dispatch.retire(model);
   }
 
   /** Gives a model another weight; false when too many commands are on their way. */
   boolean setWeight(ServedModel model, double weight) {
-    return dispatch.setWeight(model.slot(), weight);
+    return dispatch.setWeight(model, weight);
   }
 
-  /** Bytes of inputs that accepted requests hold. */
+  /** Bytes that accepted requests, and answers that have not been written, hold. */
   long heldBytes() {
     return bytes.held();
   }
 
-  /** Refuses what comes from now on. */
+  /** Blocks of answer memory that are in use. */
+  long answerBlocksInUse() {
+    return answers.blocksInUse();
+  }
+
+  /** Refuses what comes from now on, but for the calls of metas that were accepted. */
   void closeAdmission() {
     admission.close();
+  }
+
+  /** How the engine fails, if it does; see {@link FailStop}. */
+  FailStop failStop() {
+    return failStop;
+  }
+
+  /** Refuses everything that comes from now on. */
+  void failAdmission(Throwable cause) {
+    admission.fail(FailStop.text(cause));
   }
 
   /** What the thread that runs the dispatch loop is started on. */
   DispatchProxy dispatch() {
     return dispatch;
+  }
+
+  /** Frees idle answer memory. */
+  void close() {
+    answers.close();
   }
 }

@@ -6,9 +6,9 @@ import dev.roundhouse.engine.dispatch.DispatchState;
  * The scheduler at one moment.
  *
  * @param dispatch as the dispatch thread saw it
- * @param heldInputBytes bytes of inputs that accepted requests hold
+ * @param heldBytes that accepted requests, and answers not yet written, hold
  * @param maxQueuedBytes most they may hold
  * @param maxQueueDepth most requests that may wait per model
  */
 public record SchedulerReport(
-    DispatchState dispatch, long heldInputBytes, long maxQueuedBytes, int maxQueueDepth) {}
+    DispatchState dispatch, long heldBytes, long maxQueuedBytes, int maxQueueDepth) {}

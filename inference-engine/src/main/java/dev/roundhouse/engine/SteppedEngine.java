@@ -3,6 +3,9 @@ package dev.roundhouse.engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.DispatchLoop;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
+import dev.roundhouse.engine.dispatch.FailStop;
+import dev.roundhouse.engine.dispatch.OutputsThread;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -45,7 +48,7 @@ public final class SteppedEngine implements AutoCloseable {
 
   /** True when {@link #step} has, or will have once the device is done, something to do. */
   public boolean hasWork() {
-    return loop.hasWork() || loop.nextReleaseNanos() != Long.MAX_VALUE;
+    return loop.hasWork() || loop.nextMomentNanos() != Long.MAX_VALUE;
   }
 
   /** Waits for the device when it is busy; on a manual clock that moves the clock. */
@@ -54,11 +57,12 @@ public final class SteppedEngine implements AutoCloseable {
   }
 
   /**
-   * When a held batch is due, on the engine's clock: if the clock does not reach it, {@link #step}
-   * does not run it. {@link Long#MAX_VALUE} when none is held.
+   * When something is to be done that nothing else announces, on the engine's clock: a held batch
+   * is due, or it is time to arm the next one; if the clock does not reach it, {@link #step} does
+   * not do it. {@link Long#MAX_VALUE} when there is no such moment.
    */
-  public long nextReleaseNanos() {
-    return loop.nextReleaseNanos();
+  public long nextMomentNanos() {
+    return loop.nextMomentNanos();
   }
 
   @Override
@@ -76,6 +80,11 @@ public final class SteppedEngine implements AutoCloseable {
     }
 
     @Override
+    public @Nullable OutputsThread outputs(FailStop failStop) {
+      return null;
+    }
+
+    @Override
     public void start(DispatchProxy proxy) {
       dispatch = proxy;
     }
@@ -90,17 +99,23 @@ public final class SteppedEngine implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public Executor unloader() {
+      return Runnable::run;
+    }
+
+    @Override
+    public boolean close(Duration loads) {
       if (dispatch != null) {
         dispatch.stop();
       }
+      return true;
     }
 
     DispatchLoop loop() {
       if (dispatch == null) {
         throw new IllegalStateException("the engine has not been started");
       }
-      return dispatch.loop();
+      return dispatch.loopToStep();
     }
   }
 }

@@ -2,6 +2,7 @@ package dev.roundhouse.engine;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
@@ -14,6 +15,29 @@ class ArchitectureTest {
   @ArchTest
   static final ArchRule STATIONS_HAVE_NO_CYCLES =
       slices().matching("dev.roundhouse.engine.(*)..").should().beFreeOfCycles();
+
+  @ArchTest
+  static final ArchRule EACH_FLOOR_KNOWS_THOSE_BELOW =
+      layeredArchitecture()
+          .consideringOnlyDependenciesInLayers()
+          .layer("layout")
+          .definedBy("dev.roundhouse.engine.layout..")
+          .layer("lane")
+          .definedBy("dev.roundhouse.engine.lane..")
+          .layer("batch")
+          .definedBy("dev.roundhouse.engine.batch..")
+          .layer("deliver")
+          .definedBy("dev.roundhouse.engine.deliver..")
+          .layer("dispatch")
+          .definedBy("dev.roundhouse.engine.dispatch..")
+          .whereLayer("layout")
+          .mayNotAccessAnyLayer()
+          .whereLayer("lane")
+          .mayOnlyAccessLayers("layout")
+          .whereLayer("batch")
+          .mayOnlyAccessLayers("layout", "lane")
+          .whereLayer("deliver")
+          .mayOnlyAccessLayers("layout", "lane", "batch");
 
   @ArchTest
   static final ArchRule KNOWS_NO_WIRE_NO_SPRING_NO_PLUGIN =

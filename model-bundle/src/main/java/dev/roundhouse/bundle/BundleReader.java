@@ -33,7 +33,8 @@ public final class BundleReader {
   }
 
   /**
-   * Reads a bundle named for its folder. The caller owns the result and closes it.
+   * Reads a bundle named for its folder. The caller owns the result and closes it. Digests of all
+   * files but the weights are checked; the weights' is checked on the copies that are used.
    *
    * @throws BundleException naming the file at fault and why
    */
@@ -62,7 +63,10 @@ public final class BundleReader {
     List<ProgramFile> programs = ProgramFiles.of(spec, folder, files, manifest.digests());
     AxisOrder order = spec.formatVersion().equals("3") ? AxisOrder.ROW_MAJOR : AxisOrder.REVERSED;
     WeightsFile weights =
-        WeightsFile.open(files.find(WEIGHTS).orElse(folder.resolve(WEIGHTS)), order);
+        WeightsFile.open(
+            files.find(WEIGHTS).orElse(folder.resolve(WEIGHTS)),
+            order,
+            Optional.ofNullable(digests.get(WEIGHTS)));
     return new Bundle(
         folder, withBatchSizes(spec, programs), programs, weights, glue, files, digests);
   }

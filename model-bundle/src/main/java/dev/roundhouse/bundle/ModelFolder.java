@@ -2,7 +2,10 @@ package dev.roundhouse.bundle;
 
 import dev.roundhouse.bundle.error.BundleException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
@@ -20,7 +23,9 @@ public final class ModelFolder {
 
   /**
    * Versions in ascending order; a bundle without version folders is version 1. Empty when the
-   * folder holds neither.
+   * folder holds neither. A version that cannot be looked into is one: reading it says why.
+   *
+   * @throws BundleException when the folder cannot be listed
    */
   public static List<Version> versions(Path folder) {
     if (BundleReader.isBundle(folder)) {
@@ -29,12 +34,19 @@ public final class ModelFolder {
     try (Stream<Path> entries = Files.list(folder)) {
       return entries
           .filter(entry -> NUMBER.matcher(entry.getFileName().toString()).matches())
-          .filter(BundleReader::isBundle)
+          .filter(ModelFolder::mayBeBundle)
           .map(entry -> new Version(Long.parseLong(entry.getFileName().toString()), entry))
           .sorted(Comparator.comparingLong(Version::number))
           .toList();
-    } catch (IOException e) {
+    } catch (NoSuchFileException e) {
+      throw new BundleException(folder.toString(), "is not there", e);
+    } catch (IOException | UncheckedIOException e) {
       throw new BundleException(folder.toString(), "cannot be listed: " + e.getMessage(), e);
     }
+  }
+
+  private static boolean mayBeBundle(Path directory) {
+    return Files.isDirectory(directory)
+        && !Files.notExists(directory.resolve(BundleReader.MANIFEST), LinkOption.NOFOLLOW_LINKS);
   }
 }

@@ -2,6 +2,7 @@ package dev.roundhouse.bundle;
 
 import dev.roundhouse.bundle.error.BundleException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -13,10 +14,23 @@ public final class Repository {
   private Repository() {}
 
   /**
-   * Model folders sorted by name: sub-folders that hold a bundle or versions of one. A root that is
-   * not there has none.
+   * Model folders sorted by name: sub-folders that hold a bundle or versions of one, and those that
+   * cannot be looked into, such as {@code lost+found}, of which reading says why. Hidden ones are
+   * none. A root that is not there has none.
+   *
+   * @throws BundleException when the root cannot be listed
    */
   public static List<Path> list(Path root) {
+    return folders(root).stream().filter(Repository::mayBeModel).toList();
+  }
+
+  /**
+   * Sub-folders sorted by name, hidden ones left out, whatever they hold. A root that is not there
+   * has none.
+   *
+   * @throws BundleException when the root cannot be listed
+   */
+  public static List<Path> folders(Path root) {
     if (!Files.isDirectory(root)) {
       return List.of();
     }
@@ -24,11 +38,20 @@ public final class Repository {
       return entries
           .filter(Files::isDirectory)
           .filter(entry -> !entry.getFileName().toString().startsWith("."))
-          .filter(entry -> !ModelFolder.versions(entry).isEmpty())
           .sorted(Comparator.comparing(entry -> entry.getFileName().toString()))
           .toList();
     } catch (IOException e) {
       throw new BundleException(root.toString(), "cannot be listed: " + e.getMessage(), e);
+    } catch (UncheckedIOException e) {
+      throw new BundleException(root.toString(), "cannot be listed: " + e.getMessage(), e);
+    }
+  }
+
+  private static boolean mayBeModel(Path entry) {
+    try {
+      return !ModelFolder.versions(entry).isEmpty();
+    } catch (BundleException unreadable) {
+      return true;
     }
   }
 }

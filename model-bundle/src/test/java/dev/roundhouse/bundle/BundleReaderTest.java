@@ -7,6 +7,7 @@ import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.model.Axis;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -181,6 +182,28 @@ class BundleReaderTest {
       Files.writeString(bundle.resolve("model.mlir"), "changed after the check");
       assertThatThrownBy(() -> read.programs().getFirst().read())
           .isInstanceOf(BundleException.class)
+          .hasMessageContaining("was changed or cut off");
+    }
+  }
+
+  @Test
+  void shouldRefuseTheWeightsOnTheirCopyWhenTheirDigestDoesNotHold() throws IOException {
+    Path bundle = format3().write();
+    Path weights = bundle.resolve("weights.safetensors");
+    byte[] published = Files.readAllBytes(weights);
+    try (Bundle read = BundleReader.read(bundle)) {
+      read.weights().verify(index -> MemorySegment.NULL);
+    }
+    byte[] padded =
+        new String(published, StandardCharsets.ISO_8859_1)
+            .replace("[]", "[ ]")
+            .getBytes(StandardCharsets.ISO_8859_1);
+    padded[0]++;
+    Files.write(weights, padded);
+    try (Bundle read = BundleReader.read(bundle)) {
+      assertThatThrownBy(() -> read.weights().verify(index -> MemorySegment.NULL))
+          .isInstanceOf(BundleException.class)
+          .hasMessageContaining("weights.safetensors")
           .hasMessageContaining("was changed or cut off");
     }
   }

@@ -101,6 +101,7 @@ record HloModule(List<Value> parameters, List<Value> results) {
           case 3 -> shape.varints(dims::add);
           case 4 -> values(shape.message(), role, into);
           case 5 -> layout(shape.message(), minorToMajor);
+          case 6 -> shape.varints(dynamic -> refuseDynamic(role, into.size(), dynamic));
           default -> {}
         }
       }
@@ -118,6 +119,16 @@ record HloModule(List<Value> parameters, List<Value> results) {
                               .formatted(role, into.size(), primitive)));
       Shape extents = Shape.of(dims.stream().mapToLong(Long::longValue).toArray());
       into.add(new Value(new TensorType(type.dtype(), extents), rowMajor(minorToMajor)));
+    }
+
+    /** Its buffers hold as many elements as a run says, and the type as many as there may be. */
+    private static void refuseDynamic(String role, int index, long dynamic) {
+      if (dynamic != 0) {
+        throw new DeviceException(
+            Code.UNSUPPORTED,
+            "%s %d has an extent that is known only at run time; export it with fixed shapes"
+                .formatted(role, index));
+      }
     }
 
     private void layout(ProtoReader layout, List<Long> minorToMajor) {

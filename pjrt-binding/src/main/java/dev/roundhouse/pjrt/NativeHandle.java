@@ -27,13 +27,21 @@ abstract class NativeHandle implements AutoCloseable {
   @Nullable NativeHandle next;
 
   private final @Nullable OpenHandles registry;
-  private final long address;
-  private volatile int holds;
+  private long address;
+  private volatile int holds = CLOSED;
 
-  /** Registers with {@code registry}, if there is one, until closed. */
-  NativeHandle(@Nullable OpenHandles registry, long address) {
+  /**
+   * Is closed until {@link #own}. Made before the native object is, so that nothing can fail
+   * between the plugin's giving and our owning.
+   */
+  NativeHandle(@Nullable OpenHandles registry) {
     this.registry = registry;
-    this.address = address;
+  }
+
+  /** Takes a native object, once; stands in the registry, if there is one, until closed. */
+  final void own(long nativeObject) {
+    address = nativeObject;
+    holds = 0;
     if (registry != null) {
       registry.add(this);
     }

@@ -4,8 +4,10 @@ import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.ReadTarget;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 
 /** A tensor on a PJRT device. Thread-safe. */
@@ -22,33 +24,29 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   /** Where the data lies in host memory; 0 until asked for. */
   private volatile long hostAddress;
 
+  /** Owns nothing yet. */
   private PjrtBuffer(
       PjrtClient client,
-      long address,
-      ProgramSignature.Result result,
+      TensorType type,
+      long byteSize,
       @Nullable MemorySegment aliased,
       @Nullable PjrtExecution producer) {
-    super(client.openHandleList(), address);
+    super(client.openHandleList());
     this.client = client;
-    this.type = result.type();
-    this.byteSize = result.byteSize();
+    this.type = type;
+    this.byteSize = byteSize;
     this.aliased = aliased;
     this.producer = producer;
   }
 
-  static PjrtBuffer uploaded(
-      PjrtClient client,
-      long address,
-      TensorType type,
-      long byteSize,
-      @Nullable MemorySegment aliased) {
-    return new PjrtBuffer(
-        client, address, new ProgramSignature.Result(type, byteSize), aliased, null);
+  static PjrtBuffer upload(
+      PjrtClient client, TensorType type, long byteSize, @Nullable MemorySegment aliased) {
+    return new PjrtBuffer(client, type, byteSize, aliased, null);
   }
 
   static PjrtBuffer output(
-      PjrtClient client, long address, ProgramSignature.Result result, PjrtExecution producer) {
-    return new PjrtBuffer(client, address, result, null, producer);
+      PjrtClient client, ProgramSignature.Result result, PjrtExecution producer) {
+    return new PjrtBuffer(client, result.type(), result.byteSize(), null, producer);
   }
 
   @Override
@@ -65,6 +63,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
           "read of %d bytes at %d is outside %s of %d bytes"
               .formatted(size, offset, type, byteSize));
     }
+    ReadTarget.check(target, type);
     long buffer = hold();
     try {
       if (producer != null) {
@@ -127,10 +126,15 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   private void copyByPlugin(long buffer, long offset, MemorySegment target) {
     long size = target.byteSize();
-    if (size == byteSize) {
-      copyToHost(client.api(), buffer, type.shape().rank(), target.address(), size);
-    } else {
-      copyRawToHost(client.api(), buffer, offset, target.address(), size);
+    try {
+      if (size == byteSize) {
+        copyToHost(client.api(), buffer, type.shape().rank(), target.address(), size);
+      } else {
+        copyRawToHost(client.api(), buffer, offset, target.address(), size);
+      }
+    } finally {
+      // The plugin has an address only.
+      Reference.reachabilityFence(target);
     }
   }
 
@@ -147,7 +151,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   private static native long unsafePointer(long api, long buffer);
 
-  private static native void copyToHost(long api, long buffer, int rank, long address, long size);
+  static native void copyToHost(long api, long buffer, int rank, long address, long size);
 
   private static native void copyRawToHost(
       long api, long buffer, long offset, long address, long size);

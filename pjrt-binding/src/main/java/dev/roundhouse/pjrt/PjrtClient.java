@@ -32,7 +32,7 @@ final class PjrtClient extends NativeHandle {
   private @Nullable ExecutableEnvelope envelope;
 
   private PjrtClient(PjrtPlugin plugin, long address, int ordinal, boolean readsInPlace) {
-    super(null, address);
+    super(null);
     this.plugin = plugin;
     this.platform = platform(plugin, address);
     long[] devices = addressableDevices(plugin.api(), address);
@@ -46,6 +46,7 @@ final class PjrtClient extends NativeHandle {
     this.deviceId = deviceId(plugin.api(), device);
     this.deviceKind = PjrtPlugin.text(deviceKind(plugin.api(), device));
     this.readsInPlace = readsInPlace && platform.equals(CPU);
+    own(address);
   }
 
   /**
@@ -65,15 +66,24 @@ final class PjrtClient extends NativeHandle {
       PjrtPlugin plugin, ClientOptions options, int ordinal, boolean readsInPlace) {
     long address = create(plugin.api(), options);
     // Which platform a plugin serves is known only now, and others refuse the CPU's option.
-    if (platform(plugin, address).equals(CPU) && !options.has(ClientOptions.CPU_DEVICE_COUNT)) {
+    if (!options.has(ClientOptions.CPU_DEVICE_COUNT) && isCpu(plugin, address)) {
       destroy(plugin.api(), address);
       address = create(plugin.api(), options.with(ClientOptions.CPU_DEVICE_COUNT, 1));
     }
     try {
       return new PjrtClient(plugin, address, ordinal, readsInPlace);
-    } catch (DeviceException refusal) {
+    } catch (RuntimeException | Error e) {
       destroy(plugin.api(), address);
-      throw refusal;
+      throw e;
+    }
+  }
+
+  private static boolean isCpu(PjrtPlugin plugin, long address) {
+    try {
+      return platform(plugin, address).equals(CPU);
+    } catch (RuntimeException | Error e) {
+      destroy(plugin.api(), address);
+      throw e;
     }
   }
 
@@ -122,7 +132,7 @@ final class PjrtClient extends NativeHandle {
 
   /** See {@link dev.roundhouse.engine.device.Device#upload}. */
   PjrtBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
-    UploadCheck.Checked checked = UploadCheck.check(type, data);
+    UploadCheck.Checked checked = UploadCheck.check(type, data, use);
     long client = hold();
     try {
       boolean alias =
@@ -131,19 +141,19 @@ final class PjrtClient extends NativeHandle {
               && data.isNative()
               && data.address() % ALIAS_ALIGNMENT == 0
               && checked.byteSize() > 0;
-      MemorySegment source = checked.source();
-      long buffer =
+      PjrtBuffer buffer = PjrtBuffer.upload(this, type, checked.byteSize(), alias ? data : null);
+      buffer.own(
           bufferFromHost(
               api(),
               client,
               device,
-              source.address(),
+              checked.source().address(),
               checked.bufferType(),
               type.shape().dims(),
-              alias);
-      Reference.reachabilityFence(source);
-      return PjrtBuffer.uploaded(this, buffer, type, checked.byteSize(), alias ? data : null);
+              alias));
+      return buffer;
     } finally {
+      Reference.reachabilityFence(checked.source());
       release();
     }
   }
@@ -275,7 +285,7 @@ final class PjrtClient extends NativeHandle {
 
   private static native long[] memoryStats(long api, long device);
 
-  private static native long compile(long api, long client, byte[] code, byte[] options);
+  static native long compile(long api, long client, byte[] code, byte[] options);
 
   private static native long deserialize(long api, long client, byte[] payload);
 

@@ -48,9 +48,9 @@ public final class PjrtDevice implements Device {
         PjrtClient.create(plugin, options.client(), options.ordinal(), readsInPlace);
     try {
       return new PjrtDevice(client, options);
-    } catch (DeviceException refusal) {
+    } catch (RuntimeException | Error e) {
       client.close();
-      throw refusal;
+      throw e;
     }
   }
 

@@ -25,12 +25,8 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
   private final AtomicReference<@Nullable CallArrays> spare = new AtomicReference<>();
 
   private PjrtExecutable(
-      PjrtClient client,
-      long address,
-      String name,
-      ProgramSignature signature,
-      ProgramMemory memory) {
-    super(client.openHandleList(), address);
+      PjrtClient client, String name, ProgramSignature signature, ProgramMemory memory) {
+    super(client.openHandleList());
     this.client = client;
     this.name = name;
     this.signature = signature;
@@ -40,16 +36,37 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
 
   /** Takes the loaded executable at {@code address}; destroys it when it must not run. */
   static PjrtExecutable of(PjrtClient client, long address, String name) {
+    return of(client, address, name, PjrtExecutable::signature);
+  }
+
+  static PjrtExecutable of(
+      PjrtClient client, long address, String name, SignatureReader signatures) {
     long api = client.api();
     try {
-      byte[][] program = optimizedProgram(api, address);
-      HloModule module = HloModule.read(PjrtPlugin.text(program[0]), program[1]);
-      ProgramSignature signature =
-          ProgramSignature.of(module, outputTypes(api, address), outputDimensions(api, address));
-      return new PjrtExecutable(client, address, name, signature, memory(api, address));
-    } catch (DeviceException refusal) {
+      PjrtExecutable program =
+          new PjrtExecutable(client, name, signatures.read(api, address), memory(api, address));
+      program.own(address);
+      return program;
+    } catch (RuntimeException | Error e) {
       destroy(api, address);
-      throw new DeviceException(refusal.code(), name + ": " + refusal.getMessage(), refusal);
+      throw named(name, e);
+    }
+  }
+
+  private static ProgramSignature signature(long api, long address) {
+    byte[][] program = optimizedProgram(api, address);
+    HloModule module = HloModule.read(PjrtPlugin.text(program[0]), program[1]);
+    return ProgramSignature.of(module, outputTypes(api, address), outputDimensions(api, address));
+  }
+
+  /** A refusal with the program's name in front; whatever else it was is thrown as it is. */
+  private static DeviceException named(String name, Throwable failure) {
+    switch (failure) {
+      case DeviceException refusal -> {
+        return new DeviceException(refusal.code(), name + ": " + refusal.getMessage(), refusal);
+      }
+      case Error error -> throw error;
+      default -> throw (RuntimeException) failure;
     }
   }
 
@@ -79,26 +96,31 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
    * @param arguments borrowed until the run ends
    */
   Execution execute(DeviceBuffer[] arguments) {
+    if (arguments == null) {
+      throw new DeviceException(Code.INVALID_ARGUMENT, name + ": the arguments are null");
+    }
     long executable = hold();
     int held = 0;
-    PjrtBuffer[] buffers = new PjrtBuffer[arguments.length];
+    PjrtBuffer[] buffers = new PjrtBuffer[0];
     try {
       checkArity(arguments.length);
+      buffers = new PjrtBuffer[arguments.length];
       CallArrays arrays = takeArrays();
+      PjrtExecution run = new PjrtExecution(client, this, buffers);
       for (; held < buffers.length; held++) {
         buffers[held] = checked(held, arguments[held]);
         arrays.arguments[held] = buffers[held].holdAsArgument();
       }
-      long event = execute(client.api(), executable, arrays.arguments, arrays.outputs);
-      PjrtExecution run = new PjrtExecution(client, this, buffers, event, arrays.outputs);
+      run.started(
+          execute(client.api(), executable, arrays.arguments, arrays.outputs), arrays.outputs);
       spare.set(arrays);
       return run;
-    } catch (DeviceException refusal) {
+    } catch (RuntimeException | Error e) {
       for (int i = 0; i < held; i++) {
         buffers[i].release();
       }
       release();
-      throw new DeviceException(refusal.code(), name + ": " + refusal.getMessage(), refusal);
+      throw named(name, e);
     }
   }
 
@@ -164,6 +186,11 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
   private static ProgramMemory memory(long api, long address) {
     long[] stats = memoryStats(api, address);
     return new ProgramMemory(stats[0], stats[1], stats[2], stats[3]);
+  }
+
+  /** Reads what a loaded executable takes and returns. */
+  interface SignatureReader {
+    ProgramSignature read(long api, long address);
   }
 
   private static final class CallArrays {

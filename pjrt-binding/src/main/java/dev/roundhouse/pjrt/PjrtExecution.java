@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run: holds its program and arguments until it ends, owns its outputs until closed. Waiting is
- * thread-safe, as outputs wait when they are read; closing is its owner's.
+ * One run: holds its program and arguments until somebody notices its end, owns its outputs until
+ * closed.
  */
 final class PjrtExecution implements Execution {
   private static final Logger log = LoggerFactory.getLogger(PjrtExecution.class);
@@ -21,21 +21,25 @@ final class PjrtExecution implements Execution {
   private final PjrtEvent end;
   private final PjrtBuffer[] outputs;
   private final AtomicReference<State> state = new AtomicReference<>(State.RUNNING);
-  private boolean failureTold;
+  private volatile boolean failureTold;
+  private boolean hasCallback;
 
-  /** Takes the holds on program and arguments, the event and the output buffers. */
-  PjrtExecution(
-      PjrtClient client,
-      PjrtExecutable program,
-      PjrtBuffer[] arguments,
-      long event,
-      long[] outputAddresses) {
+  /** A run that has not started; {@code arguments} may be filled until it does. */
+  PjrtExecution(PjrtClient client, PjrtExecutable program, PjrtBuffer[] arguments) {
     this.program = program;
     this.arguments = arguments;
-    this.end = new PjrtEvent(client, event, "run of " + program.name());
-    this.outputs = new PjrtBuffer[outputAddresses.length];
+    this.end = new PjrtEvent(client, "run of " + program.name());
+    this.outputs = new PjrtBuffer[program.results().size()];
     for (int i = 0; i < outputs.length; i++) {
-      outputs[i] = PjrtBuffer.output(client, outputAddresses[i], program.result(i), this);
+      outputs[i] = PjrtBuffer.output(client, program.result(i), this);
+    }
+  }
+
+  /** Takes the holds on program and arguments, the event and the output buffers; cannot fail. */
+  void started(long event, long[] outputAddresses) {
+    end.own(event);
+    for (int i = 0; i < outputs.length; i++) {
+      outputs[i].own(outputAddresses[i]);
     }
   }
 
@@ -49,6 +53,25 @@ final class PjrtExecution implements Execution {
     }
     settle();
     return true;
+  }
+
+  @Override
+  public void onDone(Runnable callback) {
+    takeOnlyCallback();
+    if (isDone()) {
+      PjrtEvent.ready(callback);
+    } else {
+      end.onReady(callback);
+    }
+  }
+
+  private synchronized void takeOnlyCallback() {
+    if (hasCallback) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "run of " + program.name() + " has a callback; it takes one, given once");
+    }
+    hasCallback = true;
   }
 
   @Override

@@ -46,15 +46,22 @@ final class PluginSearch {
     if (variable != null) {
       return existing("environment variable " + VARIABLE, Path.of(variable));
     }
-    Path cached = cache().resolve(CACHED);
-    if (Files.isRegularFile(cached)) {
-      log.info("PJRT plugin: {} (cache)", cached);
-      return cached;
+    Optional<Path> cached =
+        CacheDirectory.of(environment::get).map(folder -> folder.resolve(CACHED));
+    if (cached.filter(Files::isRegularFile).isPresent()) {
+      log.info("PJRT plugin: {} (cache)", cached.get());
+      return cached.get();
     }
     throw new DeviceException(
         Code.UNSUPPORTED,
-        "no PJRT plugin: no path was given, system property %s and environment variable %s are not set, and the cache has no %s. Run %s to fetch the CPU plugin, or name a plugin in one of these places."
-            .formatted(PROPERTY, VARIABLE, cached, FETCH));
+        "no PJRT plugin: no path was given, system property %s and environment variable %s are not set, and %s. Run %s to fetch the CPU plugin, or name a plugin in one of these places."
+            .formatted(
+                PROPERTY,
+                VARIABLE,
+                cached
+                    .map(file -> "the cache has no " + file)
+                    .orElse("there is no cache: " + CacheDirectory.ADVICE),
+                FETCH));
   }
 
   private static Path existing(String place, Path path) {
@@ -66,20 +73,6 @@ final class PluginSearch {
     }
     log.info("PJRT plugin: {} ({})", path, place);
     return path;
-  }
-
-  /** The same order as the fetch script's. */
-  private Path cache() {
-    String own = environment.get("ROUNDHOUSE_CACHE");
-    if (own != null && !own.isEmpty()) {
-      return Path.of(own);
-    }
-    String shared = environment.get("XDG_CACHE_HOME");
-    if (shared != null && !shared.isEmpty()) {
-      return Path.of(shared, "roundhouse");
-    }
-    String home = environment.get("HOME");
-    return Path.of(home == null ? "." : home, ".cache", "roundhouse");
   }
 
   /** The value of a name, or null when it is not set. */

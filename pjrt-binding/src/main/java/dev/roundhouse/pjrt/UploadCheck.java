@@ -1,6 +1,7 @@
 package dev.roundhouse.pjrt;
 
 import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import java.lang.foreign.Arena;
@@ -11,6 +12,8 @@ final class UploadCheck {
   /** Something to point at when there are no bytes to read. */
   private static final MemorySegment NOTHING = Arena.global().allocate(64, 64);
 
+  private static final Thread ANY_OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
+
   private UploadCheck() {}
 
   /**
@@ -18,7 +21,7 @@ final class UploadCheck {
    */
   record Checked(int bufferType, long byteSize, MemorySegment source) {}
 
-  static Checked check(TensorType type, MemorySegment data) {
+  static Checked check(TensorType type, MemorySegment data, HostMemory use) {
     int bufferType =
         ElementType.of(type.dtype())
             .orElseThrow(() -> refused(type, "no device has elements of this type"))
@@ -35,6 +38,9 @@ final class UploadCheck {
     }
     if (!data.isAccessibleBy(Thread.currentThread())) {
       throw refused(type, "its memory is confined to another thread");
+    }
+    if (use == HostMemory.ALIAS && !data.isAccessibleBy(ANY_OTHER_THREAD)) {
+      throw refused(type, "aliased memory is read on the device's threads; use a shared arena");
     }
     if (byteSize == 0) {
       return new Checked(bufferType, 0, NOTHING);

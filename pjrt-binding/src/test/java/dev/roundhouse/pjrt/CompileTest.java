@@ -97,6 +97,22 @@ class CompileTest {
     }
   }
 
+  /** Its type says four elements; the buffer holds as many as the run says, with a header. */
+  @Test
+  void shouldRefuseAnExtentThatIsKnownOnlyAtRunTime() {
+    String text =
+        """
+        func.func public @main(%a: tensor<4xf32>, %n: tensor<i32>) -> tensor<?xf32, #stablehlo.bounds<4>> {
+          %0 = "stablehlo.set_dimension_size"(%a, %n) {dimension = 0 : i64} : (tensor<4xf32>, tensor<i32>) -> tensor<?xf32, #stablehlo.bounds<4>>
+          return %0 : tensor<?xf32, #stablehlo.bounds<4>>
+        }
+        """;
+    assertThatThrownBy(() -> compile(text, CompileOptions.DEFAULTS).close())
+        .isInstanceOfSatisfying(
+            DeviceException.class, e -> assertThat(e.code()).isEqualTo(Code.UNSUPPORTED))
+        .hasMessageContaining("result 0 has an extent that is known only at run time");
+  }
+
   @Test
   void shouldTellNothingOfMemoryThatThePluginDoesNotCount() {
     assertThat(client.memory()).isEqualTo(DeviceMemory.UNKNOWN);

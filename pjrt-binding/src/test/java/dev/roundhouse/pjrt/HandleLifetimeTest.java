@@ -21,11 +21,15 @@ import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -77,6 +81,118 @@ class HandleLifetimeTest {
           device.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.COPY);
       device.execute(slow, new DeviceBuffer[] {closed}).close();
       closed.close();
+    }
+  }
+
+  @Test
+  void shouldHoldNothingWhenTheArgumentsAreNull() {
+    try (DeviceProgram twice = device.compile(twice())) {
+      assertThatThrownBy(() -> device.execute(twice, nothing()))
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining("null");
+    }
+  }
+
+  @SuppressWarnings({"NullAway", "TypeParameterUnusedInFormals"}) // what callers must not do
+  private static <T> T nothing() {
+    return null;
+  }
+
+  /** A program takes some 100 KB, so 100 that were not destroyed are more than 5 MB. */
+  @Test
+  void shouldDestroyAnExecutableWhenReadingItThrowsAnything() throws Throwable {
+    try (PjrtClient client =
+        PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0)) {
+      failToRead(client, 20);
+      long before = nativeBytes();
+      failToRead(client, 100);
+      assertThat(nativeBytes() - before).as("bytes of native memory lost").isLessThan(2L << 20);
+      assertThat(client.openHandles()).isZero();
+    }
+  }
+
+  private static void failToRead(PjrtClient client, int times) {
+    byte[] options = CompileOptions.DEFAULTS.encode(0);
+    for (int i = 0; i < times; i++) {
+      RuntimeException odd = new IllegalStateException("neither refused nor read");
+      long address = PjrtClient.compile(client.api(), client.hold(), twice().code(), options);
+      client.release();
+      assertThatThrownBy(
+              () ->
+                  PjrtExecutable.of(
+                      client,
+                      address,
+                      "twice",
+                      (api, executable) -> {
+                        throw odd;
+                      }))
+          .isSameAs(odd);
+    }
+  }
+
+  /** The run takes milliseconds, so that it is under way when the callback is given. */
+  @Test
+  void shouldCallBackOnAThreadOfThePluginsWhenTheRunTakesLong() throws Exception {
+    try (DeviceProgram slow = device.compile(repeatedProduct());
+        DeviceBuffer x =
+            device.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.ALIAS)) {
+      List<String> callers = new ArrayList<>();
+      for (int attempt = 0; attempt < 50 && callers.isEmpty(); attempt++) {
+        CompletableFuture<Thread> told = new CompletableFuture<>();
+        try (Execution run = device.execute(slow, new DeviceBuffer[] {x})) {
+          run.onDone(() -> told.complete(Thread.currentThread()));
+          Thread thread = told.get(20, TimeUnit.SECONDS);
+          assertThat(run.isDone()).isTrue();
+          if (thread != Thread.currentThread()) {
+            assertThat(thread.isDaemon()).isTrue();
+            callers.add(thread.getName());
+          }
+        }
+      }
+      assertThat(callers).containsExactly("pjrt-callback");
+    }
+  }
+
+  @Test
+  void shouldLeaveNoThreadInTheJvmWhenThePluginsThreadsEnd() throws Exception {
+    try (PjrtDevice other = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS);
+        DeviceProgram slow = other.compile(repeatedProduct());
+        DeviceBuffer x =
+            other.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.ALIAS)) {
+      CountDownLatch told = new CountDownLatch(1);
+      try (Execution run = other.execute(slow, new DeviceBuffer[] {x})) {
+        run.onDone(told::countDown);
+        told.await();
+      }
+    }
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (callbackThreads() > 0 && System.nanoTime() < deadline) {
+      Thread.onSpinWait();
+    }
+    assertThat(callbackThreads()).isZero();
+  }
+
+  private static long callbackThreads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("pjrt-callback"))
+        .count();
+  }
+
+  @Test
+  void shouldSurviveACallbackThatThrows() throws Exception {
+    try (DeviceProgram slow = device.compile(repeatedProduct());
+        DeviceBuffer x =
+            device.upload(LARGE, arena.allocate(LARGE.byteSize(), 64), HostMemory.ALIAS)) {
+      CountDownLatch told = new CountDownLatch(1);
+      try (Execution run = device.execute(slow, new DeviceBuffer[] {x})) {
+        run.onDone(
+            () -> {
+              told.countDown();
+              throw new IllegalStateException("a callback must not throw");
+            });
+        assertThat(told.await(20, TimeUnit.SECONDS)).isTrue();
+        run.await();
+      }
     }
   }
 

@@ -69,6 +69,14 @@ class PluginSearchTest {
   }
 
   @Test
+  void shouldSayWhatToSetWhenThereIsNoCacheAtAll() {
+    environment.clear();
+    assertThatThrownBy(() -> search.find(Optional.empty()))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContaining("set HOME, ROUNDHOUSE_CACHE or XDG_CACHE_HOME");
+  }
+
+  @Test
   void shouldNotLookFurtherWhenANamedPlaceIsEmpty() throws IOException {
     create(cached);
     properties.put(PluginSearch.PROPERTY, folder.resolve("absent.so").toString());

@@ -21,7 +21,7 @@ final class Scenarios {
     SplittableRandom random = new SplittableRandom(options.seed());
     Fleet fleet =
         Fleet.random(
-            options.models(),
+            options.models() + options.idle(),
             options.cost(),
             options.fixedShare(),
             options.batchSizes(),
@@ -34,16 +34,17 @@ final class Scenarios {
         options.workload().popularity(options.models(), options.zipfExponent(), random.split());
     double[] nanosAlone = new double[fleet.size()];
     double asked = 0;
-    for (FleetModel model : fleet.models()) {
+    List<FleetModel> called = fleet.models().subList(0, options.models());
+    for (FleetModel model : called) {
       nanosAlone[model.index()] =
           demand.meanNanosAlone(model) * mishaps.meanFactor() * popularity[model.index()];
       asked += nanosAlone[model.index()];
     }
     double[] rates = new double[fleet.size()];
-    for (int i = 0; i < rates.length; i++) {
+    for (int i = 0; i < called.size(); i++) {
       rates[i] = popularity[i] * options.load() * 1e9 / asked;
     }
-    List<FleetModel> watched = Watch.busiest(fleet.models(), nanosAlone, WATCHED);
+    List<FleetModel> watched = Watch.busiest(called, nanosAlone, WATCHED);
     long end = options.length().toNanos();
     return options.disciplines().stream()
         .map(

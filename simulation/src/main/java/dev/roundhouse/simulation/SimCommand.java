@@ -3,15 +3,10 @@ package dev.roundhouse.simulation;
 import dev.roundhouse.simulation.run.Findings;
 import dev.roundhouse.simulation.run.Scenario;
 import dev.roundhouse.simulation.run.Simulation;
-import java.io.IOException;
-import java.io.InputStream;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 
 /** {@code ./roundhouse sim}: findings on stdout, how long it took on stderr. */
 public final class SimCommand {
@@ -23,11 +18,11 @@ public final class SimCommand {
 
   static int run(PrintStream out, PrintStream progress, String... arguments) {
     if (Arrays.asList(arguments).contains("--help") || Arrays.asList(arguments).contains("-h")) {
-      out.print(usage());
+      out.print(SimArguments.usage());
       return 0;
     }
     try {
-      SimOptions options = CommandLine.parse(arguments);
+      SimOptions options = SimArguments.parse(arguments);
       List<Findings> findings = new ArrayList<>();
       for (Scenario scenario : Scenarios.of(options)) {
         findings.add(timed(scenario, progress));
@@ -44,15 +39,6 @@ public final class SimCommand {
     } catch (IllegalStateException broken) {
       progress.println("sim: " + broken.getMessage());
       return 1;
-    }
-  }
-
-  /** The text is a file so that {@code ./roundhouse sim --help} needs nothing built. */
-  static String usage() {
-    try (InputStream text = SimCommand.class.getResourceAsStream("usage.txt")) {
-      return new String(Objects.requireNonNull(text).readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 

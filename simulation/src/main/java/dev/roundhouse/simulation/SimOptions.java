@@ -7,14 +7,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command line, parsed; {@link CommandLine} says what each option means.
+ * The command line, parsed; {@link SimArguments} says what each option means.
  *
+ * @param idle models that are loaded beside those and never called
  * @param load device time asked for if every call ran alone, over time
  * @param slo null for none
  */
 record SimOptions(
     long seed,
     int models,
+    int idle,
     Duration length,
     double load,
     Workload workload,

@@ -16,7 +16,7 @@ final class RandomScenario {
   }
 
   static Scenario scenario(List<String> arguments) {
-    return Scenarios.of(CommandLine.parse(arguments.toArray(String[]::new))).getFirst();
+    return Scenarios.of(SimArguments.parse(arguments.toArray(String[]::new))).getFirst();
   }
 
   static List<String> arguments(long seed, String discipline) {
@@ -40,6 +40,7 @@ final class RandomScenario {
     add(arguments, "--fail", share(random, 0.1));
     add(arguments, "--cancel", share(random, 0.3));
     add(arguments, "--oversize", share(random, 0.2));
+    add(arguments, "--idle", pick(random, "0", "1", "50"));
     return arguments;
   }
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.common.util.concurrent.ListenableFuture;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
@@ -59,7 +59,7 @@ class CancelTest {
   @AfterEach
   void shouldHaveLeftNothingBehind(CapturedOutput output) {
     GATE.open();
-    await(() -> engine().openRequests() == 0 && engine().heldInputBytes() == 0);
+    await(() -> engine().openRequests() == 0 && engine().heldBytes() == 0);
     assertThat(output).doesNotContain("WARN").doesNotContain("ERROR").doesNotContain("Exception");
   }
 
@@ -74,7 +74,7 @@ class CancelTest {
     queued.cancel(true);
 
     await(() -> counters("double").waiting() == 0);
-    await(() -> engine().heldInputBytes() == 8);
+    await(() -> engine().heldBytes() == 16);
     GATE.open();
     assertAnswered(running, 2, 4);
   }
@@ -88,7 +88,7 @@ class CancelTest {
     held.cancel(true);
 
     await(() -> engine().openRequests() == 0);
-    assertThat(engine().heldInputBytes()).isZero();
+    assertThat(engine().heldBytes()).isZero();
     assertThat(counters("patient").waiting()).isZero();
   }
 
@@ -167,7 +167,7 @@ class CancelTest {
     return worker.bean(Engine.class);
   }
 
-  private static ModelCounters counters(String model) {
+  private static ModelTotals counters(String model) {
     return engine().counters(model).orElseThrow();
   }
 

@@ -39,7 +39,7 @@ class LimitsTest {
                 GATE,
                 "--roundhouse.worker.scheduler.discipline=fifo",
                 "--roundhouse.worker.scheduler.max-queue-depth=2",
-                "--roundhouse.worker.scheduler.max-queued-bytes=1KB")
+                "--roundhouse.worker.scheduler.max-queued-bytes=2KB")
             .awaitLoaded();
   }
 
@@ -52,7 +52,7 @@ class LimitsTest {
   void shouldHoldNothing() {
     GATE.open();
     assertThat(worker.bean(Engine.class).openRequests()).isZero();
-    assertThat(worker.bean(Engine.class).heldInputBytes()).isZero();
+    assertThat(worker.bean(Engine.class).heldBytes()).isZero();
   }
 
   @Test
@@ -88,9 +88,9 @@ class LimitsTest {
     assertRefused(
         small(),
         Status.Code.RESOURCE_EXHAUSTED,
-        "hold 1024 bytes of inputs",
-        "'double' has 8 more",
-        "the limit is 1024 bytes",
+        "hold 2048 bytes",
+        "'double' needs 16 (8 of inputs, 8 of its answer)",
+        "the limit is 2048",
         "roundhouse.worker.scheduler.max-queued-bytes");
 
     GATE.open();
@@ -126,7 +126,17 @@ class LimitsTest {
         .contains("\"unknownBecause\":null");
     assertThat(worker.get("metrics", "/actuator/scheduler"))
         .contains("\"discipline\":\"fifo\",\"parameters\":{\"emaHalfLifeSeconds\":null")
-        .contains("\"maxRequestsPerModel\":2", "\"maxInputBytes\":1024");
+        .contains("\"maxRequestsPerModel\":2", "\"maxBytes\":2048");
+  }
+
+  @Test
+  void shouldRefuseToChangeAWeightUnlessThatIsEnabled() throws Exception {
+    String answer = worker.post("/actuator/models/double", "{\"weight\": 2}");
+
+    assertThat(answer)
+        .startsWith("403 {\"error\":\"the weight of model 'double' cannot be changed here")
+        .contains("management.endpoint.models.access=unrestricted");
+    assertThat(worker.get("metrics", "/actuator/models/double")).contains("\"weight\":1.0");
   }
 
   private static ModelInferRequest small() {
@@ -148,7 +158,9 @@ class LimitsTest {
   }
 
   private static void awaitOpen(int requests) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (worker.bean(Engine.class).openRequests() != requests) {
+      assertThat(System.nanoTime()).as("requests become open in time").isLessThan(end);
       Thread.onSpinWait();
     }
   }

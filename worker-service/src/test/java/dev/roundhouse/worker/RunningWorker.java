@@ -20,7 +20,9 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -30,6 +32,7 @@ import org.springframework.context.support.GenericApplicationContext;
 final class RunningWorker implements AutoCloseable {
   static final String COST_FILE = "--roundhouse.worker.scheduler.cost-file=";
 
+  private final CompletableFuture<Integer> exited = new CompletableFuture<>();
   private final ConfigurableApplicationContext context;
   private final ManagedChannel channel;
   private final HttpClient http = HttpClient.newHttpClient();
@@ -38,7 +41,10 @@ final class RunningWorker implements AutoCloseable {
     SimulatedDevice device =
         new SimulatedDevice(SimulatedDeviceOptions.instant(function), NanoClock.SYSTEM);
     ApplicationContextInitializer<GenericApplicationContext> simulated =
-        context -> context.registerBean("simulatedDevice", Device.class, () -> device);
+        context -> {
+          context.registerBean("simulatedDevice", Device.class, () -> device);
+          context.registerBean("processExit", IntConsumer.class, () -> exited::complete);
+        };
     List<String> arguments =
         new ArrayList<>(
             List.of(
@@ -78,6 +84,11 @@ final class RunningWorker implements AutoCloseable {
   RunningWorker awaitLoaded() throws Exception {
     bean(EngineLifecycle.class).loaded().get(60, TimeUnit.SECONDS);
     return this;
+  }
+
+  /** Completes with the code with which the process would have ended itself. */
+  CompletableFuture<Integer> exited() {
+    return exited;
   }
 
   ManagedChannel channel() {

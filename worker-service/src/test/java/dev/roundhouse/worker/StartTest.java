@@ -1,6 +1,7 @@
 package dev.roundhouse.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.testing.TestBundle;
@@ -79,6 +80,14 @@ class StartTest {
       assertThat(worker.get("metrics", "/actuator/models/double"))
           .containsPattern("\"meanMicros\":[1-9]\\d{6}\\."); // the warm-up runs count for the rest
     }
+  }
+
+  @Test
+  void shouldNameTheKeyWhenADirectoryIsMissing() {
+    Path missing = repository.resolve("missing");
+    assertThatThrownBy(() -> new RunningWorker(missing, gate).close())
+        .hasStackTraceContaining(
+            "roundhouse.worker.repository.directories[0] is '" + missing + "'");
   }
 
   private static void assertRefused(ThrowingCallable call) {

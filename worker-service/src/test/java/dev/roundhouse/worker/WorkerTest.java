@@ -76,6 +76,26 @@ class WorkerTest {
   }
 
   @Test
+  void shouldTellCallersNoPathOfThisMachine() throws Exception {
+    var metadata = ModelMetadataRequest.newBuilder().setName("broken").build();
+    StatusRuntimeException infer =
+        catchThrowableOfType(
+            StatusRuntimeException.class,
+            () -> worker.stub().modelInfer(request("broken", 1, 1, 2)));
+    StatusRuntimeException describe =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> worker.stub().modelMetadata(metadata));
+
+    for (StatusRuntimeException refusal : List.of(infer, describe)) {
+      assertThat(refusal.getStatus().getDescription())
+          .contains("broken/weights.safetensors")
+          .doesNotContain(repository.toString())
+          .doesNotContain(repository.getFileName().toString());
+    }
+    assertThat(worker.get("metrics", "/actuator/models/broken")).contains(repository.toString());
+  }
+
+  @Test
   void shouldAnswerHealthOverGrpc() {
     var stub = worker.stub();
     assertThat(stub.serverLive(ServerLiveRequest.getDefaultInstance()).getLive()).isTrue();
@@ -156,8 +176,8 @@ class WorkerTest {
         .containsEntry("roundhouse_requests_shed_total", Set.of("model", "reason"))
         .containsEntry("roundhouse_requests_refused_total", Set.of("model", "reason"))
         .containsEntry("roundhouse_queue_oldest_wait_seconds", Set.of("model"))
-        .containsEntry("roundhouse_inputs_held_bytes", Set.of())
-        .containsEntry("roundhouse_inputs_limit_bytes", Set.of());
+        .containsEntry("roundhouse_memory_held_bytes", Set.of())
+        .containsEntry("roundhouse_memory_limit_bytes", Set.of());
   }
 
   @Test

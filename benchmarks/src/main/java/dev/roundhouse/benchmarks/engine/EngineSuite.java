@@ -12,7 +12,12 @@ public final class EngineSuite implements Bench {
   public static final List<Bench> ROWS =
       Stream.concat(
               Stream.of(
-                  new SchedulerDensity(), new CoreLatency(), new IdleFootprint(), new MetaFanOut()),
+                  new SchedulerDensity(),
+                  new CoreLatency(),
+                  new IdleFootprint(),
+                  new MetaFanOut(),
+                  new HotModel(),
+                  new DeviceIdle()),
               SimulatedBench.ALL.stream())
           .toList();
 

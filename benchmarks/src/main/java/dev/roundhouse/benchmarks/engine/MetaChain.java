@@ -8,7 +8,8 @@ import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.ProgramSource;
-import dev.roundhouse.engine.request.Completion;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
@@ -99,19 +100,10 @@ final class MetaChain implements AutoCloseable {
       InputTensor tensor =
           new InputTensor(NoOpModel.INPUT, DType.F32, NoOpModel.ONE_ROW, TensorData.of(input));
       engine.submit(
-          new InferenceRequest(
-              NoOpModel.name(i % MODELS),
-              "",
-              "",
-              List.of(tensor),
-              List.of(),
-              InferenceRequest.NO_DEADLINE,
-              call,
-              run));
-      if (!(call.await() instanceof Outcome.Completed completed)) {
-        throw new IllegalStateException("a meta's call ended otherwise than by an answer");
-      }
-      check(completed.outputs().getFirst().data(), i);
+          InferenceRequest.of(NoOpModel.name(i % MODELS), List.of(tensor), call).run(run).build());
+      Answer answer = call.await();
+      check(answer.outputs().getFirst().data(), i);
+      answer.close();
     }
   }
 
@@ -123,8 +115,9 @@ final class MetaChain implements AutoCloseable {
   }
 
   /** A call that its thread waits for. */
-  private static final class Call implements Completion {
+  private static final class Call implements AnswerSink {
     private final Thread caller;
+    private @Nullable Answer answer; // published by outcome
     private volatile @Nullable Outcome outcome;
 
     Call(Thread caller) {
@@ -132,12 +125,17 @@ final class MetaChain implements AutoCloseable {
     }
 
     @Override
-    public void onOutcome(InferenceRequest request, Outcome how) {
+    public void onPart(Answer part) {
+      answer = part;
+    }
+
+    @Override
+    public void onEnd(Outcome how) {
       outcome = how;
       LockSupport.unpark(caller);
     }
 
-    Outcome await() {
+    Answer await() {
       Outcome result = outcome;
       long end = System.nanoTime() + LOOK_NANOS;
       while (result == null && System.nanoTime() < end) {
@@ -148,7 +146,12 @@ final class MetaChain implements AutoCloseable {
         LockSupport.park(this);
         result = outcome;
       }
-      return result;
+      Answer part = answer;
+      if (part == null) {
+        throw new IllegalStateException(
+            "a meta's call ended otherwise than by an answer: " + result);
+      }
+      return part;
     }
   }
 }

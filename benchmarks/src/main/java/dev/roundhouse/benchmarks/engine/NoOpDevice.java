@@ -110,6 +110,11 @@ final class NoOpDevice implements Device {
     }
 
     @Override
+    public void onDone(Runnable callback) {
+      callback.run();
+    }
+
+    @Override
     public void await() {}
 
     @Override

@@ -1,7 +1,8 @@
 package dev.roundhouse.benchmarks.engine;
 
 import dev.roundhouse.bundle.tensor.DType;
-import dev.roundhouse.engine.request.Completion;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
@@ -17,14 +18,16 @@ import org.jspecify.annotations.Nullable;
  * One place for an outstanding request, with an input of its own. The caller's, but for the
  * outcome.
  */
-final class Slot implements Completion {
+final class Slot implements AnswerSink {
   private final int index;
   private final MemorySegment input;
   private final TensorData data;
   private final CompletionRing ring;
   private int expected;
   private long sentNanos;
-  private @Nullable Outcome outcome; // published by the ring
+  // Published by the ring.
+  private @Nullable Outcome outcome;
+  private @Nullable Answer part;
 
   Slot(int index, Arena arena, CompletionRing ring) {
     this.index = index;
@@ -40,8 +43,7 @@ final class Slot implements Completion {
     input.set(ValueLayout.JAVA_INT, 0, value);
     sentNanos = System.nanoTime();
     InputTensor tensor = new InputTensor(NoOpModel.INPUT, DType.F32, NoOpModel.ONE_ROW, data);
-    return new InferenceRequest(
-        model, "", "", List.of(tensor), List.of(), InferenceRequest.NO_DEADLINE, this);
+    return InferenceRequest.of(model, List.of(tensor), this).build();
   }
 
   long sentNanos() {
@@ -50,19 +52,27 @@ final class Slot implements Completion {
 
   /** Fails unless the answer is what was sent. */
   void check() {
-    if (!(outcome instanceof Outcome.Completed completed)) {
+    Answer answered = part;
+    if (answered == null || !(outcome instanceof Outcome.Completed)) {
       throw new IllegalStateException("a request ended otherwise than by an answer: " + outcome);
     }
-    OutputTensor answer = completed.outputs().getFirst();
+    OutputTensor answer = answered.outputs().getFirst();
     int got = answer.data().get(ValueLayout.JAVA_INT_UNALIGNED, 0);
     if (got != expected || answer.data().byteSize() != Integer.BYTES) {
       throw new IllegalStateException(
           "the answer to %d is %d, of %d bytes".formatted(expected, got, answer.data().byteSize()));
     }
+    part = null;
+    answered.close();
   }
 
   @Override
-  public void onOutcome(InferenceRequest request, Outcome how) {
+  public void onPart(Answer answer) {
+    part = answer;
+  }
+
+  @Override
+  public void onEnd(Outcome how) {
     outcome = how;
     ring.put(index);
   }

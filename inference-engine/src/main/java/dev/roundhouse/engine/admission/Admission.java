@@ -2,18 +2,23 @@ package dev.roundhouse.engine.admission;
 
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ModelVersions;
+import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.observe.Accounting;
-import dev.roundhouse.engine.observe.ModelCounters;
-import dev.roundhouse.engine.queue.HeldBytes;
-import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.Admitted;
+import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.queue.QueueRules;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets a request in or turns it away, on the caller's thread. A request that is let in is counted,
@@ -23,81 +28,119 @@ public final class Admission {
   private final ModelRegistry registry;
   private final NanoClock clock;
   private final int maxQueueDepth;
-  private final HeldBytes bytes;
+  private final long maxAnswerBytes;
+  private final ByteBudget bytes;
   private final Accounting accounting;
-  private final Predicate<InferenceRequest> handOver;
-  private volatile boolean closed;
+  private final Predicate<QueuedRequest> handOver;
+  private volatile @Nullable String closedBecause;
+  private volatile @Nullable String failedBecause;
 
   /**
    * @param maxQueueDepth requests that may wait per model
-   * @param bytes what accepted requests hold together; given back as they end
+   * @param maxAnswerBytes what an answer may have at most, for a message holds no more
+   * @param bytes what accepted requests need together; given back as they end
    * @param handOver gives a request to the dispatch thread; false when that cannot take more
    */
   public Admission(
       ModelRegistry registry,
       NanoClock clock,
       int maxQueueDepth,
-      HeldBytes bytes,
+      long maxAnswerBytes,
+      ByteBudget bytes,
       Accounting accounting,
-      Predicate<InferenceRequest> handOver) {
+      Predicate<QueuedRequest> handOver) {
     this.registry = registry;
     this.clock = clock;
     this.maxQueueDepth = maxQueueDepth;
+    this.maxAnswerBytes = maxAnswerBytes;
     this.bytes = bytes;
     this.accounting = accounting;
     this.handOver = handOver;
   }
 
-  /** Admits the request, or delivers {@link Outcome.Refused} on this thread. */
-  public void submit(InferenceRequest request) {
+  /**
+   * Admits the request, or tells its sink on this thread why not.
+   *
+   * @throws IllegalStateException when it has been submitted before: its sink, which is told one
+   *     end, hears nothing of that
+   */
+  public void submit(QueuedRequest request) {
+    if (!request.request().markSubmitted()) {
+      throw new IllegalStateException(
+          "the request for model '%s' has been submitted before; make a new one for each call"
+              .formatted(request.request().modelName()));
+    }
     try {
       admit(request);
     } catch (RefusedException e) {
-      RegisteredModel model = registry.get(request.modelName());
+      RegisteredModel model = registry.get(request.request().modelName());
       if (model != null) {
         model.countRefused(e.status());
       }
-      if (request.end(InferenceRequest.State.NEW)) {
-        request.deliver(new Outcome.Refused(e.status(), prefixed(request, e)));
-      }
+      request.leaveLane();
+      accounting.refuse(request, new Outcome.Refused(e.status(), prefixed(request.request(), e)));
     }
   }
 
   /** Turns away every further request; what was accepted is not affected. */
   public void close() {
-    closed = true;
+    closedBecause = "Server exiting; send the request elsewhere";
   }
 
-  private void admit(InferenceRequest request) throws RefusedException {
-    if (closed) {
-      throw exiting();
-    }
-    ServedModel model = serving(request.modelName(), request.modelVersion());
-    Admitted admitted = ContractCheck.check(model.slot(), model.contract(), request);
-    long now = clock.nanoTime();
-    if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
-      checkDeadline(request, model, admitted, now);
-    }
-    takeRoom(request, model.counters(), admitted);
-    request.admit(admitted, now);
-    if (!handOver.test(request)) {
+  /**
+   * Turns away every further request, calls of metas too.
+   *
+   * @param reason what their callers are told
+   */
+  public void fail(String reason) {
+    failedBecause = reason;
+  }
+
+  private void admit(QueuedRequest queued) throws RefusedException {
+    InferenceRequest request = queued.request();
+    refuseWhenClosed(queued);
+    ServedModel model;
+    Admitted admitted;
+    long now;
+    do {
+      model = serving(request.modelName(), request.modelVersion());
+      admitted = ContractCheck.check(model.slot(), model.contract(), request);
+      now = clock.nanoTime();
+      if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
+        checkDeadline(queued, model, admitted, now);
+      }
+      // A version that was replaced while we looked is not found again.
+    } while (!takeRoom(queued, model, admitted));
+    QueueRules rules = model.queueRules();
+    queued.admit(
+        admitted,
+        model.counters(),
+        rules.level(request.priority()),
+        rules.leaveByNanos(now, request.queueTimeoutNanos()),
+        now);
+    if (!handOver.test(queued)) {
       accounting.end(
-          request,
-          InferenceRequest.State.QUEUED,
-          model.counters(),
+          queued,
+          State.QUEUED,
           new Outcome.Shed(
               ShedReason.NO_ROOM,
               Status.RESOURCE_EXHAUSTED,
               prefix(request) + "the server has no room for another waiting request; retry later"));
-    } else if (request.isCancelRequested()) {
-      // Taken back while it was being admitted, when there was nothing to cancel yet.
-      accounting.end(
-          request, InferenceRequest.State.QUEUED, model.counters(), Outcome.Cancelled.BY_CALLER);
     }
   }
 
-  private void checkDeadline(
-      InferenceRequest request, ServedModel model, Admitted admitted, long now)
+  /** A meta that was accepted is let finish: its calls are refused when the engine has failed. */
+  private void refuseWhenClosed(QueuedRequest request) throws RefusedException {
+    String reason = failedBecause;
+    if (reason == null && !request.isSubCall()) {
+      reason = closedBecause;
+    }
+    if (reason != null) {
+      throw new RefusedException(Status.UNAVAILABLE, reason);
+    }
+  }
+
+  private void checkDeadline(QueuedRequest request, ServedModel model, Admitted admitted, long now)
       throws RefusedException {
     long left = request.deadlineNanos() - now;
     if (left <= 0) {
@@ -118,74 +161,109 @@ public final class Admission {
   }
 
   /**
-   * Counts the request as accepted, with a place in the queue and its bytes: before it is handed
-   * over, for the dispatch thread may end it at any moment after.
+   * Counts the request as accepted, with a place in the queue and all the memory that it needs:
+   * before it is handed over, for the dispatch thread may end it at any moment after. From then on
+   * its version is not freed until it has ended.
+   *
+   * @return false, taking nothing, when the version takes no requests any more
    */
-  private void takeRoom(InferenceRequest request, ModelCounters counters, Admitted admitted)
+  private boolean takeRoom(QueuedRequest request, ServedModel model, Admitted admitted)
       throws RefusedException {
-    if (!bytes.take(admitted.inputBytes())) {
-      throw new RefusedException(
-          Status.RESOURCE_EXHAUSTED,
-          "Exceeds maximum queue size: accepted requests hold %d bytes of inputs, this one for model '%s' has %d more and the limit is %d bytes; retry later or raise roundhouse.worker.scheduler.max-queued-bytes"
-              .formatted(bytes.held(), request.modelName(), admitted.inputBytes(), bytes.limit()));
+    long answer = admitted.answerBytes();
+    if (answer > maxAnswerBytes) {
+      throw RefusedException.invalid(
+          "the answer to %d rows of model '%s' would have %d bytes and a message holds %d; send fewer rows or request fewer outputs"
+              .formatted(admitted.rows(), model.name(), answer, maxAnswerBytes));
+    }
+    long needed = admitted.inputBytes() + answer;
+    if (request.isSubCall()) {
+      bytes.takeAnyway(needed); // its meta was let in and holds memory until it is done
+    } else if (!bytes.take(needed)) {
+      throw new RefusedException(Status.RESOURCE_EXHAUSTED, tooManyBytes(model, admitted, needed));
     }
     // A meta that has begun is let finish: there is one such call per running meta.
-    int limit = request.commit() ? Integer.MAX_VALUE : maxQueueDepth;
-    if (!counters.enter(limit)) {
-      bytes.giveBack(admitted.inputBytes());
+    boolean committed = request.isCommitted() || request.commit();
+    int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(maxQueueDepth);
+    if (!model.counters().enter(limit)) {
+      bytes.giveBack(needed);
+      if (model.counters().isClosed()) {
+        return false;
+      }
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
           "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
-              .formatted(counters.waiting(), request.modelName(), maxQueueDepth));
+              .formatted(model.counters().waiting(), model.name(), limit));
     }
+    return true;
+  }
+
+  private String tooManyBytes(ServedModel model, Admitted admitted, long needed) {
+    String what =
+        "this one for model '%s' needs %d (%d of inputs, %d of its answer)"
+            .formatted(model.name(), needed, admitted.inputBytes(), admitted.answerBytes());
+    return needed > bytes.limit()
+        ? "Exceeds maximum queue size: %s, more than the limit of %d bytes for all requests together; send fewer rows or raise roundhouse.worker.scheduler.max-queued-bytes"
+            .formatted(what, bytes.limit())
+        : "Exceeds maximum queue size: accepted requests hold %d bytes, %s and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queued-bytes"
+            .formatted(bytes.held(), what, bytes.limit());
   }
 
   private ServedModel serving(String name, String version) throws RefusedException {
     RegisteredModel model = registry.get(name);
     if (model == null) {
-      throw new RefusedException(
-          Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
+      throw unknown(name);
     }
-    ModelStatus status = model.status();
-    if (!version.isEmpty() && !version.equals(status.version())) {
-      throw otherVersion(name, version, status.version());
+    PublishedVersion found = model.versions().find(version);
+    if (found == null) {
+      throw otherVersion(name, version, model.versions());
     }
-    ServedModel serving = model.serving();
+    ServedModel serving = found.serving();
     if (serving == null) {
-      throw switch (status.state()) {
-        case LOADING, READY ->
-            new RefusedException(
-                Status.UNAVAILABLE,
-                "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
-                    .formatted(name, status.version()));
-        case FAILED ->
-            new RefusedException(
-                Status.NOT_FOUND,
-                "Request for model: '%s' has no available versions: it failed to load: %s"
-                    .formatted(name, status.reason()));
-        case UNLOADED ->
-            new RefusedException(
-                Status.NOT_FOUND,
-                "Request for model: '" + name + "' has no available versions: it was unloaded");
-      };
+      throw notServing(found.status());
     }
     return serving;
   }
 
-  private static RefusedException otherVersion(String name, String version, String served) {
+  private static RefusedException notServing(ModelStatus status) {
+    String name = status.name();
+    return switch (status.state()) {
+      case LOADING, READY ->
+          new RefusedException(
+              Status.UNAVAILABLE,
+              "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
+                  .formatted(name, status.version()));
+      case FAILED ->
+          new RefusedException(
+              Status.NOT_FOUND,
+              "Request for model: '%s' has no available versions: it failed to load: %s"
+                  .formatted(name, status.reason()));
+      case UNLOADING, UNLOADED ->
+          new RefusedException(
+              Status.NOT_FOUND,
+              "Request for model: '" + name + "' has no available versions: it was unloaded");
+    };
+  }
+
+  private static RefusedException otherVersion(
+      String name, String version, ModelVersions versions) {
     boolean decimal = version.length() <= 18 && version.chars().allMatch(Character::isDigit);
+    PublishedVersion head = versions.find("");
+    if (head == null) {
+      return unknown(name);
+    }
     return decimal
         ? new RefusedException(
             Status.NOT_FOUND,
             "Request for unknown model: '%s' version %s is not found; version %s is served"
-                .formatted(name, version, served))
+                .formatted(name, version, head.status().version()))
         : RefusedException.invalid(
             "failed to get model version from specified version string '%s' of model '%s': it must be a decimal number"
                 .formatted(version, name));
   }
 
-  private static RefusedException exiting() {
-    return new RefusedException(Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
+  private static RefusedException unknown(String name) {
+    return new RefusedException(
+        Status.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
   }
 
   private static String prefixed(InferenceRequest request, RefusedException refusal) {

@@ -6,7 +6,7 @@ import dev.roundhouse.bundle.model.Variant;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
-import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import java.util.ArrayList;
@@ -42,7 +42,15 @@ final class ContractCheck {
     }
     int variant = variant(contract, inputs);
     int[] outputs = outputs(contract, request.requestedOutputs());
-    return new Admitted(slot, checkRows(contract, rows), variant, inputs, bytes, outputs);
+    int count = checkRows(contract, rows);
+    return new Admitted(
+        slot,
+        count,
+        variant,
+        inputs,
+        bytes,
+        contract.answerBytes(variant, count, outputs),
+        outputs);
   }
 
   /** The inputs in the order the program takes them; the same list when they came that way. */
@@ -146,6 +154,11 @@ final class ContractCheck {
                           + " of the expected shape is the batch dimension."));
     }
     checkByteSize(contract, spec, input);
+    if (!input.data().isReadable()) {
+      throw RefusedException.invalid(
+          "the memory of input '%s' for model '%s' cannot be read: it is closed, or belongs to one thread; lend memory that every thread can read until the request has ended"
+              .formatted(spec.name(), contract.modelName()));
+    }
     if (batchAxis < 0) {
       return rows;
     }

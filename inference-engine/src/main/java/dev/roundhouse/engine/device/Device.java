@@ -29,14 +29,18 @@ public interface Device extends AutoCloseable {
    * so the caller keeps it alive and unchanged until the buffer is closed; devices that cannot (or
    * data that is not 64-byte aligned) are copied instead, and the same rule holds.
    *
-   * @param data exactly {@code type.byteSize()} bytes, dense, row-major
-   * @throws DeviceException on a size mismatch or when device memory is exhausted
+   * @param data exactly {@code type.byteSize()} bytes, dense, row-major; not of a confined arena
+   *     when aliased, as the device's threads read it
+   * @throws DeviceException on a size mismatch, when {@code data} cannot be read, or when device
+   *     memory is exhausted
    */
   DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use);
 
   /**
    * Starts one execution. Arguments are borrowed until the execution is done and are never donated:
-   * they stay valid. The caller closes the returned execution, which frees the outputs.
+   * they stay valid. The caller closes the returned execution, which frees the outputs. Until the
+   * end has been noticed (see {@link Execution}) the program and the arguments cannot be closed,
+   * and aliased memory must not change.
    *
    * @throws DeviceException when arity, dtype, shape or liveness of an argument is wrong, or when
    *     the device refuses

@@ -5,7 +5,10 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * A tensor on a device, dense and row-major. Owned by whoever got it; closed once, never while an
- * execution borrows it. Reads of one buffer may run on several threads.
+ * execution borrows it or a read is under way.
+ *
+ * <p>Reads may run on any threads, several at once and beside {@link Device#execute}: an output is
+ * read while the next run is under way.
  */
 public interface DeviceBuffer extends AutoCloseable {
 
@@ -16,12 +19,16 @@ public interface DeviceBuffer extends AutoCloseable {
    *
    * @param offset first byte of the tensor to copy
    * @param target filled entirely; borrowed for the call
-   * @throws DeviceException when the range is outside the tensor, the buffer is closed, or the
-   *     execution that should have made it failed
+   * @throws DeviceException when the range is outside the tensor, the buffer is closed, {@code
+   *     target} cannot be written by this thread, or the execution that should have made it failed
    */
   void read(long offset, MemorySegment target);
 
-  /** Closing twice is harmless. */
+  /**
+   * Closing twice is harmless.
+   *
+   * @throws DeviceException when a run or read uses it; it stays open then
+   */
   @Override
   void close();
 }

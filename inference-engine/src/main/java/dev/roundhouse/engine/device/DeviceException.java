@@ -28,7 +28,12 @@ public final class DeviceException extends RuntimeException {
     UNSUPPORTED,
     /** A handle was used after it was closed. */
     CLOSED,
-    /** The runtime failed for a reason of its own. */
-    INTERNAL
+    /** The runtime failed for a reason of its own; another call may succeed. */
+    INTERNAL,
+    /**
+     * The device is gone: what was on it is lost, and every later call fails. Only a new process
+     * helps.
+     */
+    DEVICE_LOST
   }
 }

@@ -15,7 +15,11 @@ public interface DeviceProgram extends AutoCloseable {
 
   ProgramMemory memory();
 
-  /** Closing twice is harmless. */
+  /**
+   * Closing twice is harmless.
+   *
+   * @throws DeviceException when it runs; it stays open then
+   */
   @Override
   void close();
 

@@ -3,7 +3,10 @@ package dev.roundhouse.engine.device;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/** What a program computes on a simulated device. Stateless; called from any thread. */
+/**
+ * What a program computes on a simulated device, when a run ends. Stateless; called from any
+ * thread.
+ */
 @FunctionalInterface
 public interface ReferenceFunction {
 

@@ -2,21 +2,51 @@ package dev.roundhouse.engine.device;
 
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /** A tensor of the simulated device. Thread-safe. */
-final class SimulatedBuffer implements DeviceBuffer {
+final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
   private final TensorType type;
-  private final MemorySegment data;
-  private final long arrivedNanos;
-  private final SimulatedDevice device;
-  private final AtomicBoolean closed = new AtomicBoolean();
 
-  SimulatedBuffer(TensorType type, MemorySegment data, long arrivedNanos, SimulatedDevice device) {
+  /** When the data has crossed the link, or the run that makes it is over. */
+  private final long arrivedNanos;
+
+  /** True when the data is the caller's memory. */
+  private final boolean aliased;
+
+  /** Null while all bytes are zero and nobody has looked. */
+  private volatile @Nullable MemorySegment data;
+
+  private volatile @Nullable SimulatedExecution producer;
+
+  private SimulatedBuffer(
+      SimulatedDevice device,
+      TensorType type,
+      @Nullable MemorySegment data,
+      boolean aliased,
+      long arrivedNanos) {
+    super(device);
     this.type = type;
     this.data = data;
+    this.aliased = aliased;
     this.arrivedNanos = arrivedNanos;
-    this.device = device;
+  }
+
+  static SimulatedBuffer uploaded(
+      SimulatedDevice device,
+      TensorType type,
+      MemorySegment data,
+      boolean aliased,
+      long arrivedNanos) {
+    return new SimulatedBuffer(device, type, data, aliased, arrivedNanos);
+  }
+
+  static SimulatedBuffer output(SimulatedDevice device, TensorType type, long arrivedNanos) {
+    return new SimulatedBuffer(device, type, null, false, arrivedNanos);
+  }
+
+  void producedBy(SimulatedExecution execution) {
+    producer = execution;
   }
 
   @Override
@@ -26,40 +56,75 @@ final class SimulatedBuffer implements DeviceBuffer {
 
   @Override
   public void read(long offset, MemorySegment target) {
-    if (closed.get()) {
-      throw new DeviceException(DeviceException.Code.CLOSED, "buffer " + type + " is closed");
-    }
-    if (offset < 0 || offset > data.byteSize() - target.byteSize()) {
+    if (offset < 0 || offset > type.byteSize() - target.byteSize()) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
           "read of %d bytes at %d is outside %s, which has %d bytes"
-              .formatted(target.byteSize(), offset, type, data.byteSize()));
+              .formatted(target.byteSize(), offset, type, type.byteSize()));
     }
-    device.awaitTime(arrivedNanos);
-    MemorySegment.copy(data, offset, target, 0, target.byteSize());
-  }
-
-  @Override
-  public void close() {
-    if (closed.compareAndSet(false, true)) {
-      device.onClosed(this);
+    ReadTarget.check(target, type);
+    hold();
+    try {
+      awaitData();
+      MemorySegment source = data;
+      if (source == null) {
+        target.fill((byte) 0);
+      } else {
+        checkAlive();
+        MemorySegment.copy(source, offset, target, 0, target.byteSize());
+      }
+    } finally {
+      release();
     }
   }
 
-  boolean isClosed() {
-    return closed.get();
+  /** Waits until the bytes are there; throws what kept them away. */
+  void awaitData() {
+    SimulatedExecution run = producer;
+    if (run == null) {
+      device().awaitTime(arrivedNanos);
+    } else {
+      run.await();
+    }
   }
 
+  /** The bytes, to be read or, by the run that makes them, filled. */
   MemorySegment data() {
-    return data;
+    MemorySegment known = data;
+    if (known == null) {
+      known = MemorySegment.ofArray(new byte[Math.toIntExact(type.byteSize())]);
+      data = known;
+    }
+    return known;
   }
 
-  /** When the data has crossed the link, or the run that makes it is over. */
+  void checkAlive() {
+    MemorySegment memory = data;
+    if (memory != null && !memory.scope().isAlive()) {
+      throw new DeviceException(
+          DeviceException.Code.CLOSED,
+          describe()
+              + " reads the caller's memory in place and that memory's arena is closed; close the"
+              + " buffer first");
+    }
+  }
+
+  /** Tells changes of the caller's memory; always the same for memory of the device's own. */
+  long checksum() {
+    MemorySegment memory = data;
+    if (!aliased || memory == null) {
+      return 0;
+    }
+    checkAlive();
+    return Checksum.of(memory);
+  }
+
   long arrivedNanos() {
     return arrivedNanos;
   }
 
-  SimulatedDevice device() {
-    return device;
+  @Override
+  String describe() {
+    return "buffer " + type;
   }
 }

@@ -12,9 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An accelerator made of arithmetic: it has a memory limit, a link of a given rate, an execution
@@ -24,16 +27,25 @@ import java.util.stream.Collectors;
  *
  * <p>Uploads occupy the link one after the other, executions the device; both take simulated time
  * only. Thread-safe as {@link Device} asks.
+ *
+ * <p>It is stricter than a real device. Results are computed when a run ends, of what the arguments
+ * are then; a run fails when memory under its aliased arguments was changed or freed meanwhile;
+ * what a run uses cannot be closed; and there are no more runs at a time than the options allow.
+ * Once a run has failed with DEVICE_LOST, so does every call.
  */
 public final class SimulatedDevice implements Device {
+  private static final Thread ANY_OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
+
   private final SimulatedDeviceOptions options;
   private final NanoClock clock;
   private final AtomicLong bytesInUse = new AtomicLong();
   private final AtomicLong peakBytes = new AtomicLong();
   private final AtomicLong linkFreeAt = new AtomicLong(Long.MIN_VALUE);
-  private final Map<Object, String> openHandles = new ConcurrentHashMap<>();
+  private final Set<SimulatedHandle> openHandles = ConcurrentHashMap.newKeySet();
   private final AtomicLong executions = new AtomicLong();
-  private long deviceFreeAt = Long.MIN_VALUE;
+  private final AtomicInteger inFlight = new AtomicInteger();
+  private volatile long deviceFreeAt = Long.MIN_VALUE;
+  private volatile @Nullable DeviceException lost;
   private volatile boolean closed;
 
   public SimulatedDevice(SimulatedDeviceOptions options, NanoClock clock) {
@@ -61,20 +73,22 @@ public final class SimulatedDevice implements Device {
     SimulatedProgram program =
         new SimulatedProgram(
             source.name(), signature.parameters(), signature.results(), function, this);
-    openHandles.put(program, "program '" + source.name() + "'");
+    openHandles.add(program);
     return program;
   }
 
   @Override
   public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
     checkOpen();
-    checkSize(type, data);
+    check(type, data, use);
     long now = clock.nanoTime();
     long transfer = options.transferNanos(type.byteSize());
     long arrived = linkFreeAt.updateAndGet(free -> Math.addExact(Math.max(free, now), transfer));
-    // Aliased memory is read when a program runs; copied memory is what it was at this moment.
-    MemorySegment held = use == HostMemory.ALIAS ? data : MemorySegment.ofArray(copyOf(data));
-    return newBuffer(type, held, arrived);
+    // Aliased memory is read when a run ends; copied memory is what it was at this moment.
+    boolean aliased = use == HostMemory.ALIAS;
+    MemorySegment held = aliased ? data : MemorySegment.ofArray(copyOf(data));
+    reserve(type);
+    return opened(SimulatedBuffer.uploaded(this, type, held, aliased, arrived));
   }
 
   @Override
@@ -86,13 +100,61 @@ public final class SimulatedDevice implements Device {
           "program '" + program.name() + "' was not compiled for this device");
     }
     List<SimulatedBuffer> inputs = simulated.checkArguments(arguments);
+    List<SimulatedHandle> held = new ArrayList<>(inputs.size() + 1);
+    List<SimulatedBuffer> outputs = new ArrayList<>(simulated.results().size());
+    boolean started = false;
+    try {
+      hold(simulated, held);
+      inputs.forEach(input -> hold(input, held));
+      inputs.forEach(SimulatedBuffer::checkAlive);
+      takeTurn(simulated);
+      long end = endNanos(simulated, inputs);
+      for (TensorType type : simulated.results()) {
+        reserve(type);
+        SimulatedBuffer output = opened(SimulatedBuffer.output(this, type, end));
+        output.hold(); // by the run that makes it
+        outputs.add(output);
+      }
+      Execution execution = new SimulatedExecution(this, simulated, inputs, outputs, end);
+      deviceFreeAt = end;
+      inFlight.getAndIncrement();
+      executions.incrementAndGet();
+      started = true;
+      return execution;
+    } finally {
+      if (!started) {
+        held.forEach(SimulatedHandle::release);
+        for (SimulatedBuffer output : outputs) {
+          output.release();
+          output.close();
+        }
+      }
+    }
+  }
+
+  private static void hold(SimulatedHandle handle, List<SimulatedHandle> held) {
+    handle.hold();
+    held.add(handle);
+  }
+
+  private void takeTurn(SimulatedProgram program) {
+    int running = inFlight.get();
+    if (running >= options.maxInFlight()) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "%s was started while %d of at most %d runs are under way; see their end first"
+              .formatted(program.describe(), running, options.maxInFlight()));
+    }
+  }
+
+  private long endNanos(SimulatedProgram program, List<SimulatedBuffer> inputs) {
     long start = Math.max(clock.nanoTime(), deviceFreeAt);
     for (SimulatedBuffer input : inputs) {
       start = Math.max(start, input.arrivedNanos());
     }
-    deviceFreeAt = start + options.executionNanos().applyAsLong(simulated.name());
-    executions.incrementAndGet();
-    return new SimulatedExecution(clock, deviceFreeAt, run(simulated, inputs, deviceFreeAt));
+    long nanos = options.executionNanos().applyAsLong(program.name());
+    // A program that never ends takes Long.MAX_VALUE.
+    return nanos > Long.MAX_VALUE - Math.max(start, 0) ? Long.MAX_VALUE : start + nanos;
   }
 
   @Override
@@ -124,31 +186,16 @@ public final class SimulatedDevice implements Device {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
           "close these before the device: "
-              + openHandles.values().stream().limit(10).sorted().collect(Collectors.joining(", ")));
+              + openHandles.stream()
+                  .limit(10)
+                  .map(SimulatedHandle::describe)
+                  .sorted()
+                  .collect(Collectors.joining(", ")));
     }
     closed = true;
   }
 
-  private List<SimulatedBuffer> run(
-      SimulatedProgram program, List<SimulatedBuffer> inputs, long endNanos) {
-    List<MemorySegment> arguments = inputs.stream().map(SimulatedBuffer::data).toList();
-    List<SimulatedBuffer> outputs = new ArrayList<>();
-    try {
-      for (TensorType type : program.results()) {
-        MemorySegment memory = MemorySegment.ofArray(new byte[Math.toIntExact(type.byteSize())]);
-        outputs.add(newBuffer(type, memory, endNanos));
-      }
-      program
-          .function()
-          .apply(program, arguments, outputs.stream().map(SimulatedBuffer::data).toList());
-      return outputs;
-    } catch (RuntimeException e) {
-      outputs.forEach(SimulatedBuffer::close);
-      throw e;
-    }
-  }
-
-  private SimulatedBuffer newBuffer(TensorType type, MemorySegment data, long arrivedNanos) {
+  private void reserve(TensorType type) {
     long bytes = type.byteSize();
     long used = bytesInUse.addAndGet(bytes);
     if (used > options.memoryBytes()) {
@@ -159,25 +206,53 @@ public final class SimulatedDevice implements Device {
               .formatted(type, bytes, used - bytes, options.memoryBytes()));
     }
     peakBytes.accumulateAndGet(used, Math::max);
-    SimulatedBuffer buffer = new SimulatedBuffer(type, data, arrivedNanos, this);
-    openHandles.put(buffer, "buffer " + type);
+  }
+
+  private SimulatedBuffer opened(SimulatedBuffer buffer) {
+    openHandles.add(buffer);
     return buffer;
   }
 
-  void onClosed(SimulatedBuffer buffer) {
-    bytesInUse.addAndGet(-buffer.type().byteSize());
-    openHandles.remove(buffer);
+  void onClosed(SimulatedHandle handle) {
+    if (handle instanceof SimulatedBuffer buffer) {
+      bytesInUse.addAndGet(-buffer.type().byteSize());
+    }
+    openHandles.remove(handle);
   }
 
-  void onClosed(SimulatedProgram program) {
-    openHandles.remove(program);
+  /** A run has been seen to end. */
+  void onEnded() {
+    inFlight.getAndDecrement();
   }
 
+  void onFailed(Throwable failure) {
+    if (failure instanceof DeviceException reason
+        && reason.code() == DeviceException.Code.DEVICE_LOST) {
+      lost = reason;
+    }
+  }
+
+  NanoClock clock() {
+    return clock;
+  }
+
+  boolean isPast(long nanos) {
+    return clock.nanoTime() >= nanos;
+  }
+
+  /** Waits, whether or not the thread is interrupted, as plugins do. */
   void awaitTime(long nanos) {
-    clock.sleepUntil(nanos);
+    boolean interrupted = false;
+    while (!isPast(nanos)) {
+      clock.sleepUntil(nanos);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
-  private static void checkSize(TensorType type, MemorySegment data) {
+  private static void check(TensorType type, MemorySegment data, HostMemory use) {
     if (!type.dtype().fixedSize() || !type.shape().isStatic()) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
@@ -194,6 +269,22 @@ public final class SimulatedDevice implements Device {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
           "upload of %s needs %d bytes, got %d".formatted(type, expected, data.byteSize()));
+    }
+    if (!data.scope().isAlive()) {
+      throw new DeviceException(
+          DeviceException.Code.CLOSED, "upload of " + type + ": its arena is closed");
+    }
+    if (!data.isAccessibleBy(Thread.currentThread())) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "upload of " + type + ": its memory is confined to another thread");
+    }
+    if (use == HostMemory.ALIAS && !data.isAccessibleBy(ANY_OTHER_THREAD)) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "upload of "
+              + type
+              + ": aliased memory is read on the device's threads; use a shared arena");
     }
   }
 
@@ -235,6 +326,13 @@ public final class SimulatedDevice implements Device {
   private void checkOpen() {
     if (closed) {
       throw new DeviceException(DeviceException.Code.CLOSED, "the simulated device is closed");
+    }
+    DeviceException reason = lost;
+    if (reason != null) {
+      throw new DeviceException(
+          DeviceException.Code.DEVICE_LOST,
+          "the simulated device was lost: " + reason.getMessage(),
+          reason);
     }
   }
 }

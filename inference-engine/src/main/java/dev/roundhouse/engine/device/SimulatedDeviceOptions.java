@@ -10,28 +10,44 @@ import java.util.function.ToLongFunction;
  * @param linkBytesPerSecond rate of uploads; 0 for instantaneous
  * @param executionNanos execution time by program name
  * @param functions what a program computes, by its name
+ * @param maxInFlight runs that may have been started and not been seen to end; another is refused.
+ *     A real device would queue it, but whoever schedules runs means to start one at a time
  */
 public record SimulatedDeviceOptions(
     long memoryBytes,
     long linkBytesPerSecond,
     ToLongFunction<String> executionNanos,
-    Function<String, ReferenceFunction> functions) {
+    Function<String, ReferenceFunction> functions,
+    int maxInFlight) {
+
+  public SimulatedDeviceOptions {
+    if (maxInFlight < 1) {
+      throw new IllegalArgumentException("maxInFlight must be at least 1, got " + maxInFlight);
+    }
+  }
 
   /** Unlimited and instantaneous; every program computes {@code function}. */
   public static SimulatedDeviceOptions instant(ReferenceFunction function) {
-    return new SimulatedDeviceOptions(Long.MAX_VALUE, 0, program -> 0, program -> function);
+    return new SimulatedDeviceOptions(Long.MAX_VALUE, 0, program -> 0, program -> function, 1);
   }
 
   public SimulatedDeviceOptions withMemoryBytes(long bytes) {
-    return new SimulatedDeviceOptions(bytes, linkBytesPerSecond, executionNanos, functions);
+    return new SimulatedDeviceOptions(
+        bytes, linkBytesPerSecond, executionNanos, functions, maxInFlight);
   }
 
   public SimulatedDeviceOptions withLinkBytesPerSecond(long rate) {
-    return new SimulatedDeviceOptions(memoryBytes, rate, executionNanos, functions);
+    return new SimulatedDeviceOptions(memoryBytes, rate, executionNanos, functions, maxInFlight);
   }
 
   public SimulatedDeviceOptions withExecutionNanos(ToLongFunction<String> nanos) {
-    return new SimulatedDeviceOptions(memoryBytes, linkBytesPerSecond, nanos, functions);
+    return new SimulatedDeviceOptions(
+        memoryBytes, linkBytesPerSecond, nanos, functions, maxInFlight);
+  }
+
+  public SimulatedDeviceOptions withMaxInFlight(int runs) {
+    return new SimulatedDeviceOptions(
+        memoryBytes, linkBytesPerSecond, executionNanos, functions, runs);
   }
 
   long transferNanos(long bytes) {

@@ -3,16 +3,13 @@ package dev.roundhouse.engine.device;
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A program of the simulated device. Thread-safe. */
-final class SimulatedProgram implements DeviceProgram {
+final class SimulatedProgram extends SimulatedHandle implements DeviceProgram {
   private final String name;
   private final List<TensorType> parameters;
   private final List<TensorType> results;
   private final ReferenceFunction function;
-  private final SimulatedDevice device;
-  private final AtomicBoolean closed = new AtomicBoolean();
 
   SimulatedProgram(
       String name,
@@ -20,11 +17,11 @@ final class SimulatedProgram implements DeviceProgram {
       List<TensorType> results,
       ReferenceFunction function,
       SimulatedDevice device) {
+    super(device);
     this.name = name;
     this.parameters = parameters;
     this.results = results;
     this.function = function;
-    this.device = device;
   }
 
   @Override
@@ -48,26 +45,16 @@ final class SimulatedProgram implements DeviceProgram {
   }
 
   @Override
-  public void close() {
-    if (closed.compareAndSet(false, true)) {
-      device.onClosed(this);
-    }
+  String describe() {
+    return "program '" + name + "'";
   }
 
   ReferenceFunction function() {
     return function;
   }
 
-  SimulatedDevice device() {
-    return device;
-  }
-
   /** The arguments, once they have been found to be what this program takes. */
   List<SimulatedBuffer> checkArguments(DeviceBuffer[] arguments) {
-    if (closed.get()) {
-      throw new DeviceException(
-          DeviceException.Code.CLOSED, "program '" + name + "' is closed; compile it again");
-    }
     if (arguments.length != parameters.size()) {
       throw invalid(
           "program '%s' takes %d arguments, got %d"
@@ -81,13 +68,8 @@ final class SimulatedProgram implements DeviceProgram {
   }
 
   private SimulatedBuffer checkArgument(int index, DeviceBuffer argument) {
-    if (!(argument instanceof SimulatedBuffer buffer) || buffer.device() != device) {
+    if (!(argument instanceof SimulatedBuffer buffer) || buffer.device() != device()) {
       throw invalid("argument %d of program '%s' is not on this device".formatted(index, name));
-    }
-    if (buffer.isClosed()) {
-      throw new DeviceException(
-          DeviceException.Code.CLOSED,
-          "argument %d of program '%s' is closed".formatted(index, name));
     }
     if (!buffer.type().equals(parameters.get(index))) {
       throw invalid(

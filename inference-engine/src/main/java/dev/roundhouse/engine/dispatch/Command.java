@@ -1,6 +1,9 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.engine.lane.LaneOptions;
+import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.model.ServedModel;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** What the dispatch thread can be asked to do, besides running requests. */
@@ -9,13 +12,25 @@ sealed interface Command {
   /**
    * Take a model in and warm each of its programs up.
    *
+   * @param larger memory for the slots' inputs, when the model needs more than they have; taken
    * @param warmedUp completed on the dispatch thread; exceptionally when a program does not run
    */
-  record Activate(ServedModel model, LaneOptions options, CompletableFuture<Void> warmedUp)
+  record Activate(
+      ServedModel model,
+      LaneOptions options,
+      List<Staging.Memory> larger,
+      CompletableFuture<Void> warmedUp)
       implements Command {}
 
-  /** Give a model another weight. */
-  record SetWeight(int slot, double weight) implements Command {}
+  /** Give a model another weight; nothing happens when it has been retired. */
+  record SetWeight(ServedModel model, double weight) implements Command {}
+
+  /**
+   * Let go of a model that nobody finds any more, once all that it accepted has ended.
+   *
+   * @param retired completed on the dispatch thread, which then holds nothing of the model's
+   */
+  record Retire(ServedModel model, CompletableFuture<Void> retired) {}
 
   /** Run what is held, and hold nothing any more. */
   record StopHolding() implements Command {}

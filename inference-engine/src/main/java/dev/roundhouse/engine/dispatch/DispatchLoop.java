@@ -1,50 +1,114 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.engine.batch.BatchAssembler;
+import dev.roundhouse.engine.batch.BatchFormer;
+import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.deliver.AnswerPool;
+import dev.roundhouse.engine.deliver.Delivery;
+import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
-import dev.roundhouse.engine.device.Execution;
-import dev.roundhouse.engine.observe.Accounting;
+import dev.roundhouse.engine.lane.Lanes;
+import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.lane.SharedParts;
+import dev.roundhouse.engine.lane.WaitingEnd;
+import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Ingress;
-import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Takes requests, picks a model, runs a batch of it, delivers what came out; again and again. The
- * only caller of {@link Device#execute}. Runs no user code, no compile and no I/O.
+ * Takes requests, chooses a model, runs a batch of it, answers the batch before; again and again.
+ * The only caller of {@link Device#execute}. Runs no user code, no compile and no I/O, and never
+ * waits for the device.
+ *
+ * <p>A pipeline of three {@link BatchSlot}s: while one batch runs, the next is armed and the one
+ * before is answered. One run at a time. What goes wrong with a batch ends that batch's requests;
+ * whatever else is thrown leaves {@link #doWork}, and the engine with it.
  *
  * <p>Not thread-safe: one thread calls everything here, {@code dispatch} in production or a test.
  * Others reach it through {@link DispatchProxy}.
  */
 public final class DispatchLoop {
-  private static final Logger log = LoggerFactory.getLogger(DispatchLoop.class);
-  private static final int REQUESTS_PER_CYCLE = 256;
+  private static final int SLOTS = 3;
+  private static final int REQUESTS_PER_TURN = 256;
 
   /** Copying less than this takes less time than it takes to measure; it counts as execution. */
   private static final long UNTIMED_COPY_BYTES = 16 << 10;
 
+  /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */
+  static final long INLINE_OUTPUT_BYTES = 256 << 10;
+
+  /**
+   * How long before the expected end of a run the next batch is armed, beside the time that arming
+   * took of late. The later, the more has arrived that it can take along.
+   */
+  private static final long ARM_AHEAD_NANOS = 100_000;
+
+  /** Beside a run shorter than this nothing is armed: making a batch up twice costs more. */
+  private static final long SHORT_RUN_NANOS = 30_000;
+
+  /** How often a run is looked at that does not tell when it is over. */
+  private static final long LOOK_NANOS = 1_000_000;
+
   private final Device device;
   private final Discipline discipline;
   private final NanoClock clock;
-  private final Ingress<InferenceRequest> requests;
+  private final Ingress<QueuedRequest> requests;
   private final Ingress<Command> commands;
+  private final Queue<Command.Retire> retirements;
+  private final List<Command.Retire> retiring = new ArrayList<>();
+  private final Accounting accounting;
   private final Lanes lanes;
-  private final Endings endings;
+  private final WaitingEnd ends;
   private final BatchFormer former;
-  private final BatchDelivery delivery;
-  private final WarmUp warmUp;
-  private final SharedParts layouts = new SharedParts();
-  private final StagingSlot staging = new StagingSlot();
-  private final Queue<Command.Activate> activations = new ArrayDeque<>();
-  private final Batch batch = new Batch();
-  private boolean inFlight;
+  private final BatchAssembler assembler;
+  private final Failures failures = new Failures();
+  private final Delivery delivery;
+  private final @Nullable OutputsThread outputs;
+  private final WarmUp warmUp = new WarmUp();
+  private final SharedParts shared = new SharedParts();
+  private final DeviceCalls calls = new DeviceCalls();
+  private final BatchSlot[] slots = new BatchSlot[SLOTS];
+
+  /** Where a batch is made up that may take the place of the armed one; empty in between. */
+  private final BatchSlot draft = new BatchSlot(SLOTS);
+
+  private @Nullable BatchSlot armed;
+  private @Nullable BatchSlot running;
+  private @Nullable BatchSlot ended;
+  private @Nullable Throwable endedBy;
+
+  /** What {@link #awaitDevice} got from the run that is under way. */
+  private @Nullable Throwable awaited;
+
+  private boolean told;
+
+  /** True when the device did not take the callback: the end of the run must be looked for. */
+  private boolean untold;
+
+  /** True when something has come in since the armed batch was chosen. */
+  private boolean newsSinceArming;
+
   private boolean warmedLast;
+
+  /** True when the warm-up run that has been made up is charged to its model. */
+  private boolean chargesWarmUp;
+
+  private long armingNanos;
+
+  /** Set by a caller who takes back a request that may be in the armed batch. */
+  private volatile boolean cancelled;
 
   // Of the cycle that measures itself: a cycle runs from one choice to the next.
   private boolean cycling;
@@ -56,18 +120,37 @@ public final class DispatchLoop {
       Discipline discipline,
       NanoClock clock,
       Accounting accounting,
-      Ingress<InferenceRequest> requests,
-      Ingress<Command> commands) {
+      ByteBudget budget,
+      AnswerPool pool,
+      @Nullable OutputsThread outputs,
+      Ingress<QueuedRequest> requests,
+      Ingress<Command> commands,
+      Queue<Command.Retire> retirements) {
     this.device = device;
     this.discipline = discipline;
     this.clock = clock;
+    this.accounting = accounting;
     this.requests = requests;
     this.commands = commands;
+    this.retirements = retirements;
+    this.outputs = outputs;
+    for (int i = 0; i < SLOTS; i++) {
+      slots[i] = new BatchSlot(i);
+    }
     lanes = new Lanes(discipline);
-    endings = new Endings(accounting);
-    former = new BatchFormer(endings, discipline.shedsByCost());
-    delivery = new BatchDelivery(endings, clock);
-    warmUp = new WarmUp(device, staging, clock);
+    ends = new WaitingEnd(accounting);
+    former = new BatchFormer(ends, lanes, discipline.shedsByCost());
+    boolean readsInPlace = device.description().hostVisible();
+    delivery = new Delivery(accounting, budget, pool, failures, clock, true, readsInPlace);
+    assembler =
+        new BatchAssembler(
+            (slot, member, cause) ->
+                delivery.fail(
+                    slot, member, failures.unreadable(slot.lane().model().name(), cause)));
+    if (outputs != null) {
+      outputs.open(
+          new Delivery(accounting, budget, pool, failures, clock, false, readsInPlace), SLOTS);
+    }
   }
 
   /**
@@ -76,31 +159,506 @@ public final class DispatchLoop {
    * @return how many things it did; 0 when there was nothing, or the device is busy
    */
   public int doWork() {
-    int work = takeRequests() + takeCommands();
-    if (inFlight) {
-      if (!batch.execution().isDone()) {
-        return work;
-      }
-      onExecuted();
+    int work = takeRequests() + takeCommands() + takeDelivered();
+    if (cancelled) {
+      work += dropCancelled();
+    }
+    BatchSlot run = running;
+    if (run != null && isOver(run)) {
+      onRunEnded(run);
       work++;
     }
-    work += activateNext() + runNext();
+    if (running == null) {
+      work += startNext();
+    }
+    // The device is busy again before anybody is answered.
+    work += answerEnded();
+    if (running != null) {
+      work += armNext(running);
+    }
+    work += finishRetired();
     cycling &= work > 0;
     return work;
   }
 
-  /** Waits for the device when it is busy; false, at once, when it is not. */
+  // --- what comes in
+
+  private int takeRequests() {
+    int taken = 0;
+    while (taken < REQUESTS_PER_TURN) {
+      QueuedRequest request = requests.poll();
+      if (request == null) {
+        break;
+      }
+      lanes.enqueue(request);
+      taken++;
+    }
+    newsSinceArming |= taken > 0;
+    return taken;
+  }
+
+  private int takeCommands() {
+    int work = 0;
+    for (Command next = commands.poll(); next != null; next = commands.poll()) {
+      switch (next) {
+        case Command.Activate activate -> onActivate(activate);
+        case Command.SetWeight change -> lanes.setWeight(change.model(), change.weight());
+        case Command.StopHolding stop -> lanes.stopHolding();
+        case Command.Describe describe -> describe.state().complete(state());
+      }
+      newsSinceArming = true;
+      work++;
+    }
+    for (Command.Retire next = retirements.poll(); next != null; next = retirements.poll()) {
+      retiring.add(next);
+      lanes.stopHolding(next.model());
+      work++;
+    }
+    return work;
+  }
+
+  /** Lets go of retired models of which nothing is queued, in a batch or on its way any more. */
+  private int finishRetired() {
+    if (retiring.isEmpty()) {
+      return 0;
+    }
+    int before = retiring.size();
+    retiring.removeIf(this::finish);
+    return before - retiring.size();
+  }
+
+  private boolean finish(Command.Retire retire) {
+    ServedModel model = retire.model();
+    for (BatchSlot slot : slots) {
+      if (!slot.isFree() && slot.lane().model() == model) {
+        return false;
+      }
+    }
+    // A request is counted before it is handed over and until it has ended: when none is open,
+    // whatever of the model still comes out of a queue has ended already.
+    if (!model.counters().closeIfIdle()) {
+      return false;
+    }
+    ModelLane lane = lanes.find(model);
+    if (lane != null) {
+      remove(lane);
+    }
+    retire.retired().complete(null);
+    return true;
+  }
+
+  private void onActivate(Command.Activate activate) {
+    for (int i = 0; i < activate.larger().size(); i++) {
+      slots[i].offer(activate.larger().get(i));
+    }
+    int slot = activate.model().slot();
+    try {
+      ModelLane lane = new ModelLane(activate.model(), activate.options(), shared);
+      lanes.add(lane);
+      warmUp.add(lane, activate.warmedUp());
+    } catch (RuntimeException | Error e) {
+      lanes.remove(slot);
+      activate.warmedUp().completeExceptionally(e);
+    }
+  }
+
+  private int takeDelivered() {
+    if (outputs == null) {
+      return 0;
+    }
+    int work = 0;
+    for (BatchSlot slot = outputs.delivered(); slot != null; slot = outputs.delivered()) {
+      free(slot);
+      work++;
+    }
+    return work;
+  }
+
+  /** Ends members of the armed batch whose callers have left. */
+  private int dropCancelled() {
+    cancelled = false;
+    BatchSlot slot = armed;
+    if (slot != null && !slot.isWarmUp() && delivery.dropCancelled(slot)) {
+      newsSinceArming = true;
+      return 1;
+    }
+    return 0;
+  }
+
+  // --- choosing, and making a batch up
+
+  /** When the next batch is to be armed; far away when there is none, or no slot for it. */
+  private long armAtNanos(BatchSlot run) {
+    if (armed != null || run.expectedNanos() < SHORT_RUN_NANOS || freeSlot() == null) {
+      return Long.MAX_VALUE;
+    }
+    boolean ready = !lanes.isIdle() || warmUp.wantsRun();
+    long readyAt = ready ? Long.MIN_VALUE : lanes.nextReleaseNanos();
+    return Math.max(
+        readyAt, run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos);
+  }
+
+  private int armNext(BatchSlot run) {
+    long moment = armAtNanos(run);
+    if (moment == Long.MAX_VALUE) {
+      return 0;
+    }
+    long now = clock.nanoTime();
+    if (now < moment) {
+      return 0;
+    }
+    BatchSlot slot = formInFreeSlot(now);
+    if (slot == null) {
+      return 0;
+    }
+    if (assembleAndArm(slot)) {
+      armed = slot;
+      newsSinceArming = false;
+      if (!slot.isWarmUp()) {
+        slot.lane().counters().frontArrived(slot.oldestArrivalNanos()); // they wait all the same
+      }
+    }
+    armingNanos += (clock.nanoTime() - now - armingNanos) / 8;
+    return 1;
+  }
+
+  /** Makes the next batch up in a free slot, without its inputs; null when there is none to run. */
+  private @Nullable BatchSlot formInFreeSlot(long now) {
+    BatchSlot slot = freeSlot();
+    if (slot == null) {
+      return null;
+    }
+    boolean warms = warmUp.wantsRun() && warmUp.nextStagingBytes() <= slot.staging().byteSize();
+    if (warms && (lanes.isIdle() || !warmedLast)) {
+      warmedLast = true;
+      warmUp.begin(slot);
+      // While nobody else wants the device, warming up takes it from nobody.
+      chargesWarmUp = !lanes.isIdle();
+      if (chargesWarmUp) {
+        lanes.chosen(slot.lane(), slot.expectedNanos(), now);
+      }
+      return slot;
+    }
+    warmedLast = false;
+    return form(slot, now) ? slot : null;
+  }
+
+  /** Makes the next batch of requests up in a slot; false when there is none to run. */
+  private boolean form(BatchSlot slot, long now) {
+    if (lanes.isIdle() && lanes.nextReleaseNanos() == Long.MAX_VALUE) {
+      return false;
+    }
+    measureCycle(now);
+    for (ModelLane lane = lanes.next(now); lane != null; lane = lanes.next(now)) {
+      former.form(slot, lane, now);
+      if (slot.size() > 0) {
+        lanes.chosen(lane, slot.expectedNanos(), now);
+        lanes.settle(lane, now);
+        return true;
+      }
+      lanes.settle(lane, now);
+    }
+    return false;
+  }
+
+  /** False when nobody is left in the batch, or it cannot be run; the slot is free then. */
+  private boolean assembleAndArm(BatchSlot slot) {
+    boolean timed = slot.program().layout().stagingBytes() > UNTIMED_COPY_BYTES;
+    long began = timed ? clock.nanoTime() : 0;
+    try {
+      assembler.assemble(slot);
+      if (!slot.isWarmUp() && slot.live() == 0) {
+        giveUp(slot);
+        return false;
+      }
+      slot.arm(device);
+      slot.tookForInputs(timed ? clock.nanoTime() - began : 0);
+      return true;
+    } catch (Throwable e) {
+      failBeforeRun(slot, e);
+      return false;
+    }
+  }
+
+  private @Nullable BatchSlot freeSlot() {
+    for (BatchSlot slot : slots) {
+      if (slot.isFree() && slot != ended) {
+        return slot;
+      }
+    }
+    return null;
+  }
+
+  // --- running
+
+  private int startNext() {
+    BatchSlot slot = armed;
+    armed = null;
+    long now = clock.nanoTime();
+    if (slot != null && newsSinceArming) {
+      slot = chooseAgain(slot, now);
+    } else if (slot == null) {
+      slot = formInFreeSlot(now);
+      if (slot == null) {
+        return 0;
+      }
+      if (!assembleAndArm(slot)) {
+        return 1;
+      }
+    }
+    if (slot != null && !isUnwanted(slot)) {
+      start(slot, now);
+    }
+    return 1;
+  }
+
+  /** Lets go of members that were cancelled of late; true when none is left to run for. */
+  private boolean isUnwanted(BatchSlot slot) {
+    if (slot.isWarmUp()) {
+      return false;
+    }
+    if (cancelled) {
+      cancelled = false;
+      delivery.dropCancelled(slot);
+    }
+    if (slot.live() > 0) {
+      return false;
+    }
+    giveUp(slot);
+    return true;
+  }
+
+  /**
+   * Chooses again, now that more is known than when the batch was armed. When the choice is the
+   * same, what was assembled and uploaded is used.
+   *
+   * @return an armed batch; null when there is none to run
+   */
+  private @Nullable BatchSlot chooseAgain(BatchSlot slot, long now) {
+    if (slot.isWarmUp()) {
+      return slot;
+    }
+    takeBackCharge(slot);
+    former.putBack(slot);
+    if (!form(draft, now)) {
+      free(slot);
+      return null;
+    }
+    if (slot.hasSameMembers(draft)) {
+      slot.retake(draft);
+      return slot;
+    }
+    try {
+      slot.takeOver(draft);
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
+    return assembleAndArm(slot) ? slot : null;
+  }
+
+  private void start(BatchSlot slot, long formedNanos) {
+    long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
+    ModelLane lane = slot.lane();
+    slot.leaveQueue();
+    lanes.noteFront(lane);
+    calls.enter(now);
+    Throwable failure = null;
+    try {
+      slot.started(device.execute(slot.program().program(), slot.arguments()), now);
+    } catch (Throwable e) {
+      failure = e;
+    }
+    calls.leave();
+    if (failure != null) {
+      failBeforeRun(slot, failure);
+      return;
+    }
+    running = slot;
+    told = false;
+    untold = false;
+    calls.runStarted(now);
+  }
+
+  /** A run that cannot be asked is taken to be over: waiting for it tells what is wrong with it. */
+  private static boolean isOver(BatchSlot run) {
+    try {
+      return run.execution().isDone();
+    } catch (Throwable e) {
+      return true;
+    }
+  }
+
+  private void onRunEnded(BatchSlot slot) {
+    running = null;
+    Throwable failure = awaited;
+    awaited = null;
+    try {
+      slot.execution().await();
+    } catch (Throwable e) {
+      failure = e;
+    }
+    calls.runEnded(); // only now: while it is waited for, it has the time that a run has
+    try {
+      slot.ended(clock.nanoTime());
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
+    // The batch that is armed was chosen by an estimate: by the truth another may be due.
+    newsSinceArming |= slot.computeNanos() != slot.expectedNanos();
+    // A run that failed held the device too.
+    if (isCharged(slot)) {
+      lanes.ran(slot.lane(), slot.expectedNanos(), slot.computeNanos(), slot.endedNanos());
+    } else {
+      lanes.ranUncharged(slot.computeNanos());
+    }
+    if (failure == null && !slot.isWarmUp()) {
+      slot.program().cost().record(slot.computeNanos(), slot.endedNanos());
+      count(slot);
+    }
+    ended = slot;
+    endedBy = failure;
+  }
+
+  private static void count(BatchSlot slot) {
+    ModelCounters counters = slot.lane().counters();
+    counters.addOnDispatch(Metric.EXECUTIONS, 1);
+    counters.addOnDispatch(Metric.ROWS, slot.rows());
+    counters.addOnDispatch(Metric.PADDING_ROWS, slot.paddingRows());
+    counters.addOnDispatch(Metric.COMPUTE, slot.computeNanos());
+    slot.program().tally().ran(slot.rows());
+  }
+
+  // --- how a batch ends
+
+  private int answerEnded() {
+    BatchSlot slot = ended;
+    if (slot == null) {
+      return 0;
+    }
+    Throwable failure = endedBy;
+    ended = null;
+    endedBy = null;
+    if (slot.isWarmUp()) {
+      ModelLane broken = warmUp.onRan(slot, failure);
+      free(slot);
+      if (broken != null) {
+        remove(broken);
+      }
+    } else if (failure != null) {
+      stopIfLost(failure); // before anybody is told
+      delivery.fail(slot, failure);
+      free(slot);
+    } else if (outputs != null && isLarge(slot)) {
+      outputs.deliver(slot);
+    } else {
+      deliverHere(slot);
+    }
+    stopIfLost(failure);
+    return 1;
+  }
+
+  /** Pieces of one request go to one thread, which keeps them in order. */
+  private static boolean isLarge(BatchSlot slot) {
+    return slot.program().layout().outputBytes() > INLINE_OUTPUT_BYTES || slot.hasPieces();
+  }
+
+  private void deliverHere(BatchSlot slot) {
+    try {
+      delivery.deliver(slot);
+    } catch (Throwable e) {
+      stopIfLost(e);
+      delivery.fail(slot, e);
+    }
+    free(slot);
+  }
+
+  private void failBeforeRun(BatchSlot slot, Throwable failure) {
+    takeBackCharge(slot);
+    slot.leaveQueue();
+    if (slot.isWarmUp()) {
+      ModelLane broken = warmUp.onRan(slot, failure);
+      free(slot);
+      if (broken != null) {
+        remove(broken);
+      }
+    } else {
+      stopIfLost(failure);
+      delivery.fail(slot, failure);
+      free(slot);
+    }
+    stopIfLost(failure);
+  }
+
+  /** Has a slot be used again. What cannot be freed stays on the device, and ends nothing else. */
+  private void free(BatchSlot slot) {
+    try {
+      slot.clear();
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
+  }
+
+  /** Ends a batch that nobody is left in. */
+  private void giveUp(BatchSlot slot) {
+    takeBackCharge(slot);
+    free(slot);
+  }
+
+  private boolean isCharged(BatchSlot slot) {
+    return !slot.isWarmUp() || chargesWarmUp;
+  }
+
+  private void takeBackCharge(BatchSlot slot) {
+    if (isCharged(slot)) {
+      lanes.notRun(slot.lane(), slot.expectedNanos(), clock.nanoTime());
+    }
+  }
+
+  /** Ends the engine when the device is gone; whoever is in a batch is told with all others. */
+  private static void stopIfLost(@Nullable Throwable failure) {
+    if (failure instanceof DeviceException device && Failures.isLost(device)) {
+      throw device;
+    }
+  }
+
+  private void remove(ModelLane lane) {
+    lanes.remove(lane.slot());
+    lane.close(shared);
+  }
+
+  // --- waiting, and what others may know
+
+  /** Waits for the device when it is busy; false, at once, when it is not. For stepped engines. */
   public boolean awaitDevice() {
-    if (!inFlight) {
+    BatchSlot run = running;
+    if (run == null) {
       return false;
     }
     try {
-      batch.execution().await();
-    } catch (DeviceException e) {
-      // doWork finds the execution over and reports the failure to its requests.
-      log.debug("execution failed", e);
+      run.execution().await();
+    } catch (Throwable e) {
+      awaited = e; // told to those it belongs to when the run is found to be over
     }
     return true;
+  }
+
+  /** Has {@code wake} called when the run that is under way is over. */
+  void wakeAtRunEnd(Runnable wake) {
+    BatchSlot run = running;
+    if (run != null && !told) {
+      told = true;
+      try {
+        run.execution().onDone(wake);
+      } catch (Throwable e) {
+        untold = true; // not the end of the run, nor of the engine
+      }
+    }
+  }
+
+  /** When the run under way is expected to be over, on the clock; far away when there is none. */
+  long expectedEndNanos() {
+    BatchSlot run = running;
+    return run == null ? Long.MAX_VALUE : run.startedNanos() + run.expectedNanos();
   }
 
   /**
@@ -111,103 +669,65 @@ public final class DispatchLoop {
     return longestCycleNanos;
   }
 
-  /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
-  public long nextReleaseNanos() {
-    return lanes.nextReleaseNanos();
+  /** A caller has taken a request back that may be in the armed batch. Any thread. */
+  void noteCancelled() {
+    cancelled = true;
   }
 
-  /** How long until the next held batch is due, 0 when it is; {@link Long#MAX_VALUE} for none. */
-  long untilReleaseNanos() {
-    long release = lanes.nextReleaseNanos();
-    return release == Long.MAX_VALUE ? release : Math.max(0, release - clock.nanoTime());
+  /** Since when a call of the device, or a run, has been under way. Any thread. */
+  DeviceCalls calls() {
+    return calls;
   }
 
-  /** True when {@link #doWork} would find something to do before a held batch is due. */
+  /**
+   * When something is to be done that nobody will wake this loop for: a held batch is due, or it is
+   * time to arm; {@link Long#MAX_VALUE} when there is no such moment.
+   */
+  public long nextMomentNanos() {
+    BatchSlot run = running;
+    if (run != null) {
+      return armAtNanos(run);
+    }
+    return freeSlot() == null ? Long.MAX_VALUE : lanes.nextReleaseNanos();
+  }
+
+  /** How long until then, 0 when it has come; {@link Long#MAX_VALUE} for none. */
+  long untilNextMomentNanos() {
+    long moment = nextMomentNanos();
+    long until = moment == Long.MAX_VALUE ? moment : Math.max(0, moment - clock.nanoTime());
+    return untold ? Math.min(until, LOOK_NANOS) : until;
+  }
+
+  long untilExpectedEndNanos() {
+    long end = expectedEndNanos();
+    return end == Long.MAX_VALUE ? end : end - clock.nanoTime();
+  }
+
+  /** True when {@link #doWork} would find something to do now. */
+  boolean hasWorkNow() {
+    if (cancelled || !requests.isEmpty() || !commands.isEmpty() || !retirements.isEmpty()) {
+      return true;
+    }
+    if (outputs != null && outputs.hasDelivered()) {
+      return true;
+    }
+    BatchSlot run = running;
+    return run == null
+        ? armed != null || ((!lanes.isIdle() || warmUp.wantsRun()) && freeSlot() != null)
+        : isOver(run);
+  }
+
+  /** True when {@link #doWork} has something to do, or will have before a held batch is due. */
   public boolean hasWork() {
-    return inFlight
+    return running != null
+        || armed != null
         || !lanes.isIdle()
         || !warmUp.isEmpty()
         || !requests.isEmpty()
         || !commands.isEmpty()
-        || !activations.isEmpty();
-  }
-
-  /** Lets the running batch end, sheds what waits and frees what the loop holds. The last call. */
-  void onStop() {
-    if (inFlight) {
-      onExecuted(); // waits for the device
-    }
-    takeRequests();
-    lanes.forEach(this::shedAll);
-    warmUp.abandon();
-    takeCommands();
-    activations.forEach(activate -> activate.warmedUp().cancel(false));
-    activations.clear();
-    staging.close();
-  }
-
-  /** Ends a request that came too late for this loop; any thread, after {@link #onStop}. */
-  void shedLateHandOver(InferenceRequest request) {
-    endings.tooLate(lanes.get(request.slot()), request);
-  }
-
-  private void shedAll(ModelLane lane) {
-    while (!lane.queue().isEmpty()) {
-      endings.stopping(lane, lane.queue().remove());
-    }
-  }
-
-  private int takeRequests() {
-    int taken = 0;
-    while (taken < REQUESTS_PER_CYCLE) {
-      InferenceRequest request = requests.poll();
-      if (request == null) {
-        break;
-      }
-      lanes.enqueue(request);
-      taken++;
-    }
-    return taken;
-  }
-
-  private int takeCommands() {
-    int work = 0;
-    for (Command next = commands.poll(); next != null; next = commands.poll()) {
-      switch (next) {
-        // A new model may need a larger staging slot, and a batch may be running out of this one.
-        case Command.Activate activate -> activations.add(activate);
-        case Command.SetWeight change -> lanes.setWeight(change.slot(), change.weight());
-        case Command.StopHolding stop -> lanes.stopHolding();
-        case Command.Describe describe -> describe.state().complete(state());
-      }
-      work++;
-    }
-    return work;
-  }
-
-  private int activateNext() {
-    int work = 0;
-    for (Command.Activate next = activations.poll(); next != null; next = activations.poll()) {
-      onActivate(next);
-      work++;
-    }
-    return work;
-  }
-
-  private void onActivate(Command.Activate activate) {
-    int slot = activate.model().slot();
-    try {
-      ModelLane lane = new ModelLane(activate.model(), activate.options(), layouts);
-      lanes.add(lane);
-      List<PreparedProgram> programs = lane.programs();
-      for (PreparedProgram program : programs) {
-        staging.ensureCapacity(program.layout().stagingBytes());
-      }
-      warmUp.add(lane, activate.warmedUp());
-    } catch (RuntimeException e) {
-      lanes.remove(slot);
-      activate.warmedUp().completeExceptionally(e);
-    }
+        || !retirements.isEmpty()
+        || !retiring.isEmpty()
+        || (outputs != null && outputs.isBusy());
   }
 
   private DispatchState state() {
@@ -217,97 +737,17 @@ public final class DispatchLoop {
             models.add(
                 new DispatchState.LaneState(
                     lane.model().name(),
+                    lane.version(),
                     lane.weight(),
                     lane.queue().size(),
                     lanes.isHeld(lane),
                     discipline.standing(lane.slot()))));
-    String running = inFlight ? batch.lane().model().name() : null;
-    return new DispatchState(discipline.name(), running, longestCycleNanos, models);
+    return new DispatchState(
+        discipline.name(), modelOf(running), modelOf(armed), longestCycleNanos, models);
   }
 
-  private int runNext() {
-    if (!warmUp.isEmpty() && (lanes.isIdle() || !warmedLast)) {
-      warmedLast = true;
-      ModelLane broken = warmUp.runOne();
-      if (broken != null) {
-        lanes.remove(broken.slot());
-      }
-      return 1;
-    }
-    warmedLast = false;
-    if (lanes.isIdle() && lanes.nextReleaseNanos() == Long.MAX_VALUE) {
-      return 0;
-    }
-    long now = clock.nanoTime();
-    measureCycle(now);
-    ModelLane lane = lanes.next(now);
-    if (lane == null) {
-      return 0;
-    }
-    run(lane, now);
-    lanes.settle(lane, now);
-    return 1;
-  }
-
-  private void run(ModelLane lane, long now) {
-    former.form(batch, lane, now);
-    if (batch.size() == 0) {
-      batch.clear();
-      return;
-    }
-    try {
-      BatchAssembler.assemble(batch, staging);
-      if (nobodyWantsIt()) {
-        return;
-      }
-      boolean timed = batch.program().layout().stagingBytes() > UNTIMED_COPY_BYTES;
-      long started = timed ? clock.nanoTime() : now;
-      Execution execution = batch.program().execute(device, staging);
-      batch.started(execution, started);
-      inFlight = true;
-    } catch (RuntimeException e) {
-      delivery.fail(batch, e);
-      batch.clear();
-    }
-  }
-
-  /** Ends a batch whose every member was cancelled while it was assembled. */
-  private boolean nobodyWantsIt() {
-    for (int member = 0; member < batch.size(); member++) {
-      if (!batch.request(member).isCancelRequested()) {
-        return false;
-      }
-    }
-    for (int member = 0; member < batch.size(); member++) {
-      endings.cancelled(batch.lane(), batch.request(member));
-    }
-    batch.clear();
-    return true;
-  }
-
-  private void onExecuted() {
-    inFlight = false;
-    RuntimeException failure = null;
-    try {
-      batch.execution().await();
-    } catch (RuntimeException e) {
-      failure = e;
-    }
-    batch.ended(clock.nanoTime());
-    // A run that failed held the device too.
-    lanes.ran(batch.lane(), batch.computeNanos(), batch.endedNanos());
-    try {
-      if (failure == null) {
-        batch.program().cost().record(batch.computeNanos(), batch.endedNanos());
-        delivery.deliver(batch);
-      } else {
-        delivery.fail(batch, failure);
-      }
-    } finally {
-      batch.execution().close();
-      batch.program().closeInputs();
-      batch.clear();
-    }
+  private static @Nullable String modelOf(@Nullable BatchSlot slot) {
+    return slot == null ? null : slot.lane().model().name();
   }
 
   private void measureCycle(long now) {
@@ -316,5 +756,83 @@ public final class DispatchLoop {
     }
     cycling = true;
     cycleStartNanos = now;
+  }
+
+  // --- the end
+
+  /** Lets the running batch end, sheds what waits and frees what the loop holds. The last call. */
+  void onStop() {
+    BatchSlot next = armed;
+    armed = null;
+    if (next != null) {
+      takeBackCharge(next);
+      if (!next.isWarmUp()) {
+        former.putBack(next);
+      }
+      free(next);
+    }
+    BatchSlot run = running;
+    if (run != null) {
+      onRunEnded(run); // waits for the device
+    }
+    answerEnded();
+    if (outputs != null) {
+      outputs.close();
+      takeDelivered();
+    }
+    takeRequests();
+    lanes.forEach(this::shedAll);
+    abandonCommands();
+    for (BatchSlot slot : slots) {
+      slot.close();
+    }
+    draft.close();
+    delivery.close();
+  }
+
+  private void shedAll(ModelLane lane) {
+    while (!lane.queue().isEmpty()) {
+      ends.stopping(lane.queue().remove());
+    }
+  }
+
+  private void abandonCommands() {
+    warmUp.abandon();
+    retiring.forEach(retire -> retire.retired().cancel(false));
+    retiring.clear();
+    for (Command next = commands.poll(); next != null; next = commands.poll()) {
+      switch (next) {
+        case Command.Activate activate -> {
+          activate.larger().forEach(Staging.Memory::close);
+          activate.warmedUp().cancel(false);
+        }
+        case Command.Describe describe -> describe.state().cancel(false);
+        case Command.SetWeight change -> {}
+        case Command.StopHolding stop -> {}
+      }
+    }
+  }
+
+  /** Ends a request that came too late for this loop; any thread, after {@link #onStop}. */
+  void endTooLate(QueuedRequest request) {
+    ends.tooLate(request);
+  }
+
+  /**
+   * Ends every request in this loop's batches and lanes, because the engine has failed. Nothing is
+   * trusted and nothing is freed: the process is about to end. Called by the dispatch thread, or by
+   * the watchdog that took its place.
+   *
+   * @return what ends those that were handed over and not yet seen
+   */
+  RequestsInLoop endAll(Throwable cause) {
+    RequestsInLoop left = new RequestsInLoop(accounting, FailStop.text(cause));
+    for (BatchSlot slot : slots) {
+      left.endBatch(slot);
+    }
+    left.endBatch(draft);
+    left.endLanes(lanes);
+    RequestsInLoop.guarded(this::abandonCommands);
+    return left;
   }
 }

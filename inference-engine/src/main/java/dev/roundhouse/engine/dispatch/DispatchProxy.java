@@ -1,14 +1,27 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.deliver.AnswerPool;
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.lane.LaneOptions;
+import dev.roundhouse.engine.layout.ProgramLayout;
+import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.observe.Accounting;
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Ingress;
-import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The thread-safe way to reach the dispatch loop. Hand-overs are bounded and never wait.
@@ -17,14 +30,26 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class DispatchProxy {
   private static final int MAX_COMMANDS = 1024;
+  private static final int SLOTS = 3;
 
-  private final Ingress<InferenceRequest> requests;
+  private final Ingress<QueuedRequest> requests;
   private final Ingress<Command> commands = new Ingress<>(MAX_COMMANDS);
+
+  /** Without a bound, for a retirement must not be lost; there are no more of them than models. */
+  private final Queue<Command.Retire> retirements = new ConcurrentLinkedQueue<>();
+
+  private final FailStop failStop;
+  private final @Nullable OutputsThread outputs;
   private final DispatchLoop loop;
+
+  /** Bytes of inputs for which the slots have, or have been sent, memory. */
+  private final AtomicLong stagingBytes = new AtomicLong(4096);
+
   private volatile Runnable wake = () -> {};
   private volatile boolean stopped;
 
   /**
+   * @param outputs what delivers large outputs; null for the loop itself
    * @param maxHandOver requests that may be on their way to the loop
    */
   public DispatchProxy(
@@ -32,18 +57,49 @@ public final class DispatchProxy {
       Discipline discipline,
       NanoClock clock,
       Accounting accounting,
+      ByteBudget budget,
+      AnswerPool pool,
+      FailStop failStop,
+      @Nullable OutputsThread outputs,
       int maxHandOver) {
+    this.failStop = failStop;
+    this.outputs = outputs;
     requests = new Ingress<>(maxHandOver);
-    loop = new DispatchLoop(device, discipline, clock, accounting, requests, commands);
+    loop =
+        new DispatchLoop(
+            device,
+            discipline,
+            clock,
+            accounting,
+            budget,
+            pool,
+            outputs,
+            requests,
+            commands,
+            retirements);
   }
 
   /** For the one thread that runs it. */
-  public DispatchLoop loop() {
+  DispatchLoop loop() {
     return loop;
   }
 
+  /** For whoever steps an engine that has no threads. */
+  public DispatchLoop loopToStep() {
+    return loop;
+  }
+
+  FailStop failStop() {
+    return failStop;
+  }
+
+  /** Since when large outputs have been read; {@link DeviceCalls#NONE} while none are. */
+  long outputsSinceNanos() {
+    return outputs == null ? DeviceCalls.NONE : outputs.busySinceNanos();
+  }
+
   /** Hands an admitted request over; false when too many are on their way. */
-  public boolean submit(InferenceRequest request) {
+  public boolean submit(QueuedRequest request) {
     if (!requests.offer(request)) {
       return false;
     }
@@ -55,19 +111,63 @@ public final class DispatchProxy {
     return true;
   }
 
+  /** A request has been taken back that may be in a batch which has not started. */
+  public void cancelled() {
+    loop.noteCancelled();
+    VarHandle.fullFence();
+    wake.run();
+  }
+
   /**
-   * Has the loop take a model in and warm each of its programs up.
+   * Has the loop take a model in and warm each of its programs up. Allocates memory for its inputs,
+   * on this thread, when its batches are larger than any before.
    *
    * @return completes when the model may be sent requests; exceptionally when a program does not
    *     run
+   * @throws OutOfMemoryError when there is no memory for its inputs
    */
   public CompletableFuture<Void> activate(ServedModel model, LaneOptions options) {
     CompletableFuture<Void> warmedUp = new CompletableFuture<>();
-    if (!command(new Command.Activate(model, options, warmedUp))) {
+    long needed = stagingBytes(model);
+    List<Staging.Memory> larger = larger(needed);
+    if (command(new Command.Activate(model, options, larger, warmedUp))) {
+      // Only now: whoever reads it sends its own command after this one.
+      stagingBytes.accumulateAndGet(needed, Math::max);
+    } else {
+      larger.forEach(Staging.Memory::close);
       warmedUp.completeExceptionally(
-          new IllegalStateException(MAX_COMMANDS + " models are waiting to be warmed up already"));
+          new IllegalStateException(
+              stopped
+                  ? "the server is stopping"
+                  : MAX_COMMANDS + " models are waiting to be warmed up already"));
     }
     return warmedUp;
+  }
+
+  private static long stagingBytes(ServedModel model) {
+    long needed = 0;
+    for (CompiledProgram program : model.programs()) {
+      List<TensorType> inputs =
+          program.program().parameters().subList(0, model.spec().inputs().size());
+      needed = Math.max(needed, ProgramLayout.stagingBytes(inputs));
+    }
+    return needed;
+  }
+
+  private List<Staging.Memory> larger(long needed) {
+    if (needed <= stagingBytes.get()) {
+      return List.of();
+    }
+    List<Staging.Memory> larger = new ArrayList<>(SLOTS);
+    try {
+      for (int i = 0; i < SLOTS; i++) {
+        larger.add(Staging.Memory.allocate(needed));
+      }
+    } catch (RuntimeException | Error e) {
+      larger.forEach(Staging.Memory::close);
+      throw e;
+    }
+    return larger;
   }
 
   /**
@@ -75,8 +175,27 @@ public final class DispatchProxy {
    *
    * @return false when too many commands are on their way; nothing happens then
    */
-  public boolean setWeight(int slot, double weight) {
-    return command(new Command.SetWeight(slot, weight));
+  public boolean setWeight(ServedModel model, double weight) {
+    return command(new Command.SetWeight(model, weight));
+  }
+
+  /**
+   * Has the loop run what the model has accepted, held batches at once, and then let go of it. To
+   * be called when admission does not find the model any more; hand-overs may still be on their
+   * way.
+   *
+   * @return completes when the model's slot, programs and weights are free; cancelled when the loop
+   *     stops first
+   */
+  public CompletableFuture<Void> retire(ServedModel model) {
+    CompletableFuture<Void> retired = new CompletableFuture<>();
+    retirements.add(new Command.Retire(model, retired));
+    VarHandle.fullFence();
+    wake.run();
+    if (stopped) {
+      retired.cancel(false);
+    }
+    return retired;
   }
 
   /** Has held batches run, and none be held from now on; false when too many commands wait. */
@@ -104,7 +223,7 @@ public final class DispatchProxy {
   }
 
   private boolean command(Command command) {
-    if (!commands.offer(command)) {
+    if (stopped || !commands.offer(command)) {
       return false;
     }
     VarHandle.fullFence();
@@ -114,6 +233,9 @@ public final class DispatchProxy {
 
   void wakeBy(Runnable wake) {
     this.wake = wake;
+    if (outputs != null) {
+      outputs.wakeDispatchBy(wake);
+    }
   }
 
   /** The loop's last turn, on the thread that runs it; from here on, hand-overs end at once. */
@@ -123,10 +245,30 @@ public final class DispatchProxy {
     sweep();
   }
 
+  /**
+   * Ends every open request because the engine has failed; hand-overs end at once from here on. By
+   * the thread that runs the loop, or by the watchdog that took its place.
+   */
+  void failStop(Throwable cause) {
+    stopped = true;
+    try {
+      RequestsInLoop left = loop.endAll(cause);
+      synchronized (this) {
+        left.endHandedOver(requests);
+      }
+      sweep();
+    } finally {
+      failStop.onEnded(cause);
+    }
+  }
+
   /** Ends what was handed over too late for the loop to see. */
   private synchronized void sweep() {
-    for (InferenceRequest late = requests.poll(); late != null; late = requests.poll()) {
-      loop.shedLateHandOver(late);
+    for (Command.Retire late = retirements.poll(); late != null; late = retirements.poll()) {
+      late.retired().cancel(false);
+    }
+    for (QueuedRequest late = requests.poll(); late != null; late = requests.poll()) {
+      loop.endTooLate(late);
     }
   }
 }

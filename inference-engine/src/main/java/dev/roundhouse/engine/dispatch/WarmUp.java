@@ -1,90 +1,102 @@
 package dev.roundhouse.engine.dispatch;
 
-import dev.roundhouse.engine.device.Device;
-import dev.roundhouse.engine.device.Execution;
-import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.layout.PreparedProgram;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs every program of a new model three times with zeros, so that the first request does not pay
- * for what the device does on first use, and a program that cannot run never becomes ready. One
- * program at a time, between other models' batches. Owned by the dispatch thread.
+ * Has every program of a new model run three times with zeros, so that the first request does not
+ * pay for what the device does on first use, and a program that cannot run never becomes ready.
+ * These are runs like others, charged to their model, one at a time and between other models'
+ * batches. Owned by the dispatch thread.
  */
 final class WarmUp {
-  private static final int MEASURED_RUNS = 2;
+  /**
+   * The first run pays for what the device does on first use; the others are what runs cost. Two of
+   * them, so that one accident does not pass for the rule.
+   */
+  private static final int RUNS = 3;
 
-  private final Device device;
-  private final StagingSlot staging;
-  private final NanoClock clock;
   private final Queue<Pending> pending = new ArrayDeque<>();
-
-  WarmUp(Device device, StagingSlot staging, NanoClock clock) {
-    this.device = device;
-    this.staging = staging;
-    this.clock = clock;
-  }
+  private boolean running;
 
   void add(ModelLane lane, CompletableFuture<Void> done) {
     pending.add(new Pending(lane, new ArrayDeque<>(lane.programs()), done));
   }
 
+  /** True when there is a run to be made. */
+  boolean wantsRun() {
+    return !running && !pending.isEmpty();
+  }
+
+  /** True when nothing is left to be warmed up. */
   boolean isEmpty() {
     return pending.isEmpty();
   }
 
-  /**
-   * Warms up one program of the model that has waited longest.
-   *
-   * @return that model when the program does not run; else null
-   */
-  @Nullable ModelLane runOne() {
+  /** The staging memory that the next run needs. */
+  long nextStagingBytes() {
+    return pending.element().programs.element().layout().stagingBytes();
+  }
+
+  /** Makes the next run up in a free slot. */
+  void begin(BatchSlot slot) {
     Pending next = pending.element();
-    try {
-      run(next.programs().remove());
-      if (next.programs().isEmpty()) {
-        pending.remove();
-        next.done().complete(null);
-      }
-      return null;
-    } catch (RuntimeException e) {
+    slot.begin(next.lane, next.programs.element());
+    running = true;
+  }
+
+  /**
+   * A run is over.
+   *
+   * @param failure why it failed; null when it did not
+   * @return the model, when it is found not to run; else null
+   */
+  @Nullable ModelLane onRan(BatchSlot slot, @Nullable Throwable failure) {
+    running = false;
+    Pending current = pending.element();
+    if (failure != null) {
       pending.remove();
-      next.done().completeExceptionally(e);
-      return next.lane();
+      current.done.completeExceptionally(failure);
+      return current.lane;
     }
+    if (current.runs > 0) {
+      slot.program().cost().record(slot.computeNanos(), slot.endedNanos());
+    }
+    if (++current.runs == RUNS) {
+      current.runs = 0;
+      current.programs.remove();
+    }
+    if (current.programs.isEmpty()) {
+      pending.remove();
+      current.done.complete(null);
+    }
+    return null;
   }
 
   /** Gives up on everything that waits. */
   void abandon() {
     for (Pending each : pending) {
-      each.done().cancel(false);
+      each.done.cancel(false);
     }
     pending.clear();
+    running = false;
   }
 
-  private void run(PreparedProgram program) {
-    BatchAssembler.zero(program, staging);
-    // The first run pays for what the device does on first use; the others are what runs cost. Two
-    // of them, so that one accident does not pass for the rule.
-    time(program);
-    for (int run = 0; run < MEASURED_RUNS; run++) {
-      long nanos = time(program);
-      program.cost().record(nanos, clock.nanoTime());
+  private static final class Pending {
+    final ModelLane lane;
+    final Queue<PreparedProgram> programs;
+    final CompletableFuture<Void> done;
+    int runs;
+
+    Pending(ModelLane lane, Queue<PreparedProgram> programs, CompletableFuture<Void> done) {
+      this.lane = lane;
+      this.programs = programs;
+      this.done = done;
     }
   }
-
-  private long time(PreparedProgram program) {
-    long started = clock.nanoTime();
-    try (Execution execution = program.execute(device, staging)) {
-      execution.await();
-      return clock.nanoTime() - started;
-    } finally {
-      program.closeInputs();
-    }
-  }
-
-  private record Pending(
-      ModelLane lane, Queue<PreparedProgram> programs, CompletableFuture<Void> done) {}
 }

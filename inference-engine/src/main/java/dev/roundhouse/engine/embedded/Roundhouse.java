@@ -1,25 +1,19 @@
 package dev.roundhouse.engine.embedded;
 
 import dev.roundhouse.bundle.Repository;
-import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.ModelReport;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.request.Completion;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
-import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.TensorData;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -69,10 +63,10 @@ public final class Roundhouse implements AutoCloseable {
   }
 
   /**
-   * Starts to load the newest version in a model's folder.
+   * Starts to load the newest version in a model's folder. What serves under that name goes on
+   * until the new is ready, and stays if that fails.
    *
    * @return completes with ready or failed, and why; never exceptionally
-   * @throws IllegalStateException when there is a model of that name already
    */
   public CompletableFuture<ModelStatus> load(Path modelFolder) {
     return engine.load(modelFolder).thenApplyAsync(status -> status, callers);
@@ -137,20 +131,21 @@ public final class Roundhouse implements AutoCloseable {
   private CompletableFuture<Inference> submit(
       String model, Map<String, Tensor> inputs, long deadlineNanos, Executor handOver) {
     CompletableFuture<Inference> future = new CompletableFuture<>();
-    Completion completion = (ended, outcome) -> handOver.execute(() -> complete(future, outcome));
     List<InputTensor> tensors = new ArrayList<>(inputs.size());
     inputs.forEach(
         (name, tensor) ->
             tensors.add(
                 new InputTensor(
                     name, tensor.dtype(), tensor.shape(), TensorData.of(tensor.data()))));
-    InferenceRequest request =
-        new InferenceRequest(model, "", "", tensors, List.of(), deadlineNanos, completion);
-    engine.submit(request);
+    Submission submission =
+        engine.submit(
+            InferenceRequest.of(model, tensors, new FutureSink(future, handOver))
+                .deadlineNanos(deadlineNanos)
+                .build());
     future.whenComplete(
         (result, failure) -> {
           if (future.isCancelled()) {
-            engine.cancel(request);
+            submission.cancel();
           }
         });
     return future;
@@ -160,29 +155,6 @@ public final class Roundhouse implements AutoCloseable {
     long now = engine.nanoTime();
     long deadline = now + timeout.toNanos();
     return deadline < now ? InferenceRequest.NO_DEADLINE : deadline;
-  }
-
-  private static void complete(CompletableFuture<Inference> future, Outcome outcome) {
-    switch (outcome) {
-      case Outcome.Completed done -> future.complete(inference(done));
-      case Outcome.Refused refused -> fail(future, refused.status(), refused.message());
-      case Outcome.Failed failed -> fail(future, failed.status(), failed.message());
-      case Outcome.Shed shed -> fail(future, shed.status(), shed.message());
-      case Outcome.Cancelled cancelled -> fail(future, Status.CANCELLED, cancelled.message());
-    }
-  }
-
-  private static void fail(CompletableFuture<Inference> future, Status status, String message) {
-    future.completeExceptionally(new InferenceException(status, message));
-  }
-
-  private static Inference inference(Outcome.Completed done) {
-    Map<String, Tensor> outputs = new LinkedHashMap<>();
-    for (OutputTensor output : done.outputs()) {
-      Shape shape = output.shape();
-      outputs.put(output.name(), new Tensor(output.dtype(), shape, output.data()));
-    }
-    return new Inference(done.modelVersion(), Collections.unmodifiableMap(outputs), done.timings());
   }
 
   private static Inference join(CompletableFuture<Inference> future) {

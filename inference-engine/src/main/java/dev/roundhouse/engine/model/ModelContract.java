@@ -25,6 +25,7 @@ public record ModelContract(
     boolean batched,
     boolean exactBatches,
     List<Integer> batchSizes,
+    AnswerSize answerSize,
     Map<String, Integer> inputIndex,
     Map<String, Integer> outputIndex) {
 
@@ -40,6 +41,7 @@ public record ModelContract(
         spec.isBatched(),
         spec.isBatched() && !spec.isCoalescable(),
         batchSizes,
+        AnswerSize.of(spec.clientOutputs(), spec.variants()),
         indexByName(spec.clientInputs()),
         indexByName(spec.clientOutputs()));
   }
@@ -47,6 +49,15 @@ public record ModelContract(
   /** Most rows that can run at once; 1 for a model without a batch axis. */
   public int largestBatch() {
     return batched ? batchSizes.getLast() : 1;
+  }
+
+  /**
+   * Bytes of the answer to so many rows.
+   *
+   * @param outputs indices of those requested; null for all
+   */
+  public long answerBytes(int variant, int rows, int @Nullable [] outputs) {
+    return answerSize.bytes(variant, rows, outputs);
   }
 
   /** Position of an input, or null when the model has none of that name. */

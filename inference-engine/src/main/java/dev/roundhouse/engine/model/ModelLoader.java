@@ -1,64 +1,48 @@
 package dev.roundhouse.engine.model;
 
-import dev.roundhouse.bundle.Bundle;
-import dev.roundhouse.bundle.BundleReader;
-import dev.roundhouse.bundle.Glue;
-import dev.roundhouse.bundle.ModelFolder;
-import dev.roundhouse.bundle.ProgramCode;
-import dev.roundhouse.bundle.SignatureCheck;
-import dev.roundhouse.bundle.artifact.Artifact;
-import dev.roundhouse.bundle.artifact.ArtifactReader;
-import dev.roundhouse.bundle.artifact.ArtifactSignature;
+import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.error.BundleException;
-import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
-import dev.roundhouse.engine.device.DeviceProgram;
-import dev.roundhouse.engine.device.ProgramSource;
-import dev.roundhouse.engine.observe.BatchTally;
-import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.residency.Residency;
-import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
-import java.util.concurrent.CancellationException;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes a model from its folder to ready: read, check, compile, upload, warm up, publish. What goes
- * wrong costs that model only, and its reason is kept. Thread-safe; the work is done on the threads
- * {@code compile-n}.
+ * A model's life: built in the background, published in one step, retired when something newer
+ * serves or it is unloaded, freed when nothing of it runs. What goes wrong costs that version only,
+ * its reason is kept, and what served before serves on. Changes of one name happen one after the
+ * other. Thread-safe; models are built on the threads {@code compile-n}, freed on {@code unload}.
  */
 public final class ModelLoader {
   private static final Logger log = LoggerFactory.getLogger(ModelLoader.class);
 
   private final ModelRegistry registry;
-  private final Device device;
-  private final Residency residency;
+  private final ModelBuilder builder;
   private final NanoClock clock;
-  private final double costAlpha;
-  private final CostStore costs;
   private final Executor compilers;
-  private final Function<ServedModel, CompletableFuture<Void>> activate;
+  private final Executor unloader;
+  private final ServingLanes lanes;
   private volatile boolean stopping;
 
   /**
    * @param costAlpha how much the latest run counts in what a run is expected to cost
    * @param costs what earlier processes learned
-   * @param compilers borrowed
-   * @param activate has the dispatch thread take a model in and warm it up
+   * @param compilers where models are built; borrowed
+   * @param unloader where they are freed; borrowed
    */
   public ModelLoader(
       ModelRegistry registry,
@@ -68,45 +52,65 @@ public final class ModelLoader {
       double costAlpha,
       CostStore costs,
       Executor compilers,
-      Function<ServedModel, CompletableFuture<Void>> activate) {
+      Executor unloader,
+      ServingLanes lanes) {
     this.registry = registry;
-    this.device = device;
-    this.residency = residency;
     this.clock = clock;
-    this.costAlpha = costAlpha;
-    this.costs = costs;
     this.compilers = compilers;
-    this.activate = activate;
+    this.unloader = unloader;
+    this.lanes = lanes;
+    builder =
+        new ModelBuilder(
+            registry.slots(), device, residency, clock, costAlpha, costs, () -> stopping);
   }
 
   /**
-   * Starts to load the newest version in a model's folder. The name is registered, as loading,
-   * before this returns.
+   * Starts to load what a policy selects in a model's folder. A version that nothing serves is
+   * registered, as loading, before this returns; one that serves is replaced when the new is ready.
+   * When all that is selected is ready, what is not selected is retired.
    *
-   * @return completes with ready or failed; never exceptionally
-   * @throws IllegalStateException when the name is taken
+   * @param changedOnly leave alone what serves and whose files are the same
+   * @return completes with the newest version; when one failed, with that, which need not mean that
+   *     nothing serves; never exceptionally
    */
-  public CompletableFuture<ModelStatus> load(Path folder) {
-    String name = folder.getFileName().toString();
-    List<ModelFolder.Version> versions = ModelFolder.versions(folder);
-    String newest = versions.isEmpty() ? "1" : Long.toString(versions.getLast().number());
-    Path directory = versions.isEmpty() ? folder : versions.getLast().directory();
-    RegisteredModel model = registry.register(name, newest);
-    return CompletableFuture.supplyAsync(
-        () -> loadNow(model, () -> prepare(model, directory)), compilers);
+  public CompletableFuture<ModelStatus> load(
+      Path folder, VersionPolicy policy, boolean changedOnly) {
+    return load(folder.getFileName().toString(), Candidate.in(folder, policy), changedOnly);
   }
 
-  /**
-   * Starts to load a model that has been read already. Its name is registered, as loading, before
-   * this returns.
-   *
-   * @return completes with ready or failed; never exceptionally
-   * @throws IllegalStateException when the name is taken
-   */
+  /** As {@link #load(Path, VersionPolicy, boolean)}, for a model that has been read already. */
   public CompletableFuture<ModelStatus> load(ModelImage image) {
-    RegisteredModel model = registry.register(image.spec().name(), image.version());
-    return CompletableFuture.supplyAsync(
-        () -> loadNow(model, () -> prepare(model, image)), compilers);
+    return load(image.spec().name(), List.of(new Candidate.Image(image)), false);
+  }
+
+  private CompletableFuture<ModelStatus> load(
+      String name, List<Candidate> candidates, boolean changedOnly) {
+    RegisteredModel model = registry.register(name);
+    registry.publish(model, versions -> announced(name, versions, candidates));
+    Supplier<ModelStatus> load = () -> loadNow(model, candidates, changedOnly);
+    return model.next(
+        () -> {
+          try {
+            return CompletableFuture.supplyAsync(load, compilers);
+          } catch (RejectedExecutionException stopped) {
+            return CompletableFuture.completedFuture(load.get()); // it says so
+          }
+        });
+  }
+
+  /**
+   * Stops versions of a name from answering; what they have accepted still runs.
+   *
+   * @param version empty for all
+   * @return completes when they have been freed, at once when there are none; exceptionally when
+   *     the engine is closed first
+   */
+  public CompletableFuture<Void> unload(String name, String version) {
+    RegisteredModel model = registry.get(name);
+    Predicate<String> wanted = each -> version.isEmpty() || version.equals(each);
+    return model == null
+        ? CompletableFuture.completedFuture(null)
+        : model.next(() -> unloadNow(model, wanted));
   }
 
   /** Has loads that have not begun fail at once; for shutdown. */
@@ -114,152 +118,211 @@ public final class ModelLoader {
     stopping = true;
   }
 
-  private ModelStatus loadNow(RegisteredModel model, Supplier<ServedModel> prepared) {
+  /** Frees what is left; only when nothing runs any more. */
+  public void close() {
+    for (ServedModel left : registry.slots().all()) {
+      RegisteredModel model = registry.register(left.name());
+      PublishedVersion published = model.versions().find(left.version());
+      if (published != null && published.serving() == left) {
+        PublishedVersion unloaded = PublishedVersion.of(published.status().unloaded());
+        registry.publish(model, versions -> versions.with(unloaded));
+      }
+      free(model, left);
+    }
+  }
+
+  private static ModelVersions announced(
+      String name, ModelVersions versions, List<Candidate> candidates) {
+    ModelVersions announced = versions;
+    for (Candidate candidate : candidates) {
+      PublishedVersion current = versions.find(candidate.version());
+      if (current == null || current.serving() == null) {
+        ModelStatus loading = ModelStatus.loading(name, candidate.version());
+        announced = announced.with(PublishedVersion.of(loading));
+      }
+    }
+    return announced;
+  }
+
+  private ModelStatus loadNow(
+      RegisteredModel model, List<Candidate> candidates, boolean changedOnly) {
+    ModelStatus last = null;
+    ModelStatus failed = null;
+    for (Candidate candidate : candidates) {
+      last = loadVersion(model, candidate, changedOnly);
+      failed = last.isReady() ? failed : last;
+    }
+    if (failed == null) {
+      retireOthers(model, candidates);
+    }
+    return failed == null ? Objects.requireNonNull(last) : failed;
+  }
+
+  private ModelStatus loadVersion(RegisteredModel model, Candidate candidate, boolean changedOnly) {
     long started = clock.nanoTime();
+    String fingerprint = candidate.fingerprint();
+    PublishedVersion current = model.versions().find(candidate.version());
+    ServedModel serving = current == null ? null : current.serving();
+    if (changedOnly
+        && current != null
+        && serving != null
+        && !fingerprint.isEmpty()
+        && serving.fingerprint().equals(fingerprint)) {
+      return confirm(model, serving, current.status().loadNanos());
+    }
+    ServedModel built = null;
+    boolean opened = false;
     try {
       if (stopping) {
         throw new IllegalStateException("the server is stopping");
       }
-      return onReady(model, warmUp(prepared.get()), started);
+      built = candidate.build(builder, fingerprint);
+      lanes.open(built).join();
+      opened = true;
+      return publish(model, built, serving, started);
     } catch (RuntimeException | Error e) {
-      return onFailed(model, e, started);
-    }
-  }
-
-  private ServedModel prepare(RegisteredModel model, Path directory) {
-    try (Bundle bundle = BundleReader.read(directory, model.status().name())) {
-      refuseGlue(bundle);
-      return prepare(
-          model,
-          new ModelImage(
-              model.status().version(),
-              bundle.spec(),
-              List.copyOf(bundle.programs()),
-              bundle.weights()));
-    }
-  }
-
-  private ServedModel prepare(RegisteredModel model, ModelImage image) {
-    List<CompiledProgram> programs = new ArrayList<>();
-    try {
-      for (ProgramCode code : image.programs()) {
-        programs.add(compile(image, code));
+      if (opened) {
+        retire(model, Objects.requireNonNull(built));
+      } else if (built != null) {
+        builder.free(built);
       }
-      ModelWeights weights = residency.load(image.weights());
-      return new ServedModel(
-          registry.newSlot(),
-          image.spec().name(),
-          image.version(),
-          image.spec(),
-          ModelContract.of(image.spec(), batchSizes(programs)),
-          programs,
-          new RunCosts(programs),
-          weights,
-          model.counters());
-    } catch (RuntimeException e) {
-      programs.forEach(each -> each.program().close());
-      throw e;
+      return onFailed(model, candidate.version(), e, started);
     }
   }
 
-  private CompiledProgram compile(ModelImage image, ProgramCode file) {
-    byte[] code = file.read();
-    String name = image.spec().name() + "/" + file.name();
-    Artifact artifact = ArtifactReader.read(code, name);
-    artifact.signature().ifPresent(signature -> check(image, file, signature));
-    long started = clock.nanoTime();
-    DeviceProgram program = device.compile(new ProgramSource(name, code));
-    // Bytecode does not show its signature: what was compiled does, before it is ever run.
-    int rows;
-    try {
-      rows = check(image, file, new ArtifactSignature(program.parameters(), program.results()));
-    } catch (RuntimeException e) {
-      program.close();
-      throw e;
-    }
+  /** The files are what serves, again if they were something else meanwhile. */
+  private ModelStatus confirm(RegisteredModel model, ServedModel serving, long loadNanos) {
+    ModelStatus status = status(serving, loadNanos);
+    registry.publish(model, versions -> versions.with(new PublishedVersion(status, serving)));
+    return status;
+  }
+
+  private ModelStatus publish(
+      RegisteredModel model, ServedModel built, @Nullable ServedModel before, long started) {
+    ModelStatus ready = status(built, clock.nanoTime() - started);
+    PublishedVersion published = new PublishedVersion(ready, built);
+    model.totals().add(built.counters());
+    registry.publish(model, versions -> versions.with(published));
     log.info(
-        "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
-    CostEstimate cost = new CostEstimate(costAlpha);
-    String sha256 = "";
-    if (costs.isKept()) {
-      sha256 = sha256(code);
-      costs.seed(cost, image.spec().name(), file.variant(), rows, sha256);
+        "model '{}' version {} is ready after {} ms",
+        built.name(),
+        built.version(),
+        TimeUnit.NANOSECONDS.toMillis(ready.loadNanos()));
+    if (before != null) {
+      retire(model, before);
     }
-    return new CompiledProgram(file.variant(), rows, sha256, program, cost, new BatchTally());
-  }
-
-  private static String sha256(byte[] code) {
-    try {
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(code));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
-  }
-
-  private static int check(ModelImage image, ProgramCode file, ArtifactSignature signature) {
-    return SignatureCheck.check(image.spec(), image.weights().arguments(), file, signature);
-  }
-
-  private ServedModel warmUp(ServedModel served) {
-    try {
-      activate.apply(served).join();
-      return served;
-    } catch (CompletionException | CancellationException e) {
-      release(served);
-      throw e;
-    }
-  }
-
-  private ModelStatus onReady(RegisteredModel model, ServedModel served, long started) {
-    int maxBatchSize = served.contract().batched() ? served.contract().largestBatch() : 0;
-    long took = clock.nanoTime() - started;
-    ModelStatus ready = model.status().ready(served.spec(), maxBatchSize, took);
-    model.serve(served, ready);
-    log.info("model '{}' is ready after {} ms", served.name(), TimeUnit.NANOSECONDS.toMillis(took));
     return ready;
   }
 
-  private ModelStatus onFailed(RegisteredModel model, Throwable failure, long started) {
+  private static ModelStatus status(ServedModel serving, long loadNanos) {
+    ModelContract contract = serving.contract();
+    return ModelStatus.loading(serving.name(), serving.version())
+        .ready(serving.spec(), contract.batched() ? contract.largestBatch() : 0, loadNanos);
+  }
+
+  private ModelStatus onFailed(
+      RegisteredModel model, String version, Throwable failure, long started) {
     Throwable cause =
         failure instanceof CompletionException && failure.getCause() != null
             ? failure.getCause()
             : failure;
     boolean expected = cause instanceof BundleException || cause instanceof DeviceException;
     String reason = cause.getMessage() == null ? cause.toString() : cause.getMessage();
-    ModelStatus failed = model.status().failed(reason, clock.nanoTime() - started);
-    model.fail(failed);
-    if (expected) {
-      log.error("model '{}' failed to load: {}", failed.name(), reason);
+    ModelStatus failed =
+        ModelStatus.loading(model.name(), version).failed(reason, clock.nanoTime() - started);
+    registry.publish(model, versions -> versions.with(afterFailure(versions, failed)));
+    String serves = model.versions().isReady() ? "; what served before still does" : "";
+    if (expected || stopping) {
+      log.error("model '{}' failed to load: {}{}", model.name(), reason, serves);
     } else {
-      log.error("model '{}' failed to load", failed.name(), cause);
+      log.error("model '{}' failed to load{}", model.name(), serves, cause);
     }
     return failed;
   }
 
-  /** Stops a model from answering and frees it; only when no request of it can run any more. */
-  public void unload(RegisteredModel model) {
-    ServedModel retired = model.retire();
-    if (retired != null) {
-      release(retired);
+  private static PublishedVersion afterFailure(ModelVersions versions, ModelStatus failed) {
+    PublishedVersion current = versions.find(failed.version());
+    return current == null || current.serving() == null
+        ? PublishedVersion.of(failed)
+        : new PublishedVersion(current.status().kept(failed.reason()), current.serving());
+  }
+
+  /** Lets go of versions that are not to serve any more, now that all that are to do. */
+  private void retireOthers(RegisteredModel model, List<Candidate> candidates) {
+    for (PublishedVersion each : model.versions().all()) {
+      String version = each.status().version();
+      if (candidates.stream().anyMatch(candidate -> candidate.version().equals(version))) {
+        continue;
+      }
+      if (each.serving() != null) {
+        var unused =
+            withdraw(model, each, each.serving())
+                .thenRun(() -> registry.publish(model, versions -> dropped(versions, version)));
+      } else {
+        registry.publish(model, versions -> dropped(versions, version));
+      }
     }
   }
 
-  private void release(ServedModel served) {
-    served.programs().forEach(program -> program.program().close());
-    residency.unload(served.weights());
+  private static ModelVersions dropped(ModelVersions versions, String version) {
+    PublishedVersion current = versions.find(version);
+    boolean over =
+        current != null
+            && switch (current.status().state()) {
+              case FAILED, UNLOADED -> true;
+              case LOADING, READY, UNLOADING -> false;
+            };
+    return over ? versions.without(version) : versions;
   }
 
-  private static List<Integer> batchSizes(List<CompiledProgram> programs) {
-    return programs.stream().map(CompiledProgram::batchSize).distinct().sorted().toList();
-  }
-
-  private static void refuseGlue(Bundle bundle) {
-    if (bundle.glue() != Glue.NONE || bundle.spec().kind() != ModelSpec.Kind.MODEL) {
-      throw new BundleException(
-          bundle.directory().getFileName().toString(),
-          "the bundle has hooks ("
-              + bundle.glue()
-              + ") and this server runs none; serve its programs as a bundle without hooks");
+  private CompletableFuture<Void> unloadNow(RegisteredModel model, Predicate<String> wanted) {
+    List<CompletableFuture<Void>> freed = new ArrayList<>();
+    for (PublishedVersion each : model.versions().all()) {
+      if (!wanted.test(each.status().version())) {
+        continue;
+      }
+      if (each.serving() != null) {
+        freed.add(withdraw(model, each, each.serving()));
+      } else if (each.status().state() == ModelState.FAILED) {
+        PublishedVersion unloaded = PublishedVersion.of(each.status().unloaded());
+        registry.publish(model, versions -> versions.with(unloaded));
+      }
     }
+    return CompletableFuture.allOf(freed.toArray(CompletableFuture<?>[]::new));
+  }
+
+  /** Has a version answer no more, and says when it has been freed. */
+  private CompletableFuture<Void> withdraw(
+      RegisteredModel model, PublishedVersion version, ServedModel serving) {
+    PublishedVersion unloading = PublishedVersion.of(version.status().unloading());
+    PublishedVersion unloaded = PublishedVersion.of(version.status().unloaded());
+    registry.publish(model, versions -> versions.with(unloading));
+    return retire(model, serving)
+        .thenRun(
+            () ->
+                registry.publish(
+                    model,
+                    versions ->
+                        // It may be loading again by now.
+                        versions.find(serving.version()) == unloading
+                            ? versions.with(unloaded)
+                            : versions));
+  }
+
+  /** Frees a model, which is not published any more, once all it has accepted has ended. */
+  private CompletableFuture<Void> retire(RegisteredModel model, ServedModel retired) {
+    return lanes
+        .retire(retired)
+        .thenRunAsync(
+            () -> {
+              free(model, retired);
+              log.info("model '{}' version {} has been freed", retired.name(), retired.version());
+            },
+            unloader);
+  }
+
+  private void free(RegisteredModel model, ServedModel retired) {
+    model.totals().keep(retired.counters());
+    builder.free(retired);
   }
 }

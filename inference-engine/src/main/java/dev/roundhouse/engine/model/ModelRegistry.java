@@ -1,22 +1,27 @@
 package dev.roundhouse.engine.model;
 
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Maps a model's name to what serves it. Any thread may look up; a lookup takes no lock.
- * Registering is for the loader.
+ * Maps a model's name to its versions. Any thread may look up; a lookup takes no lock. Publishing
+ * is for the loader.
  */
 public final class ModelRegistry {
   private final Map<String, RegisteredModel> byName = new ConcurrentHashMap<>();
-  private final AtomicInteger nextSlot = new AtomicInteger();
+  private final ModelSlots slots = new ModelSlots();
+  private final AtomicInteger loading = new AtomicInteger();
+  private final AtomicInteger failed = new AtomicInteger();
 
   public Optional<RegisteredModel> find(String name) {
-    return Optional.ofNullable(byName.get(name));
+    return Optional.ofNullable(byName.get(name)).filter(model -> !model.versions().isEmpty());
   }
 
   /** As {@link #find}, for the request path: null when there is none. */
@@ -24,34 +29,62 @@ public final class ModelRegistry {
     return byName.get(name);
   }
 
-  /** Every registered model, by name. */
+  /** For each name the version that answers, or that says best why none does; by name. */
   public List<ModelStatus> statuses() {
-    return byName.entrySet().stream()
-        .sorted(Map.Entry.comparingByKey())
-        .map(entry -> entry.getValue().status())
+    return byName.values().stream()
+        .flatMap(model -> model.versions().head().stream())
+        .map(PublishedVersion::status)
+        .sorted(Comparator.comparing(ModelStatus::name))
         .toList();
   }
 
-  public List<RegisteredModel> models() {
-    return List.copyOf(byName.values());
+  /** Every version of every name, by name, then ascending. */
+  public List<ModelStatus> index() {
+    return byName.values().stream()
+        .sorted(Comparator.comparing(RegisteredModel::name))
+        .flatMap(model -> model.versions().all().stream())
+        .map(PublishedVersion::status)
+        .toList();
   }
 
-  /**
-   * Registers a name as loading.
-   *
-   * @throws IllegalStateException when the name is taken
-   */
-  RegisteredModel register(String name, String version) {
-    RegisteredModel model = new RegisteredModel(ModelStatus.loading(name, version));
-    if (byName.putIfAbsent(name, model) != null) {
-      throw new IllegalStateException(
-          "model '" + name + "' is already registered; a name can be in one repository only");
+  public Collection<RegisteredModel> models() {
+    return byName.values().stream().filter(model -> !model.versions().isEmpty()).toList();
+  }
+
+  /** Which served model has which slot. */
+  public ModelSlots slots() {
+    return slots;
+  }
+
+  /** Names of which nothing answers yet. */
+  public int loading() {
+    return loading.get();
+  }
+
+  /** Names of which a version failed to load. */
+  public int failed() {
+    return failed.get();
+  }
+
+  /** The name's entry, made when there is none. */
+  RegisteredModel register(String name) {
+    return byName.computeIfAbsent(name, RegisteredModel::new);
+  }
+
+  /** Changes what is published of a name, at once and in one step. */
+  void publish(RegisteredModel model, UnaryOperator<ModelVersions> change) {
+    synchronized (model) {
+      ModelVersions before = model.versions();
+      ModelVersions after = change.apply(before);
+      count(loading, before.isLoading(), after.isLoading());
+      count(failed, before.hasFailed(), after.hasFailed());
+      model.publish(after);
     }
-    return model;
   }
 
-  /** A slot nobody has had. */
-  int newSlot() {
-    return nextSlot.getAndIncrement();
+  private static void count(AtomicInteger figure, boolean before, boolean after) {
+    if (before != after) {
+      figure.addAndGet(after ? 1 : -1);
+    }
   }
 }

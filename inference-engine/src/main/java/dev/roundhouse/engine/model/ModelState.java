@@ -6,8 +6,10 @@ public enum ModelState {
   LOADING,
   /** Answers requests. */
   READY,
-  /** Could not be loaded; the reason says why. Other models are not affected. */
+  /** Could not be loaded; the reason says why. Other models and versions are not affected. */
   FAILED,
-  /** Taken out of service. */
+  /** Refuses requests; those that it accepted still run, and then it is freed. */
+  UNLOADING,
+  /** Taken out of service and freed. */
   UNLOADED
 }

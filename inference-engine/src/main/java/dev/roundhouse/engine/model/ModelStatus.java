@@ -4,10 +4,10 @@ import dev.roundhouse.bundle.model.ModelSpec;
 import java.util.Optional;
 
 /**
- * What can be said of a model at one moment.
+ * What can be said of a version of a model at one moment.
  *
  * @param version decimal; what responses carry
- * @param reason why it failed; empty otherwise
+ * @param reason why it failed; of a ready version, why newer files of it do not serve; else empty
  * @param spec absent until the manifest has been read
  * @param maxBatchSize largest compiled batch size; 0 for a model without a batch axis
  * @param loadNanos how long it took from the start of loading to ready or failed; 0 while loading
@@ -38,7 +38,25 @@ public record ModelStatus(
         name, version, ModelState.READY, "", Optional.of(spec), maxBatchSize, loadNanos);
   }
 
+  /** A ready version whose replacement could not be loaded. */
+  public ModelStatus kept(String reason) {
+    return new ModelStatus(
+        name,
+        version,
+        state,
+        "this version still serves; its newer files could not be loaded: " + reason,
+        spec,
+        maxBatchSize,
+        loadNanos);
+  }
+
+  public ModelStatus unloading() {
+    return new ModelStatus(
+        name, version, ModelState.UNLOADING, "", Optional.empty(), maxBatchSize, loadNanos);
+  }
+
   public ModelStatus unloaded() {
-    return new ModelStatus(name, version, ModelState.UNLOADED, "", spec, maxBatchSize, loadNanos);
+    return new ModelStatus(
+        name, version, ModelState.UNLOADED, "unloaded", Optional.empty(), maxBatchSize, loadNanos);
   }
 }

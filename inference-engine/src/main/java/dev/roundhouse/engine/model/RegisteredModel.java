@@ -1,56 +1,96 @@
 package dev.roundhouse.engine.model;
 
-import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.Status;
+import java.util.OptionalDouble;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A name in the registry: what serves it now, and what is known of it. Read by any thread; written
- * by the loader.
+ * A name: its versions, what has been counted for it, and what the operator asked of it since the
+ * start. It stays when its last version is unloaded. Read by any thread; published by the registry.
  */
 public final class RegisteredModel {
-  private final ModelCounters counters = new ModelCounters();
-  private volatile ModelStatus status;
-  private volatile @Nullable ServedModel serving;
+  private final String name;
+  private final ModelTotals totals = new ModelTotals();
+  private final AtomicReference<CompletableFuture<?>> latestChange =
+      new AtomicReference<>(CompletableFuture.completedFuture(null));
+  private volatile ModelVersions versions = ModelVersions.NONE;
+  private volatile OptionalDouble weight = OptionalDouble.empty();
 
-  RegisteredModel(ModelStatus status) {
-    this.status = status;
+  RegisteredModel(String name) {
+    this.name = name;
   }
 
-  public ModelStatus status() {
-    return status;
+  public String name() {
+    return name;
   }
 
-  /** Null unless the model is ready. */
+  /** What there is of the name now. */
+  public ModelVersions versions() {
+    return versions;
+  }
+
+  /** The version that answers when none is asked for; null when none is ready. */
   public @Nullable ServedModel serving() {
-    return serving;
+    PublishedVersion head = versions.find("");
+    return head == null ? null : head.serving();
   }
 
-  /** One set of counters per name, whichever version answers. */
-  public ModelCounters counters() {
-    return counters;
+  /** Of every version together, freed ones included. */
+  public ModelTotals totals() {
+    return totals;
   }
 
   public void countRefused(Status status) {
-    counters.increment(Metric.ofRefusal(status));
+    totals.countRefused(status);
   }
 
-  /** Makes a version the one that answers. */
-  void serve(ServedModel model, ModelStatus ready) {
-    serving = model;
-    status = ready;
+  /** The weight it was given at run time; empty for the configured one. */
+  public OptionalDouble weight() {
+    return weight;
   }
 
-  void fail(ModelStatus failed) {
-    status = failed;
+  /** Keeps a weight, for versions to come as well. */
+  public void setWeight(double value) {
+    weight = OptionalDouble.of(value);
   }
 
-  /** Stops answering; returns what answered until now. */
-  @Nullable ServedModel retire() {
-    ServedModel retired = serving;
-    serving = null;
-    status = status.unloaded();
-    return retired;
+  /** For the registry, which counts what changes. */
+  void publish(ModelVersions changed) {
+    versions = changed;
+  }
+
+  /**
+   * Starts a change of the name's versions when the one before has ended: one at a time, in the
+   * order in which they were asked for.
+   *
+   * @param change called once, on the thread that ended the change before, or on this one
+   */
+  <T> CompletableFuture<T> next(Supplier<CompletableFuture<T>> change) {
+    CompletableFuture<T> done = new CompletableFuture<>();
+    CompletableFuture<?> before = latestChange.getAndSet(done);
+    var unused = before.whenComplete((result, failure) -> start(change, done));
+    return done.copy(); // whoever cancels it does not end the change
+  }
+
+  private static <T> void start(Supplier<CompletableFuture<T>> change, CompletableFuture<T> done) {
+    try {
+      var unused =
+          change
+              .get()
+              .whenComplete(
+                  (result, failure) -> {
+                    if (failure == null) {
+                      done.complete(result);
+                    } else {
+                      done.completeExceptionally(failure);
+                    }
+                  });
+    } catch (RuntimeException | Error e) {
+      done.completeExceptionally(e);
+    }
   }
 }

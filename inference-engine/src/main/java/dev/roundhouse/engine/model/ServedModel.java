@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.QueueRules;
 import dev.roundhouse.engine.residency.ModelWeights;
 import java.util.List;
 
@@ -9,16 +10,20 @@ import java.util.List;
  * A model version that can run: contract, programs, weights, counters. Immutable, but for the
  * counters; programs and weights are used by the dispatch thread only once it is ready.
  *
- * @param slot its index in everything that is kept per model; never reused while requests refer to
- *     it
+ * @param slot its index in everything that is kept per model; another model may get it once this
+ *     one has been freed
+ * @param fingerprint of the files it was made of; empty when it was not read from files
+ * @param counters its own; they also say whether a request of it is open
  */
 public record ServedModel(
     int slot,
     String name,
     String version,
+    String fingerprint,
     ModelSpec spec,
     ModelContract contract,
     List<CompiledProgram> programs,
+    QueueRules queueRules,
     RunCosts runCosts,
     ModelWeights weights,
     ModelCounters counters) {

@@ -18,6 +18,7 @@ public enum Metric {
   FAILED("roundhouse.requests.failed", "Accepted requests that ended in an error"),
   SHED_DEADLINE_PASSED(shed(), dropped(), Map.of("reason", "deadline-passed")),
   SHED_TOO_LITTLE_TIME(shed(), dropped(), Map.of("reason", "too-little-time")),
+  SHED_QUEUE_TIMEOUT(shed(), dropped(), Map.of("reason", "queue-timeout")),
   SHED_NO_ROOM(shed(), dropped(), Map.of("reason", "no-room")),
   SHED_STOPPING(shed(), dropped(), Map.of("reason", "stopping")),
   CANCELLED("roundhouse.requests.cancelled", "Accepted requests taken back by their caller"),
@@ -47,6 +48,7 @@ public enum Metric {
     return switch (reason) {
       case DEADLINE_PASSED -> SHED_DEADLINE_PASSED;
       case TOO_LITTLE_TIME -> SHED_TOO_LITTLE_TIME;
+      case QUEUE_TIMEOUT -> SHED_QUEUE_TIMEOUT;
       case NO_ROOM -> SHED_NO_ROOM;
       case STOPPING -> SHED_STOPPING;
     };

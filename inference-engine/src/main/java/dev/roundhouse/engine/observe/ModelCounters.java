@@ -5,9 +5,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * What is counted for one model. What the dispatch thread counts lies apart from what others count,
- * so that neither waits for the other's cache line. Any thread may read; a reader sees each number,
- * not one moment.
+ * What is counted for one version of a model, from when it is loaded until it is freed. What the
+ * dispatch thread counts lies apart from what others count, so that neither waits for the other's
+ * cache line. Any thread may read; a reader sees each number, not one moment.
  */
 public final class ModelCounters {
   /** No request waits. */
@@ -19,6 +19,9 @@ public final class ModelCounters {
   private static final int LEFT = Metric.values().length;
 
   private static final int CELLS_PER_LINE = 8;
+
+  /** In the cell of accepted requests: no further one is accepted. */
+  private static final long CLOSED = Long.MIN_VALUE;
 
   /** Where callers' cells begin: a cache line behind the array's length, which all read. */
   private static final int SHARED = CELLS_PER_LINE;
@@ -43,6 +46,11 @@ public final class ModelCounters {
     CELLS.getAndAdd(cells, SHARED + metric.ordinal(), 1L);
   }
 
+  /** Counts; any thread. */
+  public void add(Metric metric, long amount) {
+    CELLS.getAndAdd(cells, SHARED + metric.ordinal(), amount);
+  }
+
   /** Counts; dispatch thread only. */
   public void addOnDispatch(Metric metric, long amount) {
     addOwned(metric.ordinal(), amount);
@@ -54,11 +62,14 @@ public final class ModelCounters {
 
   /**
    * Accepts a request: counts it and takes a place in the queue; false, doing neither, when {@code
-   * limit} places are taken. Any thread.
+   * limit} places are taken, or when {@link #isClosed}. Any thread.
    */
   public boolean enter(int limit) {
     while (true) {
       long accepted = (long) CELLS.getVolatile(cells, ACCEPTED);
+      if (accepted < 0) {
+        return false;
+      }
       if (accepted - leftSeen >= limit) {
         // The dispatch thread's own figure is looked at only when the last look does not suffice.
         leftSeen = sum(LEFT);
@@ -72,6 +83,23 @@ public final class ModelCounters {
     }
   }
 
+  /**
+   * Accepts no request any more, if none is open; what is not open then never will be. Any thread.
+   *
+   * @return false, changing nothing, while a request is open
+   */
+  public boolean closeIfIdle() {
+    long ended = ended();
+    long accepted = (long) CELLS.getVolatile(cells, ACCEPTED);
+    return accepted < 0
+        || (accepted == ended && CELLS.compareAndSet(cells, ACCEPTED, accepted, accepted | CLOSED));
+  }
+
+  /** True when no request is accepted any more, and none is open. */
+  public boolean isClosed() {
+    return (long) CELLS.getVolatile(cells, ACCEPTED) < 0;
+  }
+
   /** Gives a place in the queue back; any thread. */
   public void leave() {
     CELLS.getAndAdd(cells, SHARED + LEFT, 1L);
@@ -82,7 +110,7 @@ public final class ModelCounters {
     addOwned(LEFT, 1);
   }
 
-  /** Requests that are accepted and not yet in a batch. */
+  /** Requests that are accepted and have not begun to run. */
   public int waiting() {
     // Leaves are read before accepts, so the difference is never below what it was.
     long left = sum(LEFT);
@@ -102,8 +130,12 @@ public final class ModelCounters {
   /** Accepted requests that have not ended; 0 at every quiescent point. */
   public long open() {
     // Ends are read before accepts: a request that ends in between is then still counted open.
-    long ended = get(Metric.COMPLETED) + get(Metric.FAILED) + shed() + get(Metric.CANCELLED);
+    long ended = ended();
     return get(Metric.ACCEPTED) - ended;
+  }
+
+  private long ended() {
+    return get(Metric.COMPLETED) + get(Metric.FAILED) + shed() + get(Metric.CANCELLED);
   }
 
   /** Accepted requests that were dropped before they ran, for whatever reason. */
@@ -116,7 +148,7 @@ public final class ModelCounters {
   }
 
   private long sum(int index) {
-    return (long) CELLS.getAcquire(cells, SHARED + index)
+    return ((long) CELLS.getAcquire(cells, SHARED + index) & ~CLOSED)
         + (long) CELLS.getAcquire(cells, OWNED + index);
   }
 

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.queue;
 
 import dev.roundhouse.engine.request.InferenceRequest;
+import java.util.ArrayDeque;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -14,26 +15,23 @@ final class RequestRing {
   /** A ring that grew beyond this is let go of when it is empty. */
   private static final int KEPT = 64;
 
-  private static final @Nullable InferenceRequest[] NOTHING = new @Nullable InferenceRequest[0];
+  private static final @Nullable QueuedRequest[] NOTHING = new @Nullable QueuedRequest[0];
 
-  private @Nullable InferenceRequest[] ring = NOTHING;
+  private @Nullable QueuedRequest[] ring = NOTHING;
   private int head;
   private int size;
 
   /** Requests with more than one row. */
   private int large;
 
+  /**
+   * Of the requests with a deadline, those that no later arrival is as urgent as, in order of
+   * arrival: their deadlines rise, so the first is the most urgent of all.
+   */
+  private @Nullable ArrayDeque<QueuedRequest> urgent;
+
   int size() {
     return size;
-  }
-
-  void add(InferenceRequest request) {
-    if (size == ring.length) {
-      makeRoom();
-    }
-    ring[(head + size) & (ring.length - 1)] = request;
-    size++;
-    large += isLarge(request);
   }
 
   /** True when no request here has more than one row. */
@@ -41,20 +39,47 @@ final class RequestRing {
     return large == 0;
   }
 
-  private static int isLarge(InferenceRequest request) {
-    return request.rows() > 1 ? 1 : 0;
-  }
-
-  InferenceRequest get(int position) {
+  QueuedRequest get(int position) {
     return Objects.requireNonNull(ring[(head + position) & (ring.length - 1)]);
   }
 
-  InferenceRequest remove() {
-    InferenceRequest front = get(0);
+  void add(QueuedRequest request) {
+    if (size == ring.length) {
+      makeRoom();
+    }
+    ring[(head + size) & (ring.length - 1)] = request;
+    size++;
+    large += isLarge(request);
+    noteDeadline(request);
+  }
+
+  /** Puts a request that was taken from here back to the front. */
+  void putBack(QueuedRequest request) {
+    if (size == ring.length) {
+      makeRoom();
+    }
+    head = (head - 1) & (ring.length - 1);
+    ring[head] = request;
+    size++;
+    large += isLarge(request);
+    if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
+      ArrayDeque<QueuedRequest> known = urgent();
+      QueuedRequest first = known.peekFirst();
+      if (first == null || request.deadlineNanos() < first.deadlineNanos()) {
+        known.addFirst(request);
+      }
+    }
+  }
+
+  QueuedRequest remove() {
+    QueuedRequest front = get(0);
     ring[head] = null;
     head = (head + 1) & (ring.length - 1);
     size--;
     large -= isLarge(front);
+    if (urgent != null && urgent.peekFirst() == front) {
+      urgent.removeFirst();
+    }
     if (size == 0 && ring.length > KEPT) {
       ring = NOTHING;
       head = 0;
@@ -62,18 +87,57 @@ final class RequestRing {
     return front;
   }
 
+  /** The earliest deadline here; {@link InferenceRequest#NO_DEADLINE} when none has one. */
+  long earliestDeadlineNanos() {
+    if (urgent == null) {
+      return InferenceRequest.NO_DEADLINE;
+    }
+    QueuedRequest first = urgent.peekFirst();
+    if (first != null && first.isDone()) {
+      // It may have hidden others, which count again now that it is cancelled.
+      urgent.clear();
+      for (int position = 0; position < size; position++) {
+        noteDeadline(get(position));
+      }
+      first = urgent.peekFirst();
+    }
+    return first == null ? InferenceRequest.NO_DEADLINE : first.deadlineNanos();
+  }
+
+  private void noteDeadline(QueuedRequest request) {
+    if (request.deadlineNanos() == InferenceRequest.NO_DEADLINE || request.isDone()) {
+      return;
+    }
+    ArrayDeque<QueuedRequest> known = urgent();
+    while (!known.isEmpty() && known.getLast().deadlineNanos() > request.deadlineNanos()) {
+      known.removeLast();
+    }
+    known.addLast(request);
+  }
+
+  private ArrayDeque<QueuedRequest> urgent() {
+    if (urgent == null) {
+      urgent = new ArrayDeque<>(4);
+    }
+    return urgent;
+  }
+
+  private static int isLarge(QueuedRequest request) {
+    return request.rows() > 1 ? 1 : 0;
+  }
+
   private void makeRoom() {
     int live = 0;
     for (int i = 0; i < size; i++) {
-      live += get(i).state() == InferenceRequest.State.DONE ? 0 : 1;
+      live += get(i).isDone() ? 0 : 1;
     }
     int length = live <= ring.length / 2 ? ring.length : ring.length * 2;
-    @Nullable InferenceRequest[] kept = new @Nullable InferenceRequest[Math.max(length, INITIAL)];
+    @Nullable QueuedRequest[] kept = new @Nullable QueuedRequest[Math.max(length, INITIAL)];
     int count = 0;
     large = 0;
     for (int i = 0; i < size; i++) {
-      InferenceRequest request = get(i);
-      if (request.state() != InferenceRequest.State.DONE && count < kept.length) {
+      QueuedRequest request = get(i);
+      if (!request.isDone() && count < kept.length) {
         kept[count++] = request;
         large += isLarge(request);
       }

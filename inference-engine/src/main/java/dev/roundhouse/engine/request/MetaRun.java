@@ -5,17 +5,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * One run of a meta, which answers by calling other models. The calls it makes may run ahead of
  * everything that waits, one at a time: what a half-finished run holds is freed soonest by letting
- * it finish, and one at a time keeps any run from taking the device for itself. Thread-safe.
+ * it finish, and one at a time keeps any run from taking the device for itself. Thread-safe; its
+ * methods are the engine's.
  */
 public final class MetaRun {
   private final AtomicBoolean callInLane = new AtomicBoolean();
 
   /** Takes this run's place in the committed lane; false while another call of it is there. */
-  boolean enterLane() {
+  public boolean enterLane() {
     return callInLane.compareAndSet(false, true);
   }
 
-  void leaveLane() {
+  public void leaveLane() {
     callInLane.set(false);
   }
 }

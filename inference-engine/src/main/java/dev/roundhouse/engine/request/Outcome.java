@@ -1,19 +1,14 @@
 package dev.roundhouse.engine.request;
 
-import java.util.List;
-
 /** How a request ended. Each ends exactly once. */
 public sealed interface Outcome {
 
   /**
-   * It ran.
+   * It ran, and its answer was handed over.
    *
    * @param modelVersion the version that answered
-   * @param outputs those requested, in the order requested; all, in the model's order, when none
-   *     were named
    */
-  record Completed(String modelVersion, List<OutputTensor> outputs, Timings timings)
-      implements Outcome {}
+  record Completed(String modelVersion, Timings timings) implements Outcome {}
 
   /** It was never accepted: nothing of it was queued or counted as accepted. */
   record Refused(Status status, String message) implements Outcome {}

@@ -6,6 +6,8 @@ public enum ShedReason {
   DEADLINE_PASSED,
   /** There was still time, but less than a run takes. */
   TOO_LITTLE_TIME,
+  /** It waited longer than its model's queue lets a request wait. */
+  QUEUE_TIMEOUT,
   /** The hand-over to the dispatch thread was full. */
   NO_ROOM,
   /** The engine stopped first. */

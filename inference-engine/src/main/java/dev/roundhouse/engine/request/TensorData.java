@@ -7,11 +7,16 @@ import java.lang.foreign.MemorySegment;
  * shared-memory region. Dense, row-major, little-endian.
  *
  * <p>The engine borrows it from submit until the request's outcome is delivered and reads it once,
- * into the batch.
+ * into the batch. Memory that cannot be read by then costs its own request only.
  */
 public interface TensorData {
 
   long byteSize();
+
+  /** False when the engine's threads cannot read it: closed, or one thread's own. */
+  default boolean isReadable() {
+    return true;
+  }
 
   /**
    * Copies {@code length} bytes starting at {@code offset}.
@@ -30,9 +35,17 @@ public interface TensorData {
   }
 
   record Contiguous(MemorySegment data) implements TensorData {
+    /** Stands for any thread but the one that may own the memory. */
+    private static final Thread ANOTHER = Thread.ofPlatform().unstarted(() -> {});
+
     @Override
     public long byteSize() {
       return data.byteSize();
+    }
+
+    @Override
+    public boolean isReadable() {
+      return data.isAccessibleBy(ANOTHER) && data.scope().isAlive();
     }
 
     @Override

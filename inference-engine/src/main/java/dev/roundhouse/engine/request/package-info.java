@@ -1,6 +1,7 @@
 /**
- * First station of a request's way: the request itself, its states and its one terminal outcome. A
- * transport creates a request and gets the outcome; between the two the engine owns it.
+ * First station of a request's way: what a caller wants, where the answer goes, and how a request
+ * can end. A transport makes a request and a sink; everything else about it is the engine's own
+ * record, {@code queue.QueuedRequest}.
  */
 @NullMarked
 package dev.roundhouse.engine.request;

@@ -42,6 +42,7 @@ final class HostFloor implements AutoCloseable {
       size = align(Math.addExact(size, weights.get(i).type().byteSize()));
     }
     if (offsets.length == 0) {
+      source.verify(index -> MemorySegment.NULL);
       return NOTHING;
     }
     Arena arena = Arena.ofShared();
@@ -51,6 +52,7 @@ final class HostFloor implements AutoCloseable {
       for (int i = 0; i < offsets.length; i++) {
         source.copyTo(i, floor.tensor(i));
       }
+      source.verify(floor::tensor);
       return floor;
     } catch (RuntimeException | Error e) {
       arena.close();

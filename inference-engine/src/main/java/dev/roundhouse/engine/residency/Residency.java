@@ -34,18 +34,20 @@ public final class Residency {
    */
   public ModelWeights load(WeightSource source) {
     HostFloor floor = HostFloor.of(source);
-    List<DeviceBuffer> buffers = new ArrayList<>();
+    List<DeviceBuffer> buffers = new ArrayList<>(floor.count());
     try {
       for (int i = 0; i < floor.count(); i++) {
-        buffers.add(device.upload(floor.type(i), floor.tensor(i), use));
+        DeviceBuffer buffer = device.upload(floor.type(i), floor.tensor(i), use);
+        buffers.add(buffer);
       }
-    } catch (RuntimeException e) {
+      ModelWeights weights = new ModelWeights(floor, buffers);
+      residentBytes.addAndGet(floor.byteSize());
+      return weights;
+    } catch (RuntimeException | Error e) {
       buffers.forEach(DeviceBuffer::close);
       floor.close();
       throw e;
     }
-    residentBytes.addAndGet(floor.byteSize());
-    return new ModelWeights(floor, buffers);
   }
 
   /** Takes a model's weights off the device and frees its host floor. Takes {@code weights}. */

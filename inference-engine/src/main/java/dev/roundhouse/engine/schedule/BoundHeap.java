@@ -12,6 +12,8 @@ final class BoundHeap extends SlotHeap {
   private double[] bounds = new double[0];
   private long[] arrivals = new long[0];
 
+  private long looks;
+
   // Of the running search.
   private int bestSlot;
   private double bestScore;
@@ -31,6 +33,7 @@ final class BoundHeap extends SlotHeap {
 
   /** Gives every model another bound. */
   void rescoreAll(IntToDoubleFunction bound) {
+    looks += size();
     for (int position = 0; position < size(); position++) {
       bounds[at(position)] = bound.applyAsDouble(at(position));
     }
@@ -44,6 +47,7 @@ final class BoundHeap extends SlotHeap {
    */
   int best(IntToDoubleFunction exact) {
     bestSlot = first();
+    looks++;
     bestScore = exact.applyAsDouble(bestSlot);
     search(1, exact);
     search(2, exact);
@@ -59,6 +63,7 @@ final class BoundHeap extends SlotHeap {
     if (!before(bounds[slot], slot, bestScore, bestSlot)) {
       return;
     }
+    looks++;
     double score = exact.applyAsDouble(slot);
     if (before(score, slot, bestScore, bestSlot)) {
       bestSlot = slot;
@@ -66,6 +71,11 @@ final class BoundHeap extends SlotHeap {
     }
     search(2 * position + 1, exact);
     search(2 * position + 2, exact);
+  }
+
+  /** Scores that were looked at to find the best or to renew a bound. */
+  long looks() {
+    return looks;
   }
 
   @Override

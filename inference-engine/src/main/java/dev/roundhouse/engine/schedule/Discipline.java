@@ -31,7 +31,10 @@ public interface Discipline {
   /** Registers a model, or gives it another weight. */
   void register(int slot, double weight);
 
-  /** Forgets a model; it is not ready any more either. */
+  /**
+   * Forgets a model with all that was charged to it; it is not ready any more either. Another model
+   * may have the slot next.
+   */
   void unregister(int slot);
 
   /** The model has something to run, or the front of its queue or its next batch changed. */
@@ -44,18 +47,31 @@ public interface Discipline {
   boolean isEmpty();
 
   /**
-   * The model to run next; it stays ready until {@link #notReady} says otherwise.
+   * The model to run next; it stays ready until {@link #notReady} says otherwise. Changes nothing:
+   * asked again, the answer is the same.
    *
    * @throws IllegalStateException when no model is ready
    */
   int choose();
 
   /**
-   * Tells what a run of a model really took, with what had to be loaded for it.
+   * A batch of a model has been chosen to run: charges what it is expected to take, so that the
+   * choices made before it has run know of it. Every charge is followed by one {@link #correct}.
    *
-   * @param nowNanos when it ended
+   * @param expectedNanos device time, 0 or more
+   * @param nowNanos when it was chosen
    */
-  void charge(int slot, long deviceNanos, long nowNanos);
+  void charge(int slot, long expectedNanos, long nowNanos);
+
+  /**
+   * Replaces the estimate of an earlier charge by the truth: all is as if that had been charged,
+   * whatever has happened in between. Of equal charges the oldest is meant. Without effect when the
+   * model was unregistered since.
+   *
+   * @param expectedNanos as it was charged
+   * @param deviceNanos what the run took; 0 when it was not run after all
+   */
+  void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos);
 
   /** Where a registered model stands; null when the discipline knows no shares. */
   default @Nullable Standing standing(int slot) {

@@ -5,7 +5,7 @@ package dev.roundhouse.engine.schedule;
  * dearer one does not look better, and sharing an execution counts where it saves something, in the
  * cost of a row. Pure.
  */
-public final class FairScore {
+final class FairScore {
   private FairScore() {}
 
   /**
@@ -20,7 +20,7 @@ public final class FairScore {
    * @param cost of the batch that would run, per row, above 0; any unit that all models use
    * @param cap bounds how far recent use can count, above 0
    */
-  public static double of(double share, double recent, double cost, double cap) {
+  static double of(double share, double recent, double cost, double cap) {
     double deficit = Math.clamp(share - recent, -cap, cap);
     return deficit >= 0 ? deficit / cost : deficit * cost;
   }

@@ -3,37 +3,45 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * ReactantServer's "fair": every model has a share of the device by its weight, recent use counts
- * against it, and of those under their share the cheap go first. {@link FairScore} is the formula.
+ * ReactantServer's "fair": every model that is ready has a share of the device by its weight,
+ * recent use counts against it, and of those under their share the cheap go first. {@link
+ * FairScore} is the formula. Shares and recent use are parts of what the ready models are due and
+ * had: models that do not want the device take no part in either.
  *
- * <p>Every charge lowers everybody else's part of recent use a little, so every score changes with
- * every run. What does not change is the direction: a waiting model's score only rises. So the heap
- * is ordered by what each score will be at a <em>horizon</em> a little ahead, an upper bound until
- * total use has grown that far; choosing looks at the exact scores of the few models whose bound
- * beats the best found. When the horizon is reached all bounds are renewed, and the next horizon is
- * set so that renewing stays cheap beside choosing. The choice is exact, whatever the horizon.
+ * <p>With W the weights of all ready models and U their recent use, a score depends on the others
+ * through the level W/U alone, but for the cap. Multiplied by W, which changes no choice, it is
+ * {@code clamp(w - u * level, cap * W) / cost}: the lower the level, the higher. So the heap is
+ * ordered by what each score would be at a level a little lower, an upper bound until the level
+ * gets there; choosing looks at the exact scores of the few models whose bound beats the best
+ * found. Bounds are renewed when the level gets below theirs, and when choosing has looked at as
+ * many scores as renewing does: then the next are tighter, else wider, so that neither costs more
+ * than the other. The choice is exact, whatever the bounds.
  */
-public final class FairShare implements Discipline {
+public final class FairShare extends TagDiscipline {
   private static final double MIN_STRIDE = 1e-6;
   private static final double MAX_STRIDE = 0.25;
 
+  /** Use so small, in proportion, lies too far back to divide by. */
+  private static final double LEAST_USE = 1e-200;
+
+  private static final double ROUNDING = 1e-9;
+
   private final double cap;
-  private final DecayingUse use;
+  private final Decay decay;
   private final BoundHeap heap = new BoundHeap();
+  private final RunningSum readyWeight = new RunningSum();
+  private final RunningSum readyUse = new RunningSum();
 
-  private final Weights weights = new Weights();
-  private double[] rowCosts = new double[16];
+  // Of ready models, as they stand in the sums and the scores.
+  private double[] countedWeights = new double[Slots.FIRST_LENGTH];
+  private double[] countedUses = new double[Slots.FIRST_LENGTH];
+  private double[] rowCosts = new double[Slots.FIRST_LENGTH];
 
-  /**
-   * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
-   * small.
-   */
-  private double totalWeight = Double.NaN;
-
-  private double horizon;
-  private long horizonEpoch;
+  // What the bounds hold for: a level from low up, weight up to high.
+  private double lowLevel;
+  private double highWeight;
   private double stride = 0.01;
-  private int chosenSinceRenewal;
+  private long looksAtRenewal;
 
   /**
    * @param halfLifeNanos after which device time counts half
@@ -44,8 +52,7 @@ public final class FairShare implements Discipline {
       throw new IllegalArgumentException("recency cap " + cap + " is not in (0, 1]");
     }
     this.cap = cap;
-    this.use = new DecayingUse(halfLifeNanos);
-    this.horizonEpoch = use.epoch();
+    this.decay = new Decay(halfLifeNanos);
   }
 
   @Override
@@ -61,87 +68,143 @@ public final class FairShare implements Discipline {
 
   @Override
   public void register(int slot, double weight) {
-    weights.set(slot, weight);
     if (slot >= rowCosts.length) {
-      rowCosts = Arrays.copyOf(rowCosts, Math.max(slot + 1, rowCosts.length * 2));
+      int length = Slots.lengthFor(slot, rowCosts.length);
+      rowCosts = Arrays.copyOf(rowCosts, length);
+      countedWeights = Arrays.copyOf(countedWeights, length);
+      countedUses = Arrays.copyOf(countedUses, length);
     }
-    expireBounds();
-  }
-
-  @Override
-  public void unregister(int slot) {
-    heap.remove(slot);
-    weights.clear(slot);
-    expireBounds();
+    super.register(slot, weight);
   }
 
   @Override
   public void ready(int slot, Front front) {
     rowCosts[slot] = front.rowCostNanos();
-    heap.put(slot, score(slot, horizon), front.arrivalNanos());
-  }
-
-  @Override
-  public void notReady(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return heap.isEmpty();
+    if (!heap.contains(slot)) {
+      join(slot);
+      count(slot, weight(slot), weight(slot) * tag(slot));
+    }
+    heap.put(slot, bound(slot), front.arrivalNanos());
   }
 
   @Override
   public int choose() {
-    if (use.total() > horizon || use.epoch() != horizonEpoch) {
-      renewBounds();
+    double level = level();
+    boolean holds = level >= lowLevel && readyWeight.value() <= highWeight;
+    boolean tight = heap.looks() - looksAtRenewal <= heap.size();
+    if (!holds || !tight) {
+      renewBounds(tight ? 2 : 0.5);
     }
-    chosenSinceRenewal++;
-    double total = use.total();
-    return heap.best(slot -> score(slot, total));
+    return heap.best(slot -> score(slot, level, readyWeight.value()));
   }
 
-  @Override
-  public void charge(int slot, long deviceNanos, long nowNanos) {
-    use.charge(slot, deviceNanos * 1e-9, nowNanos);
-    if (heap.contains(slot)) {
-      // Its own part of recent use rose, so its bound fell.
-      heap.rescore(slot, score(slot, horizon));
-    }
-  }
-
-  /** Its deficit is the difference between its share and its part of recent use. */
+  /**
+   * Its share is of what is ready now, itself included; its deficit is the difference between that
+   * and its part of recent use. One that idles stands where it would if it became ready.
+   */
   @Override
   public Standing standing(int slot) {
-    double share = weights.share(slot);
-    double recent = use.total() == 0 ? 0 : use.scaled(slot) / use.total();
-    return new Standing(share, share - recent);
+    double weight = weight(slot);
+    double share = weight / others(slot, readyWeight, countedWeights, weight);
+    double used = weight * (heap.contains(slot) ? tag(slot) : Math.max(tag(slot), tags().clock()));
+    double total = others(slot, readyUse, countedUses, used);
+    return new Standing(share, total > LEAST_USE ? share - used / total : 0);
   }
 
-  /** The score now; for those who show it. */
-  double score(int slot) {
-    return score(slot, use.total());
-  }
-
-  private double score(int slot, double totalUse) {
-    double recent = totalUse == 0 ? 0 : use.scaled(slot) / totalUse;
-    return FairScore.of(weights.share(slot), recent, rowCosts[slot], cap);
-  }
-
-  private void expireBounds() {
-    horizon = -1;
-  }
-
-  private void renewBounds() {
-    // As many choices as ready models between renewals: then renewing costs each choice O(1).
-    if (chosenSinceRenewal < heap.size()) {
-      stride = Math.min(stride * 2, MAX_STRIDE);
-    } else {
-      stride = Math.max(stride / 2, MIN_STRIDE);
+  @Override
+  double factor(long nowNanos) {
+    double shrink = decay.rebase(nowNanos);
+    if (shrink != 1) {
+      tags().scale(shrink);
+      for (int position = 0; position < heap.size(); position++) {
+        countedUses[heap.at(position)] *= shrink;
+      }
+      sumAfresh();
+      renewBounds(1);
     }
-    chosenSinceRenewal = 0;
-    horizonEpoch = use.epoch();
-    horizon = use.total() * (1 + stride);
-    heap.rescoreAll(slot -> score(slot, horizon));
+    return decay.factor(nowNanos);
+  }
+
+  @Override
+  SlotHeap heap() {
+    return heap;
+  }
+
+  @Override
+  boolean isDue(int slot) {
+    return level() * countedUses[slot] <= countedWeights[slot] * (1 + ROUNDING);
+  }
+
+  @Override
+  void place(int slot) {
+    count(slot, weight(slot), weight(slot) * tag(slot));
+    sumAfreshIfStale();
+    heap.rescore(slot, bound(slot));
+  }
+
+  @Override
+  void leave(int slot) {
+    count(slot, 0, 0);
+    sumAfreshIfStale();
+  }
+
+  /** Scores that all choices so far have looked at; for tests. */
+  long looks() {
+    return heap.looks();
+  }
+
+  /** Times the weights of all that are ready, which changes no order. */
+  private double score(int slot, double level, double allWeights) {
+    double due = countedWeights[slot];
+    double had = level * countedUses[slot];
+    if (Math.abs(due - had) <= due * ROUNDING) {
+      had = due; // those that stand level are equal, and the oldest request decides
+    }
+    return FairScore.of(due, had, rowCosts[slot], cap * allWeights);
+  }
+
+  /** At most 0 becomes 0: among the ready one is always at its share or below. */
+  private double bound(int slot) {
+    return Math.max(0, score(slot, lowLevel, highWeight));
+  }
+
+  private double level() {
+    return readyUse.value() > LEAST_USE ? readyWeight.value() / readyUse.value() : 0;
+  }
+
+  private double others(int slot, RunningSum sum, double[] counted, double own) {
+    return (heap.contains(slot) ? sum.value() - counted[slot] : sum.value()) + own;
+  }
+
+  private void count(int slot, double weight, double use) {
+    readyWeight.add(weight - countedWeights[slot]);
+    readyUse.add(use - countedUses[slot]);
+    countedWeights[slot] = weight;
+    countedUses[slot] = use;
+  }
+
+  private void sumAfreshIfStale() {
+    if (readyWeight.isStale(heap.size()) || readyUse.isStale(heap.size())) {
+      sumAfresh();
+    }
+  }
+
+  private void sumAfresh() {
+    double weight = 0;
+    double use = 0;
+    for (int position = 0; position < heap.size(); position++) {
+      weight += countedWeights[heap.at(position)];
+      use += countedUses[heap.at(position)];
+    }
+    readyWeight.restart(weight);
+    readyUse.restart(use);
+  }
+
+  private void renewBounds(double wider) {
+    stride = Math.clamp(stride * wider, MIN_STRIDE, MAX_STRIDE);
+    lowLevel = level() / (1 + stride);
+    highWeight = readyWeight.value() * 2;
+    heap.rescoreAll(this::bound);
+    looksAtRenewal = heap.looks();
   }
 }

@@ -41,7 +41,12 @@ abstract class KeyedDiscipline implements Discipline {
   }
 
   @Override
-  public final void charge(int slot, long deviceNanos, long nowNanos) {
+  public final void charge(int slot, long expectedNanos, long nowNanos) {
+    // What a run costs plays no part here.
+  }
+
+  @Override
+  public final void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
     // What a run cost plays no part here.
   }
 }

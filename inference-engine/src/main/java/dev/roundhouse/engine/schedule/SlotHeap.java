@@ -10,8 +10,8 @@ import java.util.Arrays;
 public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
   private static final int ABSENT = -1;
 
-  private int[] heap = new int[16];
-  private int[] positions = new int[16];
+  private int[] heap = new int[Slots.FIRST_LENGTH];
+  private int[] positions = new int[Slots.FIRST_LENGTH];
   private int size;
 
   SlotHeap() {
@@ -69,7 +69,7 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
   final void ensureSlot(int slot) {
     int length = positions.length;
     if (slot >= length) {
-      int grown = Math.max(slot + 1, length * 2);
+      int grown = Slots.lengthFor(slot, length);
       positions = Arrays.copyOf(positions, grown);
       Arrays.fill(positions, length, grown, ABSENT);
     }

@@ -1,27 +1,23 @@
 package dev.roundhouse.engine.schedule;
 
-import java.util.Arrays;
-
 /**
  * Start-time fair queueing (Goyal et al.): every model carries a tag that moves on by what its runs
  * cost over its weight; the smallest tag runs next. A model that comes back from idling starts at
  * the current virtual time, so it neither pays for its absence nor saves it up.
  *
- * <p>True costs are charged after the fact. For two models that stay ready, the difference of
- * device time over weight never exceeds {@code c_i/w_i + c_j/w_j}, c being the longest run of each.
+ * <p>For two models that stay ready, the difference of device time over weight never exceeds {@code
+ * c_i/w_i + c_j/w_j}, c being the longest run of each, as long as costs are known. With up to m
+ * batches charged by an estimate that is wrong by up to e, over the weight of its model, it never
+ * exceeds {@code c_i/w_i + c_j/w_j + 2me}: docs/scheduling.md has the proof.
  */
-public final class VirtualTime implements Discipline {
+public final class VirtualTime extends TagDiscipline {
+  /** Thirteen days at weight 1. Tags far above would swallow short runs of large weights. */
+  static final double LARGEST_CLOCK = 1L << 50;
+
   private final ReadyHeap heap = new ReadyHeap();
-  private double[] finish = new double[16];
-  private final Weights weights = new Weights();
 
-  /**
-   * NaN when it has to be summed afresh: adding and subtracting would let large weights erase
-   * small.
-   */
-  private double totalWeight = Double.NaN;
-
-  private double virtualTime;
+  /** Of those that are ready; NaN when it has to be summed. Shown only, so summed only then. */
+  private double readyWeight;
 
   @Override
   public String name() {
@@ -29,68 +25,71 @@ public final class VirtualTime implements Discipline {
   }
 
   @Override
-  public void register(int slot, double weight) {
-    weights.set(slot, weight);
-    if (slot >= finish.length) {
-      finish = Arrays.copyOf(finish, Math.max(slot + 1, finish.length * 2));
-    }
-  }
-
-  @Override
-  public void unregister(int slot) {
-    heap.remove(slot);
-    finish[slot] = 0;
-    weights.clear(slot);
-  }
-
-  @Override
   public void ready(int slot, Front front) {
     if (!heap.contains(slot)) {
-      finish[slot] = Math.max(finish[slot], virtualTime);
+      if (tags().clock() > LARGEST_CLOCK && heap.isEmpty() && tags().size() == 0) {
+        tags().restart();
+      }
+      join(slot);
+      readyWeight = Double.NaN;
     }
-    heap.put(slot, sortable(finish[slot]), front.arrivalNanos());
-  }
-
-  @Override
-  public void notReady(int slot) {
-    heap.remove(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return heap.isEmpty();
+    heap.put(slot, key(slot), front.arrivalNanos());
   }
 
   @Override
   public int choose() {
-    int slot = heap.first();
-    virtualTime = Math.max(virtualTime, finish[slot]);
-    return slot;
-  }
-
-  @Override
-  public void charge(int slot, long deviceNanos, long nowNanos) {
-    finish[slot] = Math.max(finish[slot], virtualTime) + deviceNanos / weights.of(slot);
-    if (heap.contains(slot)) {
-      heap.rekey(slot, sortable(finish[slot]));
-    }
+    return heap.first();
   }
 
   /** Its deficit is in seconds of the device; one that idles is owed nothing. */
   @Override
   public Standing standing(int slot) {
-    double behind =
-        heap.contains(slot) ? virtualTime - finish[slot] : Math.min(0, virtualTime - finish[slot]);
-    return new Standing(weights.share(slot), behind * weights.of(slot) * 1e-9);
+    double behind = tags().clock() - tag(slot);
+    boolean ready = heap.contains(slot);
+    double owed = ready ? behind : Math.min(0, behind);
+    double others = readyWeight() - (ready ? weight(slot) : 0);
+    double share = weight(slot) / (others + weight(slot));
+    return new Standing(share, owed * weight(slot) * 1e-9);
   }
 
-  /** The model's tag: device nanoseconds over weight, moved up by idling. */
-  double tag(int slot) {
-    return finish[slot];
+  @Override
+  double factor(long nowNanos) {
+    return 1;
+  }
+
+  @Override
+  SlotHeap heap() {
+    return heap;
+  }
+
+  @Override
+  boolean isDue(int slot) {
+    return heap.firstKey() == key(slot);
+  }
+
+  @Override
+  void place(int slot) {
+    heap.rekey(slot, key(slot));
+    readyWeight = Double.NaN;
+  }
+
+  @Override
+  void leave(int slot) {
+    readyWeight = Double.NaN;
+  }
+
+  private double readyWeight() {
+    if (Double.isNaN(readyWeight)) {
+      readyWeight = 0;
+      for (int position = 0; position < heap.size(); position++) {
+        readyWeight += weight(heap.at(position));
+      }
+    }
+    return readyWeight;
   }
 
   /** Positive doubles sort like the bits they are made of. */
-  private static long sortable(double tag) {
-    return Double.doubleToRawLongBits(tag);
+  private long key(int slot) {
+    return Double.doubleToRawLongBits(tag(slot));
   }
 }

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -24,21 +24,25 @@ class AdmissionLimitsTest {
 
   @Test
   void shouldRefuseBytesBeyondTheLimitOfAllModelsTogetherAndSayTheNumbers() {
-    TestEngine engine = engine(EngineOptions.builder().maxQueuedBytes(100).build(), 0);
+    TestEngine engine = engine(EngineOptions.builder().maxQueuedBytes(200).build(), 0);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "other"));
-    InferenceRequest first = submit(engine, "double", 8);
-    InferenceRequest second = submit(engine, "other", 4);
-    InferenceRequest third = submit(engine, "double", 1);
+    Submission first = submit(engine, "double", 8);
+    Submission second = submit(engine, "other", 4);
+    Submission third = submit(engine, "double", 1);
     Outcome.Refused refused = (Outcome.Refused) engine.outcome(third);
     assertThat(refused.status()).isEqualTo(Status.RESOURCE_EXHAUSTED);
     assertThat(refused.message())
-        .contains("hold 96 bytes", "'double' has 8 more", "limit is 100 bytes", "max-queued-bytes");
+        .contains(
+            "hold 192 bytes",
+            "'double' needs 16 (8 of inputs, 8 of its answer)",
+            "limit is 200",
+            "max-queued-bytes");
     assertThat(engine.counters("double").get(Metric.REFUSED_FULL)).isEqualTo(1);
     engine.run();
     assertThat(engine.outcome(first)).isInstanceOf(Outcome.Completed.class);
     assertThat(engine.outcome(second)).isInstanceOf(Outcome.Completed.class);
-    assertThat(engine.engine().heldInputBytes()).isZero();
-    InferenceRequest fourth = submit(engine, "double", 12);
+    assertThat(engine.engine().heldBytes()).isZero();
+    Submission fourth = submit(engine, "double", 12);
     engine.run();
     assertThat(engine.outcome(fourth)).isInstanceOf(Outcome.Completed.class);
     engine.assertQuiescent();
@@ -50,22 +54,22 @@ class AdmissionLimitsTest {
         engine(EngineOptions.builder().maxQueuedBytes(100).maxQueueDepth(1).build(), 0);
     submit(engine, "double", 1);
     submit(engine, "double", 4);
-    assertThat(engine.engine().heldInputBytes()).isEqualTo(8);
+    assertThat(engine.engine().heldBytes()).isEqualTo(16);
     engine.run();
-    assertThat(engine.engine().heldInputBytes()).isZero();
+    assertThat(engine.engine().heldBytes()).isZero();
     engine.assertQuiescent();
   }
 
   @Test
   void shouldRefuseARequestWhoseTimeARunOfItsModelWouldNotFitInto() {
     TestEngine engine = engine(EngineOptions.DEFAULT, 50 * MILLIS);
-    InferenceRequest hopeless = submit(engine, "double", 1, 49 * MILLIS);
+    Submission hopeless = submit(engine, "double", 1, 49 * MILLIS);
     Outcome.Refused refused = (Outcome.Refused) engine.outcome(hopeless);
     assertThat(refused.status()).isEqualTo(Status.DEADLINE_EXCEEDED);
     assertThat(refused.message())
         .contains("49000 us are left", "1 rows of model 'double' takes about 50000 us");
     assertThat(engine.counters("double").get(Metric.REFUSED_LATE)).isEqualTo(1);
-    InferenceRequest possible = submit(engine, "double", 1, 50 * MILLIS + 1);
+    Submission possible = submit(engine, "double", 1, 50 * MILLIS + 1);
     engine.run();
     assertThat(engine.outcome(possible)).isInstanceOf(Outcome.Completed.class);
     engine.assertQuiescent();
@@ -76,7 +80,7 @@ class AdmissionLimitsTest {
     TestEngine engine = engine(EngineOptions.DEFAULT, 50 * MILLIS);
     Outcome outcome = engine.outcome(submit(engine, "double", 9, 149 * MILLIS));
     assertThat(outcome).isInstanceOf(Outcome.Refused.class);
-    InferenceRequest possible = submit(engine, "double", 9, 151 * MILLIS);
+    Submission possible = submit(engine, "double", 9, 151 * MILLIS);
     engine.run();
     assertThat(engine.outcome(possible)).isInstanceOf(Outcome.Completed.class);
   }
@@ -85,7 +89,7 @@ class AdmissionLimitsTest {
   void shouldNotHoldAFigureAgainstRequestsThatNothingHasConfirmedOfLate() {
     TestEngine engine = engine(EngineOptions.DEFAULT, 50 * MILLIS);
     engine.clock().advance(CostEstimate.MAX_AGE_NANOS + 1);
-    InferenceRequest request = submit(engine, "double", 1, 49 * MILLIS);
+    Submission request = submit(engine, "double", 1, 49 * MILLIS);
     engine.run();
     assertThat(engine.outcome(request)).isInstanceOf(Outcome.Completed.class);
   }
@@ -99,12 +103,11 @@ class AdmissionLimitsTest {
     return engine;
   }
 
-  private static InferenceRequest submit(TestEngine engine, String model, int rows) {
+  private static Submission submit(TestEngine engine, String model, int rows) {
     return engine.submit(model, Floats.input("x", new long[] {rows, 2}, new float[2 * rows]));
   }
 
-  private static InferenceRequest submit(
-      TestEngine engine, String model, int rows, long timeoutNanos) {
+  private static Submission submit(TestEngine engine, String model, int rows, long timeoutNanos) {
     return engine.submit(
         model,
         engine.clock().nanoTime() + timeoutNanos,

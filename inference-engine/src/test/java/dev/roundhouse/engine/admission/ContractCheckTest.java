@@ -11,11 +11,12 @@ import dev.roundhouse.bundle.model.Variant;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
-import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.TensorData;
+import dev.roundhouse.engine.testing.ReplySink;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
@@ -200,14 +201,7 @@ class ContractCheckTest {
   }
 
   private static InferenceRequest request(List<String> outputs, InputTensor... inputs) {
-    return new InferenceRequest(
-        "m",
-        "",
-        "",
-        List.of(inputs),
-        outputs,
-        InferenceRequest.NO_DEADLINE,
-        (request, outcome) -> {});
+    return InferenceRequest.of("m", List.of(inputs), new ReplySink()).outputs(outputs).build();
   }
 
   private static InputTensor i32(String name, long... shape) {

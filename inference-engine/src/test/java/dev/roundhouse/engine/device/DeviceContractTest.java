@@ -16,6 +16,9 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -366,6 +369,167 @@ public abstract class DeviceContractTest {
   }
 
   @Test
+  void shouldRefuseToCloseWhatARunUsesUntilItsEndIsNoticed() {
+    DeviceProgram program = device.compile(affine());
+    DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.ALIAS);
+    try (Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+      refused(DeviceException.Code.INVALID_ARGUMENT, x::close);
+      refused(DeviceException.Code.INVALID_ARGUMENT, program::close);
+      execution.await();
+      x.close();
+      program.close();
+      assertThat(readFloats(execution.output(0))).containsExactly(2, 6, 12, 20);
+    }
+  }
+
+  @Test
+  void shouldGiveBackWhatARunUsesWhenItIsOnlyPolledOrOnlyClosed() {
+    DeviceProgram program = device.compile(affine());
+    DeviceBuffer polled = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    try (Execution execution =
+        device.execute(program, new DeviceBuffer[] {polled, polled, polled})) {
+      letRunsEnd();
+      while (!execution.isDone()) {
+        Thread.onSpinWait();
+      }
+      polled.close();
+    }
+    DeviceBuffer closed = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    device.execute(program, new DeviceBuffer[] {closed, closed, closed}).close();
+    closed.close();
+    program.close();
+  }
+
+  @Test
+  void shouldKeepWhatItUsedUsableWhenARunIsRefused() {
+    DeviceProgram program = device.compile(affine());
+    DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    DeviceBuffer closed = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    closed.close();
+    refused(
+        DeviceException.Code.CLOSED,
+        () -> device.execute(program, new DeviceBuffer[] {x, x, closed}));
+    x.close();
+    program.close();
+  }
+
+  @Test
+  void shouldRefuseAliasedMemoryWhoseArenaIsClosed() {
+    try (DeviceProgram program = device.compile(affine())) {
+      Arena shortLived = Arena.ofShared();
+      DeviceBuffer x = device.upload(AFFINE, shortLived.allocate(16, 64), HostMemory.ALIAS);
+      shortLived.close();
+      refused(
+          DeviceException.Code.CLOSED, () -> device.execute(program, new DeviceBuffer[] {x, x, x}));
+      refused(DeviceException.Code.CLOSED, () -> x.read(0, arena.allocate(16)));
+      x.close();
+    }
+  }
+
+  @Test
+  void shouldRefuseUploadsOfMemoryThatCannotBeRead() throws Exception {
+    Arena closed = Arena.ofShared();
+    MemorySegment freed = closed.allocate(16, 64);
+    closed.close();
+    try (Arena confined = Arena.ofConfined()) {
+      MemorySegment mine = confined.allocate(16, 64);
+      for (HostMemory use : HostMemory.values()) {
+        refused(DeviceException.Code.CLOSED, () -> device.upload(AFFINE, freed, use));
+        onAnotherThread(
+            () ->
+                refused(
+                    DeviceException.Code.INVALID_ARGUMENT, () -> device.upload(AFFINE, mine, use)));
+      }
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> device.upload(AFFINE, mine, HostMemory.ALIAS));
+      device.upload(AFFINE, mine, HostMemory.COPY).close();
+    }
+  }
+
+  @Test
+  void shouldRefuseToReadIntoMemoryThatCannotBeWritten() throws Exception {
+    Arena closed = Arena.ofShared();
+    MemorySegment freed = closed.allocate(16, 64);
+    closed.close();
+    try (DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Arena confined = Arena.ofConfined()) {
+      MemorySegment mine = confined.allocate(16, 64);
+      refused(DeviceException.Code.CLOSED, () -> x.read(0, freed));
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> x.read(0, mine.asReadOnly()));
+      refused(
+          DeviceException.Code.INVALID_ARGUMENT,
+          () -> x.read(0, MemorySegment.ofArray(new byte[16]).asReadOnly()));
+      onAnotherThread(() -> refused(DeviceException.Code.INVALID_ARGUMENT, () -> x.read(0, mine)));
+      x.read(0, mine);
+      assertThat(mine.toArray(ValueLayout.JAVA_FLOAT)).containsExactly(1, 2, 3, 4);
+    }
+  }
+
+  @Test
+  void shouldReadAnOutputOnAnotherThreadBesideTheNextRuns() throws Exception {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        ExecutorService reader = Executors.newSingleThreadExecutor()) {
+      for (int run = 0; run < 100; run++) {
+        Execution read = device.execute(program, new DeviceBuffer[] {x, x, x});
+        read.await();
+        Future<float[]> values = reader.submit(() -> readFloats(read.output(0)));
+        device.execute(program, new DeviceBuffer[] {x, x, x}).close();
+        assertThat(values.get()).containsExactly(2, 6, 12, 20);
+        read.close();
+      }
+    }
+  }
+
+  @Test
+  void shouldCallBackOnceWhenTheRunIsOver() throws Exception {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY)) {
+      for (int run = 0; run < 100; run++) {
+        Semaphore calls = new Semaphore(0);
+        AtomicBoolean wasDone = new AtomicBoolean();
+        try (Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+          execution.onDone(
+              () -> {
+                wasDone.set(execution.isDone());
+                calls.release();
+              });
+          execution.await();
+          assertThat(calls.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
+          assertThat(wasDone).isTrue();
+          assertThat(execution.isDone()).isTrue();
+        }
+        assertThat(calls.availablePermits()).as("further calls").isZero();
+      }
+    }
+  }
+
+  @Test
+  void shouldCallBackAtOnceWhenTheRunIsOverAlready() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+      execution.await();
+      Thread[] caller = new Thread[1];
+      execution.onDone(() -> caller[0] = Thread.currentThread());
+      assertThat(caller[0]).isEqualTo(Thread.currentThread());
+    }
+  }
+
+  @Test
+  void shouldRefuseASecondCallback() {
+    try (DeviceProgram program = device.compile(affine());
+        DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x})) {
+      execution.onDone(() -> {});
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> execution.onDone(() -> {}));
+      execution.await();
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> execution.onDone(() -> {}));
+    }
+  }
+
+  @Test
   void shouldReadOneBufferFromSeveralThreads() throws Exception {
     TensorType type = TensorType.of(DType.U8, 1 << 16);
     byte[] bytes = randomBytes(type, 13);
@@ -426,6 +590,15 @@ public abstract class DeviceContractTest {
               assertThat(refusal.code()).as(refusal.getMessage()).isEqualTo(code);
               assertThat(refusal).hasMessageMatching("(?s).{10,}");
             });
+  }
+
+  /** Lets time pass on a device whose clock stands still. */
+  protected void letRunsEnd() {}
+
+  private static void onAnotherThread(Runnable task) throws Exception {
+    try (ExecutorService other = Executors.newSingleThreadExecutor()) {
+      other.submit(task).get();
+    }
   }
 
   private void refusedExecution(DeviceProgram program, DeviceBuffer... arguments) {

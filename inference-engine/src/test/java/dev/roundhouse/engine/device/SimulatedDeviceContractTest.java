@@ -7,12 +7,23 @@ import java.util.List;
 
 class SimulatedDeviceContractTest extends DeviceContractTest {
 
+  private final ManualClock clock = new ManualClock();
+
+  @Override
+  protected void letRunsEnd() {
+    clock.advance(1_000_000);
+  }
+
   @Override
   protected Device openDevice() {
     SimulatedDeviceOptions options =
         new SimulatedDeviceOptions(
-            Long.MAX_VALUE, 1_000_000_000, program -> 1_000, SimulatedDeviceContractTest::function);
-    return new SimulatedDevice(options, new ManualClock());
+            Long.MAX_VALUE,
+            1_000_000_000,
+            program -> 1_000,
+            SimulatedDeviceContractTest::function,
+            2);
+    return new SimulatedDevice(options, clock);
   }
 
   private static ReferenceFunction function(String program) {

@@ -7,20 +7,37 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.ManualClock;
+import dev.roundhouse.engine.time.NanoClock;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 class SimulatedDeviceTest {
   private static final TensorType ROW = TensorType.of(DType.F32, 1, 250);
 
+  private static final long RUN_NANOS = 5_000;
+
   private final ManualClock clock = new ManualClock();
+  private final AtomicInteger computed = new AtomicInteger();
+  private SimulatedDevice device =
+      new SimulatedDevice(
+          SimulatedDeviceOptions.instant(
+                  (program, arguments, results) -> computed.incrementAndGet())
+              .withExecutionNanos(program -> RUN_NANOS),
+          clock);
 
   @Test
   void shouldTakeTheTimeThatLinkAndExecutionTake() {
     SimulatedDevice device =
         new SimulatedDevice(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
+                .withMaxInFlight(2)
                 .withLinkBytesPerSecond(1_000_000_000)
                 .withExecutionNanos(program -> 5_000),
             clock);
@@ -43,6 +60,43 @@ class SimulatedDeviceTest {
   }
 
   @Test
+  void shouldCallBackFromTheCallThatNoticesTheEndWhenTheClockStandsStill() {
+    SimulatedDevice device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 5_000),
+            clock);
+    AtomicInteger calls = new AtomicInteger();
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device);
+        Execution run = device.execute(program, new DeviceBuffer[] {x})) {
+      run.onDone(calls::incrementAndGet);
+      clock.advance(4_999);
+      assertThat(run.isDone()).isFalse();
+      clock.advance(1);
+      assertThat(calls).hasValue(0);
+      assertThat(run.isDone()).isTrue();
+      assertThat(calls).hasValue(1);
+      run.await();
+      assertThat(calls).hasValue(1);
+    }
+  }
+
+  @Test
+  void shouldCallBackByItselfWhenTheClockIsTheSystems() throws Exception {
+    SimulatedDevice device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 2_000_000),
+            NanoClock.SYSTEM);
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device);
+        Execution run = device.execute(program, new DeviceBuffer[] {x})) {
+      CompletableFuture<Boolean> told = new CompletableFuture<>();
+      run.onDone(() -> told.complete(run.isDone()));
+      assertThat(told.get(20, TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  @Test
   void shouldRefuseWhatDoesNotFitInMemoryAndSayHowMuchIsInUse() {
     SimulatedDevice device =
         new SimulatedDevice(
@@ -57,6 +111,126 @@ class SimulatedDeviceTest {
     upload(device).close();
     assertThat(device.memory().inUse()).hasValue(0);
     assertThat(device.memory().peak()).hasValue(1_000);
+  }
+
+  @Test
+  void shouldComputeWhenTheRunEnds() {
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device)) {
+      Execution run = device.execute(program, new DeviceBuffer[] {x});
+      assertThat(computed).hasValue(0);
+      clock.advance(RUN_NANOS);
+      assertThat(computed).hasValue(0);
+      assertThat(run.isDone()).isTrue();
+      assertThat(computed).hasValue(1);
+      run.await();
+      run.close();
+      run.close();
+      assertThat(computed).hasValue(1);
+    }
+  }
+
+  @Test
+  void shouldFailTheRunWhenAliasedMemoryIsTouchedUnderIt() {
+    try (Arena arena = Arena.ofShared();
+        DeviceProgram program = device.compile(doubling())) {
+      MemorySegment staging = arena.allocate(1_000, 64);
+      DeviceBuffer x = device.upload(ROW, staging, Device.HostMemory.ALIAS);
+      Execution run = device.execute(program, new DeviceBuffer[] {x});
+      staging.set(ValueLayout.JAVA_BYTE, 999, (byte) 1);
+      clock.advance(RUN_NANOS);
+      assertThat(run.isDone()).isTrue();
+      assertThatThrownBy(run::await)
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining("changed while the run read it");
+      assertThatThrownBy(() -> run.output(0).read(0, MemorySegment.ofArray(new byte[4])))
+          .isInstanceOf(DeviceException.class);
+      assertThat(computed).hasValue(0);
+      run.close();
+      x.close();
+    }
+  }
+
+  @Test
+  void shouldNoticeAChangeOfLargeAliasedMemory() {
+    byte[] data = new byte[1 << 20];
+    MemorySegment memory = MemorySegment.ofArray(data);
+    long before = Checksum.of(memory);
+    memory.asSlice(1 << 19, 1 << 10).fill((byte) 1);
+    assertThat(Checksum.of(memory)).isNotEqualTo(before);
+  }
+
+  @Test
+  void shouldFailTheRunWhenAliasedMemoryIsFreedUnderIt() {
+    try (DeviceProgram program = device.compile(doubling())) {
+      Arena arena = Arena.ofShared();
+      DeviceBuffer x = device.upload(ROW, arena.allocate(1_000, 64), Device.HostMemory.ALIAS);
+      Execution run = device.execute(program, new DeviceBuffer[] {x});
+      arena.close();
+      assertThatThrownBy(run::await)
+          .isInstanceOfSatisfying(
+              DeviceException.class,
+              e -> assertThat(e.code()).isEqualTo(DeviceException.Code.CLOSED));
+      run.close();
+      x.close();
+    }
+  }
+
+  @Test
+  void shouldRefuseASecondRunUntilTheEndOfTheFirstIsNoticed() {
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device)) {
+      DeviceBuffer[] arguments = {x};
+      Execution first = device.execute(program, arguments);
+      clock.advance(RUN_NANOS);
+      assertThatThrownBy(() -> device.execute(program, arguments))
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining("1 of at most 1 runs are under way");
+      assertThat(first.isDone()).isTrue();
+      device.execute(program, arguments).close();
+      first.close();
+    }
+  }
+
+  @Test
+  void shouldRefuseToCloseAnOutputOfARunThatIsNotOver() {
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device);
+        Execution run = device.execute(program, new DeviceBuffer[] {x})) {
+      assertThatThrownBy(() -> run.output(0).close())
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining("in use");
+    }
+  }
+
+  @Test
+  void shouldFailEveryCallOnceARunHasLostTheDevice() {
+    device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(
+                (program, arguments, results) -> {
+                  throw new DeviceException(DeviceException.Code.DEVICE_LOST, "gone");
+                }),
+            clock);
+    try (DeviceProgram program = device.compile(doubling());
+        DeviceBuffer x = upload(device)) {
+      DeviceBuffer[] arguments = {x};
+      Execution run = device.execute(program, arguments);
+      lost(run::await);
+      run.close();
+      lost(() -> device.execute(program, arguments));
+      lost(() -> upload(device));
+      lost(() -> device.compile(doubling()));
+    }
+    device.close();
+  }
+
+  private static void lost(ThrowingCallable call) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            DeviceException.class,
+            e -> assertThat(e.code()).isEqualTo(DeviceException.Code.DEVICE_LOST))
+        .hasMessageContaining("gone");
   }
 
   private static ProgramSource doubling() {

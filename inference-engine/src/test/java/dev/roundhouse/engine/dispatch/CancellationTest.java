@@ -6,9 +6,9 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -30,24 +30,24 @@ class CancellationTest {
   void shouldFreeAThousandPlacesAtOnceWhenAThousandWaitingRequestsAreCancelled() {
     TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 1_000);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "double"));
-    List<InferenceRequest> waiting = submit(engine, 1_000);
+    List<Submission> waiting = submit(engine, 1_000);
     engine.step(); // the loop has them, and the first four run
     assertThat(engine.counters("double").waiting()).isEqualTo(996);
     waiting.addAll(submit(engine, 4));
-    InferenceRequest oneTooMany = row(engine);
+    Submission oneTooMany = row(engine);
     assertThat(engine.outcome(oneTooMany)).isInstanceOf(Outcome.Refused.class);
 
     waiting.forEach(engine::cancel);
 
     assertThat(engine.counters("double").waiting()).isZero();
-    assertThat(engine.engine().heldInputBytes()).as("those of the batch that runs").isEqualTo(32);
-    List<InferenceRequest> next = submit(engine, 1_000);
+    assertThat(engine.engine().heldBytes()).as("those of the batch that runs").isEqualTo(64);
+    List<Submission> next = submit(engine, 1_000);
     engine.run();
-    for (InferenceRequest request : next) {
+    for (Submission request : next) {
       assertThat(engine.outcome(request)).isInstanceOf(Outcome.Completed.class);
     }
     assertThat(engine.counters("double").get(Metric.CANCELLED)).isEqualTo(1_004);
-    assertThat(engine.engine().heldInputBytes()).isZero();
+    assertThat(engine.engine().heldBytes()).isZero();
     engine.assertQuiescent();
     engine.assertNothingLeaks();
   }
@@ -55,9 +55,9 @@ class CancellationTest {
   @Test
   void shouldNotHarmTheBatchMatesOfACancelledRequestThatRuns() {
     TestEngine engine = slowEngine();
-    InferenceRequest kept = row(engine, 1);
-    InferenceRequest cancelled = row(engine, 2);
-    InferenceRequest alsoKept = row(engine, 3);
+    Submission kept = row(engine, 1);
+    Submission cancelled = row(engine, 2);
+    Submission alsoKept = row(engine, 3);
     engine.step();
     assertThat(engine.counters("double").waiting()).isZero();
     assertThat(engine.cancel(cancelled)).isTrue();
@@ -74,7 +74,7 @@ class CancellationTest {
   @Test
   void shouldNotRunABatchThatNobodyWantsAnyMore() {
     TestEngine engine = slowEngine();
-    InferenceRequest[] own = new InferenceRequest[1];
+    Submission[] own = new Submission[1];
     // Cancelled by its own caller while its input is being copied into the batch.
     TensorData cancelling =
         new TensorData() {
@@ -93,7 +93,7 @@ class CancellationTest {
     engine.run();
     assertThat(engine.outcome(own[0])).isInstanceOf(Outcome.Cancelled.class);
     assertThat(engine.device().executions()).isEqualTo(before);
-    assertThat(engine.engine().heldInputBytes()).isZero();
+    assertThat(engine.engine().heldBytes()).isZero();
     engine.assertQuiescent();
     engine.assertNothingLeaks();
   }
@@ -101,9 +101,9 @@ class CancellationTest {
   @Test
   void shouldStopALargeRequestBetweenItsPieces() {
     TestEngine engine = slowEngine();
-    InferenceRequest large =
+    Submission large =
         engine.submit("double", Floats.input("x", new long[] {16, 2}, new float[32]));
-    InferenceRequest next = row(engine, 5);
+    Submission next = row(engine, 5);
     long before = engine.device().executions();
     engine.step();
     assertThat(engine.cancel(large)).isTrue();
@@ -115,18 +115,6 @@ class CancellationTest {
     engine.assertNothingLeaks();
   }
 
-  @Test
-  void shouldEndARequestThatWasCancelledBeforeItWasSubmitted() {
-    TestEngine engine = slowEngine();
-    InferenceRequest request = engine.request("double", Floats.input("x", new long[] {1, 2}, 1, 2));
-    assertThat(engine.cancel(request)).isTrue();
-    engine.submit(request);
-    assertThat(engine.outcome(request)).isInstanceOf(Outcome.Cancelled.class);
-    engine.run();
-    assertThat(engine.counters("double").get(Metric.EXECUTIONS)).isZero();
-    engine.assertQuiescent();
-  }
-
   private TestEngine slowEngine() {
     TestEngine engine =
         new TestEngine(
@@ -135,23 +123,23 @@ class CancellationTest {
     return engine;
   }
 
-  private static List<InferenceRequest> submit(TestEngine engine, int count) {
-    List<InferenceRequest> requests = new ArrayList<>();
+  private static List<Submission> submit(TestEngine engine, int count) {
+    List<Submission> requests = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       requests.add(row(engine));
     }
     return requests;
   }
 
-  private static InferenceRequest row(TestEngine engine) {
+  private static Submission row(TestEngine engine) {
     return row(engine, 1);
   }
 
-  private static InferenceRequest row(TestEngine engine, float value) {
+  private static Submission row(TestEngine engine, float value) {
     return engine.submit("double", Floats.input("x", new long[] {1, 2}, value, value));
   }
 
-  private static float[] floats(TestEngine engine, InferenceRequest request) {
+  private static float[] floats(TestEngine engine, Submission request) {
     return Floats.of(engine.completed(request).outputs().getFirst());
   }
 }

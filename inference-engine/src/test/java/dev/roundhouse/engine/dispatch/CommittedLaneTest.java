@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -26,11 +28,11 @@ class CommittedLaneTest {
   @Test
   void shouldRunAMetasCallBeforeEverythingThatWaits() {
     TestEngine engine = engine(64);
-    InferenceRequest running = call(engine, "a", null);
+    Submission running = call(engine, "a", null);
     engine.step();
-    InferenceRequest flood = call(engine, "a", null);
-    InferenceRequest more = call(engine, "b", null);
-    InferenceRequest committed = call(engine, "b", new MetaRun());
+    Submission flood = call(engine, "a", null);
+    Submission more = call(engine, "b", null);
+    Submission committed = call(engine, "b", new MetaRun());
     engine.run();
     assertThat(engine.finished()).containsExactly(running, committed, flood, more);
     assertThat(engine.completed(committed).timings().queueNanos()).isEqualTo(RUN);
@@ -42,17 +44,17 @@ class CommittedLaneTest {
   void shouldLetOneCallOfARunAheadAtATime() {
     TestEngine engine = engine(64);
     MetaRun run = new MetaRun();
-    InferenceRequest running = call(engine, "a", null);
+    Submission running = call(engine, "a", null);
     engine.step();
-    InferenceRequest flood = call(engine, "a", null);
-    InferenceRequest first = call(engine, "b", run);
-    InferenceRequest second = call(engine, "b", run);
-    assertThat(first.isCommitted()).isTrue();
-    assertThat(second.isCommitted()).isFalse();
+    Submission flood = call(engine, "a", null);
+    Submission first = call(engine, "b", run);
+    Submission second = call(engine, "b", run);
+    assertThat(isCommitted(first)).isTrue();
+    assertThat(isCommitted(second)).isFalse();
     engine.run();
     assertThat(engine.finished()).containsExactly(running, first, flood, second);
-    InferenceRequest third = call(engine, "b", run);
-    assertThat(third.isCommitted()).as("the place is free again").isTrue();
+    Submission third = call(engine, "b", run);
+    assertThat(isCommitted(third)).as("the place is free again").isTrue();
     engine.run();
     engine.assertQuiescent();
   }
@@ -60,11 +62,11 @@ class CommittedLaneTest {
   @Test
   void shouldKeepTheOrderOfTwoRunsThatCallTheSameModel() {
     TestEngine engine = engine(64);
-    InferenceRequest running = call(engine, "a", null);
+    Submission running = call(engine, "a", null);
     engine.step();
-    InferenceRequest flood = call(engine, "b", null);
-    InferenceRequest one = call(engine, "b", new MetaRun());
-    InferenceRequest two = call(engine, "b", new MetaRun());
+    Submission flood = call(engine, "b", null);
+    Submission one = call(engine, "b", new MetaRun());
+    Submission two = call(engine, "b", new MetaRun());
     engine.run();
     assertThat(engine.finished()).containsExactly(running, one, two, flood);
   }
@@ -74,9 +76,9 @@ class CommittedLaneTest {
     EngineOptions options = EngineOptions.builder().maxQueueDelay(Duration.ofMillis(50)).build();
     TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
     engine.load(TestBundle.doubling(2, 1, 8).write(repository, "a"));
-    InferenceRequest held = call(engine, "a", null);
+    Submission held = call(engine, "a", null);
     engine.step();
-    InferenceRequest committed = call(engine, "a", new MetaRun());
+    Submission committed = call(engine, "a", new MetaRun());
     engine.step();
     engine.step();
     assertThat(engine.completed(committed).timings().queueNanos()).isZero();
@@ -91,7 +93,7 @@ class CommittedLaneTest {
     call(engine, "a", null);
     call(engine, "a", null);
     assertThat(engine.outcome(call(engine, "a", null))).isInstanceOf(Outcome.Refused.class);
-    InferenceRequest committed = call(engine, "a", new MetaRun());
+    Submission committed = call(engine, "a", new MetaRun());
     engine.run();
     assertThat(engine.outcome(committed)).isInstanceOf(Outcome.Completed.class);
     engine.assertQuiescent();
@@ -104,10 +106,10 @@ class CommittedLaneTest {
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> RUN),
             EngineOptions.builder().discipline(EarliestDeadline::new).build());
     engine.load(TestBundle.doubling(2, 1).write(repository, "a"));
-    InferenceRequest tight = call(engine, "a", new MetaRun(), RUN / 2);
+    Submission tight = call(engine, "a", new MetaRun(), RUN / 2);
     engine.run();
     assertThat(engine.outcome(tight)).isInstanceOf(Outcome.Completed.class);
-    InferenceRequest late = call(engine, "a", new MetaRun(), RUN / 2);
+    Submission late = call(engine, "a", new MetaRun(), RUN / 2);
     engine.clock().advance(RUN);
     engine.run();
     assertThat(engine.outcome(late)).isInstanceOf(Outcome.Shed.class);
@@ -118,12 +120,12 @@ class CommittedLaneTest {
   void shouldFreeTheRunsPlaceWhenItsCallIsCancelled() {
     TestEngine engine = engine(64);
     MetaRun run = new MetaRun();
-    InferenceRequest running = call(engine, "a", null);
+    Submission running = call(engine, "a", null);
     engine.step();
-    InferenceRequest cancelled = call(engine, "b", run);
+    Submission cancelled = call(engine, "b", run);
     engine.cancel(cancelled);
-    InferenceRequest next = call(engine, "b", run);
-    assertThat(next.isCommitted()).isTrue();
+    Submission next = call(engine, "b", run);
+    assertThat(isCommitted(next)).isTrue();
     engine.run();
     assertThat(engine.finished()).containsExactly(cancelled, running, next);
     engine.assertQuiescent();
@@ -139,17 +141,21 @@ class CommittedLaneTest {
     return engine;
   }
 
-  private static InferenceRequest call(TestEngine engine, String model, @Nullable MetaRun run) {
+  private static Submission call(TestEngine engine, String model, @Nullable MetaRun run) {
     return call(engine, model, run, 0);
   }
 
   /**
    * @param timeoutNanos 0 for none
    */
-  private static InferenceRequest call(
+  private static Submission call(
       TestEngine engine, String model, @Nullable MetaRun run, long timeoutNanos) {
     long deadline =
         timeoutNanos == 0 ? InferenceRequest.NO_DEADLINE : engine.clock().nanoTime() + timeoutNanos;
     return engine.submitFor(run, model, deadline, Floats.input("x", new long[] {1, 2}, 1, 2));
+  }
+
+  private static boolean isCommitted(Submission call) {
+    return ((QueuedRequest) call).isCommitted();
   }
 }

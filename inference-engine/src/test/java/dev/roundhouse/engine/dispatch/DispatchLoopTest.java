@@ -11,6 +11,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
@@ -30,9 +31,9 @@ class DispatchLoopTest {
   @Test
   void shouldRunQueuedRequestsOfAModelTogetherAndGiveEachItsOwnRows() {
     TestEngine engine = engineWithDoubling(1, 4, 8);
-    InferenceRequest two = engine.submit("double", Floats.input("x", shape(2), 1, 2, 3, 4));
-    InferenceRequest one = engine.submit("double", Floats.input("x", shape(1), 5, 6));
-    InferenceRequest other = engine.submit("double", Floats.input("x", shape(1), 7, 8));
+    Submission two = engine.submit("double", Floats.input("x", shape(2), 1, 2, 3, 4));
+    Submission one = engine.submit("double", Floats.input("x", shape(1), 5, 6));
+    Submission other = engine.submit("double", Floats.input("x", shape(1), 7, 8));
     long before = engine.device().executions();
     engine.run();
     assertThat(engine.device().executions() - before).isEqualTo(1);
@@ -60,7 +61,7 @@ class DispatchLoopTest {
     engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
     engine.submit("double", Floats.input("x", shape(4), 9, 9, 9, 9, 9, 9, 9, 9));
     engine.run();
-    InferenceRequest small = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    Submission small = engine.submit("double", Floats.input("x", shape(1), 1, 2));
     engine.run();
     assertThat(seen).containsExactly(1f, 2f, 0f, 0f, 0f, 0f, 0f, 0f);
     assertThat(engine.completed(small).outputs().getFirst().shape().dims()).containsExactly(1, 2);
@@ -77,8 +78,8 @@ class DispatchLoopTest {
       many[i] = i;
       doubled[i] = 2 * i;
     }
-    InferenceRequest large = engine.submit("double", Floats.input("x", shape(9), many));
-    InferenceRequest small = engine.submit("double", Floats.input("x", shape(1), 7, 8));
+    Submission large = engine.submit("double", Floats.input("x", shape(9), many));
+    Submission small = engine.submit("double", Floats.input("x", shape(1), 7, 8));
     long before = engine.device().executions();
     engine.run();
     assertThat(floats(engine, large)).containsExactly(doubled);
@@ -98,8 +99,8 @@ class DispatchLoopTest {
   void shouldShareTheLastPieceOfALargeRequestWithOthers() {
     TestEngine engine = engineWithDoubling(4);
     float[] many = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5};
-    InferenceRequest large = engine.submit("double", Floats.input("x", shape(5), many));
-    InferenceRequest small = engine.submit("double", Floats.input("x", shape(2), 6, 6, 7, 7));
+    Submission large = engine.submit("double", Floats.input("x", shape(5), many));
+    Submission small = engine.submit("double", Floats.input("x", shape(2), 6, 6, 7, 7));
     long before = engine.device().executions();
     engine.run();
     assertThat(engine.device().executions() - before).isEqualTo(2);
@@ -113,13 +114,13 @@ class DispatchLoopTest {
         new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 1_000), 64);
     engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
-    InferenceRequest large =
+    Submission large =
         engine.submit(
             "double",
             engine.clock().nanoTime() + 3_500,
             List.of(),
             Floats.input("x", shape(12), new float[24]));
-    InferenceRequest next = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    Submission next = engine.submit("double", Floats.input("x", shape(1), 1, 2));
     assertThat(engine.counters("double").waiting()).isEqualTo(2);
     engine.clock().advance(2_000);
     engine.step();
@@ -143,8 +144,8 @@ class DispatchLoopTest {
               TestBundle.DOUBLE.apply(program, arguments, results);
             });
     engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
-    InferenceRequest large = engine.submit("double", Floats.input("x", shape(12), new float[24]));
-    InferenceRequest next = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    Submission large = engine.submit("double", Floats.input("x", shape(12), new float[24]));
+    Submission next = engine.submit("double", Floats.input("x", shape(1), 1, 2));
     engine.run();
     assertThat(engine.outcome(large)).isInstanceOf(Outcome.Failed.class);
     assertThat(((Outcome.Failed) engine.outcome(large)).message()).contains("second piece broke");
@@ -158,11 +159,11 @@ class DispatchLoopTest {
     TestEngine engine = TestEngine.of(TestBundle.DOUBLE);
     engine.load(TestBundle.doubling(2, 1).write(repository, "a"));
     engine.load(TestBundle.doubling(2, 1).write(repository, "b"));
-    InferenceRequest b = engine.submit("b", Floats.input("x", shape(1), 1, 1));
+    Submission b = engine.submit("b", Floats.input("x", shape(1), 1, 1));
     engine.clock().advance(10);
-    InferenceRequest a = engine.submit("a", Floats.input("x", shape(1), 1, 1));
+    Submission a = engine.submit("a", Floats.input("x", shape(1), 1, 1));
     engine.clock().advance(10);
-    InferenceRequest b2 = engine.submit("b", Floats.input("x", shape(1), 1, 1));
+    Submission b2 = engine.submit("b", Floats.input("x", shape(1), 1, 1));
     engine.run();
     assertThat(engine.finished()).containsExactly(b, a, b2);
   }
@@ -173,8 +174,8 @@ class DispatchLoopTest {
         new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 1_000), 64);
     engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
-    InferenceRequest first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
-    InferenceRequest second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
+    Submission first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    Submission second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
     long before = engine.device().executions();
     engine.step();
     engine.step();
@@ -213,11 +214,11 @@ class DispatchLoopTest {
   @Test
   void shouldShedARequestWhoseDeadlinePassedInTheQueueAndRunItsBatchMates() {
     TestEngine engine = engineWithDoubling(1, 4);
-    InferenceRequest kept = engine.submit("double", Floats.input("x", shape(1), 1, 2));
-    InferenceRequest late =
+    Submission kept = engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    Submission late =
         engine.submit(
             "double", engine.clock().nanoTime() + 5, List.of(), Floats.input("x", shape(1), 3, 4));
-    InferenceRequest alsoKept = engine.submit("double", Floats.input("x", shape(1), 5, 6));
+    Submission alsoKept = engine.submit("double", Floats.input("x", shape(1), 5, 6));
     engine.clock().advance(5);
     engine.run();
     assertThat(engine.outcome(late)).isInstanceOf(Outcome.Shed.class);
@@ -232,15 +233,15 @@ class DispatchLoopTest {
   void shouldForgetACancelledRequestAndFreeItsPlaceAtOnce() {
     TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), 2);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "double"));
-    InferenceRequest first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
-    InferenceRequest second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
-    InferenceRequest tooMany = engine.submit("double", Floats.input("x", shape(1), 3, 3));
+    Submission first = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    Submission second = engine.submit("double", Floats.input("x", shape(1), 2, 2));
+    Submission tooMany = engine.submit("double", Floats.input("x", shape(1), 3, 3));
     assertThat(engine.outcome(tooMany)).isInstanceOf(Outcome.Refused.class);
     assertThat(((Outcome.Refused) engine.outcome(tooMany)).status())
         .isEqualTo(Status.RESOURCE_EXHAUSTED);
     assertThat(engine.cancel(first)).isTrue();
     assertThat(engine.cancel(first)).isFalse();
-    InferenceRequest third = engine.submit("double", Floats.input("x", shape(1), 4, 4));
+    Submission third = engine.submit("double", Floats.input("x", shape(1), 4, 4));
     engine.run();
     assertThat(engine.outcome(first)).isInstanceOf(Outcome.Cancelled.class);
     assertThat(floats(engine, second)).containsExactly(4, 4);
@@ -262,10 +263,10 @@ class DispatchLoopTest {
     TestEngine engine = TestEngine.of(sometimes);
     engine.load(TestBundle.doubling(2, 1).write(repository, "double"));
     broken[0] = true;
-    InferenceRequest unlucky = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    Submission unlucky = engine.submit("double", Floats.input("x", shape(1), 1, 1));
     engine.run();
     broken[0] = false;
-    InferenceRequest lucky = engine.submit("double", Floats.input("x", shape(1), 1, 1));
+    Submission lucky = engine.submit("double", Floats.input("x", shape(1), 1, 1));
     engine.run();
     assertThat(engine.outcome(unlucky)).isInstanceOf(Outcome.Failed.class);
     Outcome.Failed failed = (Outcome.Failed) engine.outcome(unlucky);
@@ -301,7 +302,7 @@ class DispatchLoopTest {
     for (int model = 0; model < 5; model++) {
       engine.load(TestBundle.doubling(3, 1, 2, 8).write(repository, "m" + model));
     }
-    List<InferenceRequest> all = new ArrayList<>();
+    List<Submission> all = new ArrayList<>();
     for (int i = 0; i < 3_000; i++) {
       int rows = 1 + random.nextInt(random.nextInt(5) == 0 ? 30 : 8);
       float[] values = new float[rows * 3];
@@ -328,8 +329,8 @@ class DispatchLoopTest {
     }
     engine.run();
     for (int i = 0; i < all.size(); i++) {
-      if (engine.outcome(all.get(i)) instanceof Outcome.Completed done) {
-        float[] result = Floats.of(done.outputs().getFirst());
+      if (engine.outcome(all.get(i)) instanceof Outcome.Completed) {
+        float[] result = floats(engine, all.get(i));
         for (int v = 0; v < result.length; v++) {
           assertThat(result[v]).as("seed %d request %d", seed, i).isEqualTo(2f * (i * 31 + v));
         }
@@ -358,7 +359,7 @@ class DispatchLoopTest {
     return new long[] {rows, 2};
   }
 
-  private static float[] floats(TestEngine engine, InferenceRequest request) {
+  private static float[] floats(TestEngine engine, Submission request) {
     return Floats.of(engine.completed(request).outputs().getFirst());
   }
 }

@@ -6,7 +6,7 @@ import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
@@ -28,7 +28,7 @@ class HoldingTest {
   @Test
   void shouldHoldAnUndersizedBatchForAsLongAsTheDelayAllows() {
     TestEngine engine = engine(10);
-    InferenceRequest request = submit(engine, 1);
+    Submission request = submit(engine, 1);
     engine.step();
     engine.clock().advance(10 * MILLIS - 1);
     engine.step();
@@ -44,10 +44,10 @@ class HoldingTest {
   @Test
   void shouldRunTogetherWhatArrivesWhileABatchIsHeld() {
     TestEngine engine = engine(10);
-    InferenceRequest first = submit(engine, 1);
+    Submission first = submit(engine, 1);
     engine.step();
     engine.clock().advance(4 * MILLIS);
-    InferenceRequest second = submit(engine, 1);
+    Submission second = submit(engine, 1);
     engine.run();
     assertThat(engine.completed(first).timings().batchRows()).isEqualTo(2);
     assertThat(engine.completed(second).timings().queueNanos()).isEqualTo(6 * MILLIS);
@@ -57,9 +57,9 @@ class HoldingTest {
   @Test
   void shouldNotHoldABatchThatCannotBecomeLarger() {
     TestEngine engine = engine(10);
-    InferenceRequest first = submit(engine, 2);
+    Submission first = submit(engine, 2);
     engine.step();
-    InferenceRequest second = submit(engine, 2);
+    Submission second = submit(engine, 2);
     engine.step();
     engine.step();
     assertThat(engine.completed(first).timings().queueNanos()).isZero();
@@ -73,25 +73,26 @@ class HoldingTest {
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 3 * MILLIS),
             options(10));
     engine.load(TestBundle.doubling(2, 4).write(repository, "double"));
-    InferenceRequest patient = submit(engine, 1);
+    Submission patient = submit(engine, 1);
     engine.step();
-    InferenceRequest urgent =
+    Submission urgent =
         engine.submit(
             "double",
             engine.clock().nanoTime() + 8 * MILLIS,
             List.of(),
             Floats.input("x", new long[] {1, 2}, 1, 2));
     engine.run();
-    assertThat(engine.completed(patient).timings().queueNanos()).isEqualTo(5 * MILLIS - 1);
-    assertThat(engine.completed(urgent).timings().queueNanos()).isEqualTo(5 * MILLIS - 1);
+    // 8 ms, less its own run and one like the longest of late, which warmed the model up.
+    assertThat(engine.completed(patient).timings().queueNanos()).isEqualTo(2 * MILLIS - 1);
+    assertThat(engine.completed(urgent).timings().queueNanos()).isEqualTo(2 * MILLIS - 1);
   }
 
   @Test
   void shouldLetOtherModelsRunWhileABatchIsHeld() {
     TestEngine engine = engine(10);
     engine.load(TestBundle.doubling(2, 1).write(repository, "single"));
-    InferenceRequest held = submit(engine, 1);
-    InferenceRequest other = engine.submit("single", Floats.input("x", new long[] {1, 2}, 1, 2));
+    Submission held = submit(engine, 1);
+    Submission other = engine.submit("single", Floats.input("x", new long[] {1, 2}, 1, 2));
     engine.step();
     engine.step();
     assertThat(engine.isOver(other)).as("a full batch of its own is not held").isTrue();
@@ -103,10 +104,10 @@ class HoldingTest {
   @Test
   void shouldRunWhatIsHeldWhenItIsToldToHoldNothingAnyMore() {
     TestEngine engine = engine(10_000);
-    InferenceRequest held = submit(engine, 1);
+    Submission held = submit(engine, 1);
     engine.step();
     engine.engine().stopHolding();
-    InferenceRequest next = submit(engine, 1);
+    Submission next = submit(engine, 1);
     for (int turn = 0; turn < 5; turn++) {
       engine.step();
     }
@@ -117,7 +118,7 @@ class HoldingTest {
   @Test
   void shouldForgetAHeldRequestThatIsCancelled() {
     TestEngine engine = engine(10);
-    InferenceRequest held = submit(engine, 1);
+    Submission held = submit(engine, 1);
     engine.step();
     assertThat(engine.cancel(held)).isTrue();
     assertThat(engine.counters("double").waiting()).isZero();
@@ -141,8 +142,8 @@ class HoldingTest {
     TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
     engine.load(TestBundle.doubling(2, 4).write(repository, "held"));
     engine.load(TestBundle.doubling(2, 4).write(repository, "free"));
-    InferenceRequest held = engine.submit("held", Floats.input("x", new long[] {1, 2}, 1, 2));
-    InferenceRequest free = engine.submit("free", Floats.input("x", new long[] {1, 2}, 1, 2));
+    Submission held = engine.submit("held", Floats.input("x", new long[] {1, 2}, 1, 2));
+    Submission free = engine.submit("free", Floats.input("x", new long[] {1, 2}, 1, 2));
     engine.run();
     assertThat(engine.completed(free).timings().queueNanos()).isZero();
     assertThat(engine.completed(held).timings().queueNanos()).isEqualTo(5 * MILLIS);
@@ -164,7 +165,7 @@ class HoldingTest {
     return 3;
   }
 
-  private static InferenceRequest submit(TestEngine engine, int rows) {
+  private static Submission submit(TestEngine engine, int rows) {
     return engine.submit("double", Floats.input("x", new long[] {rows, 2}, new float[2 * rows]));
   }
 }

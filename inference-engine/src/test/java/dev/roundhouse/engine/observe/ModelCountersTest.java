@@ -2,6 +2,7 @@ package dev.roundhouse.engine.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.request.Status;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -65,5 +66,70 @@ class ModelCountersTest {
     assertThat(counters.waiting()).isZero();
     assertThat(counters.open()).isZero();
     assertThat(counters.enter(2)).isTrue();
+  }
+
+  @Test
+  void shouldLetNobodyInOnceItIsClosedAndCloseOnlyWhenNothingIsOpen() {
+    ModelCounters counters = new ModelCounters();
+    counters.enter(2);
+    assertThat(counters.closeIfIdle()).isFalse();
+    assertThat(counters.isClosed()).isFalse();
+    counters.leaveOnDispatch();
+    counters.addOnDispatch(Metric.COMPLETED, 1);
+    assertThat(counters.closeIfIdle()).isTrue();
+    assertThat(counters.closeIfIdle()).isTrue();
+    assertThat(counters.isClosed()).isTrue();
+    assertThat(counters.enter(2)).isFalse();
+    assertThat(counters.get(Metric.ACCEPTED)).isEqualTo(1);
+    assertThat(counters.open()).isZero();
+    assertThat(counters.waiting()).isZero();
+  }
+
+  @Test
+  void shouldNeverCloseUnderSomebodyWhoIsIn() throws InterruptedException {
+    for (int round = 0; round < 2_000; round++) {
+      ModelCounters counters = new ModelCounters();
+      AtomicInteger in = new AtomicInteger();
+      Thread caller =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    while (counters.enter(8)) {
+                      in.incrementAndGet();
+                      assertThat(counters.isClosed()).isFalse();
+                      in.decrementAndGet();
+                      counters.increment(Metric.CANCELLED);
+                      counters.leave();
+                    }
+                  });
+      while (!counters.closeIfIdle()) {
+        Thread.onSpinWait();
+      }
+      assertThat(in.get()).isZero();
+      caller.join();
+      assertThat(counters.open()).isZero();
+    }
+  }
+
+  @Test
+  void shouldKeepWhatFreedVersionsCounted() {
+    ModelTotals totals = new ModelTotals();
+    ModelCounters first = new ModelCounters();
+    ModelCounters second = new ModelCounters();
+    totals.add(first);
+    totals.add(second);
+    first.enter(1);
+    first.leaveOnDispatch();
+    first.addOnDispatch(Metric.COMPLETED, 1);
+    second.enter(1);
+    totals.countRefused(Status.NOT_FOUND);
+    for (int freed = 0; freed < 2; freed++) {
+      assertThat(totals.get(Metric.ACCEPTED)).isEqualTo(2);
+      assertThat(totals.get(Metric.COMPLETED)).isEqualTo(1);
+      assertThat(totals.get(Metric.REFUSED_UNAVAILABLE)).isEqualTo(1);
+      assertThat(totals.open()).isEqualTo(1);
+      assertThat(totals.waiting()).isEqualTo(1);
+      totals.keep(first); // the second time, nothing happens
+    }
   }
 }

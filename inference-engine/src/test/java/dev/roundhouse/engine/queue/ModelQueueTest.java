@@ -2,9 +2,12 @@ package dev.roundhouse.engine.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.engine.request.Admitted;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.MetaRun;
+import dev.roundhouse.engine.request.Outcome;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,13 +22,13 @@ class ModelQueueTest {
   @Test
   void shouldPutCommittedRequestsFirstAndKeepTheOrderOfEachKind() {
     ModelQueue queue = new ModelQueue();
-    InferenceRequest first = request(null);
-    InferenceRequest second = request(null);
-    InferenceRequest committed = request(new MetaRun());
-    InferenceRequest alsoCommitted = request(new MetaRun());
+    QueuedRequest first = request(null);
+    QueuedRequest second = request(null);
+    QueuedRequest committed = request(new MetaRun());
+    QueuedRequest alsoCommitted = request(new MetaRun());
     List.of(first, committed, second, alsoCommitted).forEach(queue::add);
     assertThat(queue.get(2)).isSameAs(first);
-    List<InferenceRequest> order = new ArrayList<>();
+    List<QueuedRequest> order = new ArrayList<>();
     while (!queue.isEmpty()) {
       order.add(queue.remove());
     }
@@ -35,12 +38,12 @@ class ModelQueueTest {
   @Test
   void shouldNotGrowForRequestsThatAreOver() {
     RequestRing ring = new RequestRing();
-    InferenceRequest kept = request(null);
+    QueuedRequest kept = request(null);
     ring.add(kept);
     for (int i = 0; i < 100_000; i++) {
-      InferenceRequest cancelled = request(null);
+      QueuedRequest cancelled = request(null);
       ring.add(cancelled);
-      cancelled.end(InferenceRequest.State.QUEUED);
+      cancelled.end(QueuedRequest.State.QUEUED);
     }
     assertThat(ring.size()).as("places taken, one of them by a live request").isLessThan(10);
     assertThat(ring.get(0)).isSameAs(kept);
@@ -51,21 +54,21 @@ class ModelQueueTest {
   void shouldKeepEveryLiveRequestInOrderAndKnowTheEarliestDeadline(long seed) {
     Random random = new Random(seed);
     ModelQueue queue = new ModelQueue();
-    ArrayDeque<InferenceRequest> expected = new ArrayDeque<>();
+    ArrayDeque<QueuedRequest> expected = new ArrayDeque<>();
     for (int i = 0; i < 5_000; i++) {
       switch (random.nextInt(5)) {
         case 0, 1, 2 -> {
           long deadline =
               random.nextBoolean() ? random.nextInt(1_000) : InferenceRequest.NO_DEADLINE;
-          InferenceRequest request = request(null, deadline);
+          QueuedRequest request = request(null, deadline);
           queue.add(request);
           expected.add(request);
         }
         case 3 -> {
           if (!expected.isEmpty()) {
-            List<InferenceRequest> all = List.copyOf(expected);
-            InferenceRequest cancelled = all.get(random.nextInt(all.size()));
-            cancelled.end(InferenceRequest.State.QUEUED);
+            List<QueuedRequest> all = List.copyOf(expected);
+            QueuedRequest cancelled = all.get(random.nextInt(all.size()));
+            cancelled.end(QueuedRequest.State.QUEUED);
             expected.remove(cancelled);
           }
         }
@@ -78,23 +81,41 @@ class ModelQueueTest {
       }
       long earliest =
           expected.stream()
-              .mapToLong(InferenceRequest::deadlineNanos)
+              .mapToLong(QueuedRequest::deadlineNanos)
               .min()
               .orElse(InferenceRequest.NO_DEADLINE);
       assertThat(queue.earliestDeadlineNanos()).as("seed %d, step %d", seed, i).isEqualTo(earliest);
     }
   }
 
-  private static InferenceRequest request(@Nullable MetaRun run) {
+  private static QueuedRequest request(@Nullable MetaRun run) {
     return request(run, InferenceRequest.NO_DEADLINE);
   }
 
-  private static InferenceRequest request(@Nullable MetaRun run, long deadlineNanos) {
-    InferenceRequest request =
-        new InferenceRequest(
-            "model", "", "", List.of(), List.of(), deadlineNanos, (ended, outcome) -> {}, run);
+  private static QueuedRequest request(@Nullable MetaRun run, long deadlineNanos) {
+    QueuedRequest request =
+        new QueuedRequest(
+            InferenceRequest.of("model", List.of(), NOBODY)
+                .deadlineNanos(deadlineNanos)
+                .run(run)
+                .build(),
+            each -> false);
     request.commit();
-    request.admit(new Admitted(0, 1, 0, List.of(), 0, null), 0);
+    request.admit(
+        new Admitted(0, 1, 0, List.of(), 0, 0, null),
+        new ModelCounters(),
+        0,
+        InferenceRequest.NO_DEADLINE,
+        0);
     return request;
   }
+
+  private static final AnswerSink NOBODY =
+      new AnswerSink() {
+        @Override
+        public void onPart(Answer part) {}
+
+        @Override
+        public void onEnd(Outcome outcome) {}
+      };
 }

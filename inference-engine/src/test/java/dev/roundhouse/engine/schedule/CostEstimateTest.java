@@ -20,6 +20,29 @@ class CostEstimateTest {
   }
 
   @Test
+  void shouldTakeForGrantedWhatAnEarlierProcessLearnedUntilItIsMeasured() {
+    CostEstimate cost = new CostEstimate(1);
+    cost.assume(4_000, 9_000);
+    assertThat(cost.meanNanos()).isEqualTo(4_000);
+    assertThat(cost.highNanos()).isEqualTo(9_000);
+    assertThat(cost.measuredNanos()).isEqualTo(CostEstimate.NEVER);
+    assertThat(cost.confirmedHighNanos(0)).isZero();
+    cost.record(5_000, 7);
+    assertThat(cost.meanNanos()).isEqualTo(5_000);
+    assertThat(cost.highNanos()).as("the lower of two").isEqualTo(5_000);
+    assertThat(cost.measuredNanos()).isEqualTo(7);
+    assertThatThrownBy(() -> cost.assume(1, 1)).hasMessageContaining("not replaced");
+  }
+
+  @Test
+  void shouldRefuseAnAlphaOutsideItsRange() {
+    for (double alpha : new double[] {0, -1, 1.1, Double.NaN}) {
+      assertThatThrownBy(() -> new CostEstimate(alpha))
+          .hasMessage("cost alpha " + alpha + " is not in (0, 1]");
+    }
+  }
+
+  @Test
   void shouldBeginWithTheFirstRunAndThenFollow() {
     CostEstimate cost = new CostEstimate(0.2);
     cost.record(1_000, 0);

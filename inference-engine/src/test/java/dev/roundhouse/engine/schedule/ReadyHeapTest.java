@@ -42,7 +42,7 @@ class ReadyHeapTest {
     Random random = new Random(seed);
     ReadyHeap heap = new ReadyHeap();
     Map<Integer, Long> expected = new HashMap<>();
-    for (int step = 0; step < 20_000; step++) {
+    for (int step = 0; step < 4_000; step++) {
       int slot = random.nextInt(300);
       if (random.nextInt(3) == 0) {
         heap.remove(slot);

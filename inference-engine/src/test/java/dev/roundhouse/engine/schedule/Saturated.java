@@ -16,10 +16,16 @@ final class Saturated {
       int slot = discipline.choose();
       now += costs[slot];
       used[slot] += costs[slot];
-      discipline.charge(slot, costs[slot], now);
+      run(discipline, slot, costs[slot], now);
       discipline.ready(slot, front(now, costs[slot]));
     }
     return (double) used[0] / now;
+  }
+
+  /** A run whose cost was known before. */
+  static void run(Discipline discipline, int slot, long nanos, long now) {
+    discipline.charge(slot, nanos, now);
+    discipline.correct(slot, nanos, nanos, now);
   }
 
   private static Discipline.Front front(long arrival, long cost) {

@@ -9,11 +9,12 @@ import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.time.ManualClock;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,8 +34,8 @@ public final class TestEngine {
   private final ManualClock clock = new ManualClock(1_000_000);
   private final SimulatedDevice device;
   private final SteppedEngine stepped;
-  private final Map<InferenceRequest, Outcome> outcomes = new HashMap<>();
-  private final List<InferenceRequest> finished = new ArrayList<>();
+  private final Map<Submission, ReplySink> sinks = new HashMap<>();
+  private final List<Submission> finished = new ArrayList<>();
 
   public TestEngine(SimulatedDeviceOptions options, int maxQueueDepth) {
     this(options, maxQueueDepth, new Fifo());
@@ -84,43 +86,41 @@ public final class TestEngine {
     return status;
   }
 
-  public ModelCounters counters(String model) {
+  public ModelTotals counters(String model) {
     return engine().counters(model).orElseThrow();
   }
 
-  public InferenceRequest submit(String model, InputTensor... inputs) {
-    return submit(model, InferenceRequest.NO_DEADLINE, List.of(), inputs);
+  public Submission submit(String model, InputTensor... inputs) {
+    return submit(request(model, inputs));
   }
 
-  public InferenceRequest submit(
+  public Submission submit(
       String model, long deadlineNanos, List<String> outputs, InputTensor... inputs) {
-    InferenceRequest request =
-        new InferenceRequest(
-            model, "", "r", List.of(inputs), outputs, deadlineNanos, this::onOutcome);
-    return submit(request);
+    return submit(request(model, inputs).outputs(outputs).deadlineNanos(deadlineNanos));
   }
 
   /** Submits a call that a meta's run makes; null for a caller's own. */
-  public InferenceRequest submitFor(
+  public Submission submitFor(
       @Nullable MetaRun run, String model, long deadlineNanos, InputTensor... inputs) {
-    return submit(
-        new InferenceRequest(
-            model, "", "r", List.of(inputs), List.of(), deadlineNanos, this::onOutcome, run));
+    return submit(request(model, inputs).deadlineNanos(deadlineNanos).run(run));
   }
 
-  /** A request that has not been submitted. */
-  public InferenceRequest request(String model, InputTensor... inputs) {
-    return new InferenceRequest(
-        model, "", "r", List.of(inputs), List.of(), InferenceRequest.NO_DEADLINE, this::onOutcome);
+  /** A request to be submitted here. */
+  public InferenceRequest.Builder request(String model, InputTensor... inputs) {
+    return InferenceRequest.of(model, List.of(inputs), new ReplySink()).id("r");
   }
 
-  public InferenceRequest submit(InferenceRequest request) {
-    engine().submit(request);
-    return request;
+  public Submission submit(InferenceRequest.Builder builder) {
+    InferenceRequest request = builder.build();
+    ReplySink sink = (ReplySink) request.sink();
+    Submission submission = engine().submit(request);
+    sinks.put(submission, sink);
+    sink.reply().thenAccept(reply -> finished.add(submission));
+    return submission;
   }
 
-  public boolean cancel(InferenceRequest request) {
-    return engine().cancel(request);
+  public boolean cancel(Submission request) {
+    return request.cancel();
   }
 
   /** One turn of the dispatch loop. */
@@ -132,30 +132,34 @@ public final class TestEngine {
   public void run() {
     while (stepped.hasWork()) {
       if (stepped.step() == 0 && !stepped.awaitDevice()) {
-        clock.sleepUntil(stepped.nextReleaseNanos());
+        clock.sleepUntil(stepped.nextMomentNanos());
       }
     }
   }
 
+  private ReplySink.Reply reply(Submission request) {
+    ReplySink sink = Objects.requireNonNull(sinks.get(request));
+    assertThat(sink.reply()).as("request is over").isDone();
+    return sink.reply().join();
+  }
+
   /** The outcome of a request that is over. */
-  public Outcome outcome(InferenceRequest request) {
-    Outcome outcome = outcomes.get(request);
-    assertThat(outcome).as("request is over").isNotNull();
-    return java.util.Objects.requireNonNull(outcome);
+  public Outcome outcome(Submission request) {
+    return reply(request).outcome();
   }
 
-  public Outcome.Completed completed(InferenceRequest request) {
-    Outcome outcome = outcome(request);
-    assertThat(outcome).isInstanceOf(Outcome.Completed.class);
-    return (Outcome.Completed) outcome;
+  /** What a request that ran was answered. */
+  public ReplySink.Reply completed(Submission request) {
+    assertThat(outcome(request)).isInstanceOf(Outcome.Completed.class);
+    return reply(request);
   }
 
-  public boolean isOver(InferenceRequest request) {
-    return outcomes.containsKey(request);
+  public boolean isOver(Submission request) {
+    return Objects.requireNonNull(sinks.get(request)).reply().isDone();
   }
 
   /** Requests in the order in which they ended. */
-  public List<InferenceRequest> finished() {
+  public List<Submission> finished() {
     return finished;
   }
 
@@ -165,6 +169,7 @@ public final class TestEngine {
       assertThat(counters(model.name()).open()).as("open requests of %s", model.name()).isZero();
       assertThat(counters(model.name()).waiting()).as("waiting of %s", model.name()).isZero();
     }
+    assertThat(engine().heldBytes()).as("bytes that requests and answers hold").isZero();
   }
 
   /** Frees every model and checks that the device holds nothing any more. */
@@ -172,10 +177,5 @@ public final class TestEngine {
     stepped.close();
     assertThat(device.openHandles()).isZero();
     device.close();
-  }
-
-  private void onOutcome(InferenceRequest request, Outcome outcome) {
-    assertThat(outcomes.put(request, outcome)).as("outcomes of one request").isNull();
-    finished.add(request);
   }
 }

@@ -2,6 +2,7 @@ package dev.roundhouse.bundle.artifact;
 
 import dev.roundhouse.bundle.error.BundleException;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 
 /**
  * Cuts MLIR text into tokens, dropping white space and comments. Holds one token at a time and
@@ -111,8 +112,10 @@ final class MlirLexer {
       char c = raw.charAt(i);
       if (c != '\\' || i + 1 == raw.length()) {
         text.append(c);
-      } else if (raw.substring(i + 1).matches("(?s)[0-9a-fA-F]{2}.*")) {
-        text.append((char) Integer.parseInt(raw.substring(i + 1, i + 3), 16));
+      } else if (i + 2 < raw.length()
+          && HexFormat.isHexDigit(raw.charAt(i + 1))
+          && HexFormat.isHexDigit(raw.charAt(i + 2))) {
+        text.append((char) HexFormat.fromHexDigits(raw, i + 1, i + 3));
         i += 2;
       } else {
         text.append(raw.charAt(++i));

@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -21,30 +23,51 @@ final class ServingReader {
 
   static ServingDefaults read(Fields serving, List<TensorSpec> inputs, List<TensorSpec> outputs) {
     serving.allowOnly("weight", "residency", "max_queue_delay", "queue", "priorities", "sequence");
-    double weight = serving.number("weight").orElse(ServingDefaults.DEFAULT.weight());
-    if (weight <= 0) {
-      serving.problem("weight", "is " + weight + "; weights are above 0");
-    }
-    Duration delay = duration(serving, "max_queue_delay", ServingDefaults.DEFAULT.maxQueueDelay());
     Optional<Fields> queue = serving.object("queue");
     queue.ifPresent(
         section ->
             section.allowOnly(
                 "max_size", "default_timeout", "timeout_action", "allow_timeout_override"));
-    int maxSize =
-        queue
-            .map(section -> integer(section, "max_size", 0, ServingDefaults.DEFAULT.maxQueueSize()))
-            .orElse(ServingDefaults.DEFAULT.maxQueueSize());
     return new ServingDefaults(
-        weight,
+        weight(serving),
         residency(serving),
-        delay,
-        maxSize,
+        delay(serving),
+        queue.map(ServingReader::maxSize).orElse(OptionalInt.empty()),
         queue.map(ServingReader::queue).orElse(QueuePolicy.DEFAULT),
         serving.object("priorities").map(ServingReader::priorities).orElse(Priorities.NONE),
         serving
             .object("sequence")
             .map(section -> new SequenceReader(section, inputs, outputs).read()));
+  }
+
+  private static double weight(Fields serving) {
+    double weight = serving.number("weight").orElse(ServingDefaults.DEFAULT.weight());
+    if (weight < ServingDefaults.LEAST_WEIGHT || weight > ServingDefaults.MOST_WEIGHT) {
+      serving.problem(
+          "weight",
+          "is %s, outside %s to %.0f"
+              .formatted(weight, ServingDefaults.LEAST_WEIGHT, ServingDefaults.MOST_WEIGHT));
+    }
+    return weight;
+  }
+
+  private static Optional<Duration> delay(Fields serving) {
+    if (!serving.has("max_queue_delay")) {
+      return Optional.empty();
+    }
+    Duration delay = duration(serving, "max_queue_delay", Duration.ZERO);
+    if (delay.compareTo(ServingDefaults.MOST_QUEUE_DELAY) > 0) {
+      serving.problem(
+          "max_queue_delay",
+          "is %d s; at most %d s are held for"
+              .formatted(delay.toSeconds(), ServingDefaults.MOST_QUEUE_DELAY.toSeconds()));
+    }
+    return Optional.of(delay);
+  }
+
+  private static OptionalInt maxSize(Fields queue) {
+    OptionalLong size = queue.integer("max_size", 0, Integer.MAX_VALUE);
+    return size.isPresent() ? OptionalInt.of((int) size.getAsLong()) : OptionalInt.empty();
   }
 
   /** A whole number with a unit, such as {@code 20ms}. */

@@ -2,6 +2,7 @@ package dev.roundhouse.bundle.weights;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.function.IntFunction;
 
 /** Where a model's weights are read from while it is loaded. */
 public interface WeightSource {
@@ -31,4 +32,13 @@ public interface WeightSource {
    *     content is undefined
    */
   void copyTo(int index, MemorySegment target);
+
+  /**
+   * Checks what was copied, all of it and before any of it is used, against what the bundle
+   * promises; once.
+   *
+   * @param copies by index in {@link #arguments}, each of the weight's size; borrowed
+   * @throws dev.roundhouse.bundle.error.BundleException when they are not what was published
+   */
+  default void verify(IntFunction<MemorySegment> copies) {}
 }

@@ -4,6 +4,8 @@ import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -12,7 +14,11 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,8 +40,10 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
   private final long dataStart;
   private final List<FileTensor> tensors;
   private final List<Weight> arguments;
+  private final @Nullable WeightsDigest digest;
 
-  private WeightsFile(Path path, AxisOrder order, Arena arena, FileChannel channel)
+  private WeightsFile(
+      Path path, AxisOrder order, Optional<String> sha256, Arena arena, FileChannel channel)
       throws IOException {
     this.file = path.toString();
     this.order = order;
@@ -55,21 +63,30 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
               .formatted(Long.toUnsignedString(headerBytes), size - Long.BYTES, MAX_HEADER_BYTES));
     }
     this.dataStart = Long.BYTES + headerBytes;
-    SafetensorsHeader header =
-        SafetensorsHeader.read(
-            new SegmentInputStream(bytes.asSlice(Long.BYTES, headerBytes)), file);
+    this.digest = sha256.map(hex -> new WeightsDigest(file, hex, headerBytes)).orElse(null);
+    InputStream text = new SegmentInputStream(bytes.asSlice(Long.BYTES, headerBytes));
+    if (digest != null) {
+      text = digest.hashed(text);
+    }
+    SafetensorsHeader header = SafetensorsHeader.read(text, file);
+    text.transferTo(OutputStream.nullOutputStream());
     DataBlock.check(header.tensors(), size - dataStart, file);
     this.tensors = ArgumentOrder.apply(header, file);
     this.arguments = tensors.stream().map(this::argument).toList();
   }
 
   /**
-   * Maps a file and checks its header in full.
+   * Maps a file and checks its header in full; its digest is checked by {@link #verify}.
    *
+   * @param sha256 of the whole file, where the bundle says it; only with {@link
+   *     AxisOrder#ROW_MAJOR}, as other orders change the bytes
    * @throws BundleException when the file cannot be read or breaks a rule of safetensors or of
    *     {@code argument_order}
    */
-  public static WeightsFile open(Path path, AxisOrder order) {
+  public static WeightsFile open(Path path, AxisOrder order, Optional<String> sha256) {
+    if (sha256.isPresent() && order != AxisOrder.ROW_MAJOR) {
+      throw new IllegalArgumentException("a digest cannot be checked on weights in order " + order);
+    }
     if (!Files.isRegularFile(path)) {
       throw new BundleException(
           path.toString(), "is not a file; a model needs it even if it has no weights");
@@ -79,7 +96,7 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
     boolean opened = false;
     try {
       channel = FileChannel.open(path, StandardOpenOption.READ);
-      WeightsFile file = new WeightsFile(path, order, arena, channel);
+      WeightsFile file = new WeightsFile(path, order, sha256, arena, channel);
       opened = true;
       return file;
     } catch (IOException | InternalError e) {
@@ -131,6 +148,19 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
     } catch (InternalError | IOException e) {
       throw changed(tensor, e);
     }
+  }
+
+  @Override
+  public void verify(IntFunction<MemorySegment> copies) {
+    if (digest == null) {
+      return;
+    }
+    digest.check(
+        IntStream.range(0, tensors.size())
+            .boxed()
+            .sorted(Comparator.comparingLong(index -> tensors.get(index).begin()))
+            .map(copies::apply)
+            .toList());
   }
 
   @Override

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,8 +105,8 @@ class Format3ReaderTest {
             new ServingDefaults(
                 2.0,
                 Residency.PINNED_DEVICE,
-                Duration.ofMillis(5),
-                0,
+                Optional.of(Duration.ofMillis(5)),
+                OptionalInt.of(0),
                 new QueuePolicy(Duration.ofSeconds(2), TimeoutAction.DELAY, false),
                 new Priorities(3, 2),
                 Optional.of(
@@ -117,6 +118,21 @@ class Format3ReaderTest {
                             Optional.empty(),
                             Optional.of("CORRID")),
                         List.of(new SequencePolicy.State("acc_in", "acc_out"))))));
+  }
+
+  @Test
+  void shouldLeaveToTheOperatorWhatTheManifestDoesNotSay() {
+    String none =
+        FULL.lines()
+                .takeWhile(line -> !line.startsWith("serving:"))
+                .reduce("", (a, b) -> a + b + "\n")
+            + FULL.lines()
+                .dropWhile(line -> !line.startsWith("files:"))
+                .reduce("", (a, b) -> a + b + "\n");
+    assertThat(schemaAccepts(none)).isTrue();
+    assertThat(read(none).spec().serving()).isEqualTo(ServingDefaults.DEFAULT);
+    assertThat(ServingDefaults.DEFAULT.maxQueueSize()).isEmpty();
+    assertThat(ServingDefaults.DEFAULT.maxQueueDelay()).isEmpty();
   }
 
   /** Each edits the full manifest: {@code from => to}; schema and reader must both say the same. */
@@ -140,7 +156,11 @@ class Format3ReaderTest {
         "initial: zero => inital: zero | the nearest valid key is 'initial'",
         "labels: labels.txt => lables: labels.txt | the nearest valid key is 'labels'",
         "dtype: u64, shape => dtype: u64, labels: a, shape | inputs[3].labels is not a key",
-        "weight: 2 => weight: 0 | serving.weight is 0.0; weights are above 0",
+        "weight: 2 => weight: 0 | serving.weight is 0.0, outside 0.001 to 1000000",
+        "weight: 2 => weight: 0.0009 | serving.weight is 9.0E-4, outside 0.001 to 1000000",
+        "weight: 2 => weight: 1000001 | serving.weight is 1000001.0, outside 0.001 to 1000000",
+        "weight: 2 => weight: 1000000 | good",
+        "weight: 2 => weight: 0.001 | good",
         "weight: 2 => weight: heavy | serving.weight is \"heavy\", not a number",
         "pinned_device => pinned | serving.residency is 'pinned'",
         "5ms => 5 | serving.max_queue_delay is 5, not a string",
@@ -221,6 +241,7 @@ class Format3ReaderTest {
         "default: 2 => default: 4 | serving.priorities.default is 4, above the 3 levels",
         "start: START => start: BEGIN | serving.sequence.controls.start is 'BEGIN'; the model has [x, acc_in, START, CORRID]",
         "start: START => start: CORRID | 'CORRID' is fed twice",
+        "max_queue_delay: 5ms => max_queue_delay: 61s | serving.max_queue_delay is 61 s; at most 60 s are held for",
         "output: acc_out => output: acc | is 'acc'; the model has [acc_out]",
         "input: acc_in => input: x | 'acc_out' differs in type from 'x'",
         "idle: 60s => idle: 0s | serving.sequence.idle is zero",

@@ -11,6 +11,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,7 +26,7 @@ class HostileWeightsTest {
 
   private void assertRefused(byte[] bytes, String reason) {
     Path path = Safetensors.write(folder, bytes);
-    assertThatThrownBy(() -> WeightsFile.open(path, AxisOrder.ROW_MAJOR).close())
+    assertThatThrownBy(() -> WeightsFile.open(path, AxisOrder.ROW_MAJOR, Optional.empty()).close())
         .isInstanceOf(BundleException.class)
         .hasMessageStartingWith(path + ": ")
         .hasMessageContaining(reason);
@@ -110,10 +111,11 @@ class HostileWeightsTest {
 
   @Test
   void shouldRefuseWhenFileIsMissingOrAFolder() {
-    assertThatThrownBy(() -> WeightsFile.open(folder.resolve("none"), AxisOrder.ROW_MAJOR))
+    assertThatThrownBy(
+            () -> WeightsFile.open(folder.resolve("none"), AxisOrder.ROW_MAJOR, Optional.empty()))
         .isInstanceOf(BundleException.class)
         .hasMessageContaining("none: is not a file");
-    assertThatThrownBy(() -> WeightsFile.open(folder, AxisOrder.ROW_MAJOR))
+    assertThatThrownBy(() -> WeightsFile.open(folder, AxisOrder.ROW_MAJOR, Optional.empty()))
         .isInstanceOf(BundleException.class);
   }
 
@@ -141,7 +143,7 @@ class HostileWeightsTest {
     long before = threads.getCurrentThreadAllocatedBytes();
     BundleException refusal = null;
     try {
-      WeightsFile.open(path, AxisOrder.ROW_MAJOR).close();
+      WeightsFile.open(path, AxisOrder.ROW_MAJOR, Optional.empty()).close();
     } catch (BundleException e) {
       refusal = e;
     }
@@ -175,7 +177,8 @@ class HostileWeightsTest {
         bytes = Arrays.copyOf(bytes, random.nextInt(bytes.length + 8));
       }
       try {
-        WeightsFile.open(Safetensors.write(folder, bytes), AxisOrder.REVERSED).close();
+        WeightsFile.open(Safetensors.write(folder, bytes), AxisOrder.REVERSED, Optional.empty())
+            .close();
       } catch (BundleException _) {
         refused++;
       }

@@ -17,6 +17,11 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,7 +46,9 @@ class WeightsFileTest {
       data.putFloat(i);
     }
     return WeightsFile.open(
-        Safetensors.write(folder, Safetensors.bytes(HEADER, data.array())), order);
+        Safetensors.write(folder, Safetensors.bytes(HEADER, data.array())),
+        order,
+        Optional.empty());
   }
 
   @Test
@@ -93,7 +100,9 @@ class WeightsFileTest {
               .formatted(dtype.name(), shape, data.length);
       try (WeightsFile file =
           WeightsFile.open(
-              Safetensors.write(folder, Safetensors.bytes(header, data)), AxisOrder.REVERSED)) {
+              Safetensors.write(folder, Safetensors.bytes(header, data)),
+              AxisOrder.REVERSED,
+              Optional.empty())) {
         byte[] device = new byte[data.length];
         file.copyTo(0, MemorySegment.ofArray(device));
         for (int position = 0; position < count; position++) {
@@ -119,12 +128,14 @@ class WeightsFileTest {
       try (WeightsFile file =
           WeightsFile.open(
               Safetensors.write(folder, Safetensors.bytes(header, new byte[0])),
-              AxisOrder.REVERSED)) {
+              AxisOrder.REVERSED,
+              Optional.empty())) {
         assertThat(file.arguments()).isEmpty();
       }
     }
     try (WeightsFile file =
-        WeightsFile.open(Safetensors.write(folder, Safetensors.empty()), AxisOrder.REVERSED)) {
+        WeightsFile.open(
+            Safetensors.write(folder, Safetensors.empty()), AxisOrder.REVERSED, Optional.empty())) {
       assertThat(file.arguments()).isEmpty();
     }
   }
@@ -140,7 +151,8 @@ class WeightsFileTest {
               .formatted(dtype.name(), dtype.byteSize());
       byte[] bytes = Safetensors.bytes(header, new byte[dtype.byteSize()]);
       try (WeightsFile file =
-          WeightsFile.open(Safetensors.write(folder, bytes), AxisOrder.ROW_MAJOR)) {
+          WeightsFile.open(
+              Safetensors.write(folder, bytes), AxisOrder.ROW_MAJOR, Optional.empty())) {
         assertThat(file.arguments().getFirst().type()).isEqualTo(TensorType.of(dtype));
       }
     }
@@ -155,7 +167,7 @@ class WeightsFileTest {
             .formatted(elements * 4);
     for (AxisOrder order : AxisOrder.values()) {
       Path path = Safetensors.write(folder, Safetensors.bytes(header, new byte[elements * 4]));
-      try (WeightsFile file = WeightsFile.open(path, order);
+      try (WeightsFile file = WeightsFile.open(path, order, Optional.empty());
           Arena arena = Arena.ofConfined()) {
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
           channel.truncate(keptBytes);
@@ -167,6 +179,40 @@ class WeightsFileTest {
       }
       Files.delete(path);
     }
+  }
+
+  /** Arguments are in another order than the file's tensors, and one is empty. */
+  @Test
+  void shouldVerifyTheCopiesAndNotTheFile() throws Exception {
+    Path path = folder.resolve("weights.safetensors");
+    open(AxisOrder.ROW_MAJOR).close();
+    String sha256 =
+        HexFormat.of()
+            .formatHex(MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(path)));
+    try (WeightsFile good = WeightsFile.open(path, AxisOrder.ROW_MAJOR, Optional.of(sha256))) {
+      good.verify(copies(good)::get);
+    }
+    try (WeightsFile changedAfterwards =
+        WeightsFile.open(path, AxisOrder.ROW_MAJOR, Optional.of(sha256))) {
+      List<MemorySegment> copies = copies(changedAfterwards);
+      copies.getFirst().set(ValueLayout.JAVA_BYTE, 0, (byte) 77);
+      assertThatThrownBy(() -> changedAfterwards.verify(copies::get))
+          .isInstanceOf(BundleException.class)
+          .hasMessageContaining("but manifest.yaml says " + sha256);
+    }
+    try (WeightsFile undigested = WeightsFile.open(path, AxisOrder.ROW_MAJOR, Optional.empty())) {
+      undigested.verify(index -> MemorySegment.NULL);
+    }
+  }
+
+  private static List<MemorySegment> copies(WeightsFile file) {
+    List<MemorySegment> copies = new ArrayList<>();
+    for (int i = 0; i < file.arguments().size(); i++) {
+      long size = file.arguments().get(i).type().byteSize();
+      copies.add(MemorySegment.ofArray(new byte[Math.toIntExact(size)]));
+      file.copyTo(i, copies.getLast());
+    }
+    return copies;
   }
 
   @Test

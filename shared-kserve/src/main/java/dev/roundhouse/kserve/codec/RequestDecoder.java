@@ -34,7 +34,9 @@ public final class RequestDecoder {
         request.getId(),
         inputs(request),
         outputs(request),
-        Parameters.timeoutNanos(request.getParametersMap()));
+        Parameters.timeoutNanos(request.getParametersMap()),
+        Parameters.priority(request.getParametersMap()),
+        Parameters.queueTimeoutNanos(request.getParametersMap()));
   }
 
   private static List<WireTensor> inputs(ModelInferRequest request) {

@@ -9,6 +9,8 @@ import java.util.List;
  * @param id empty for none
  * @param requestedOutputs names without duplicates, empty for all
  * @param timeoutNanos the caller's remaining budget, or {@link #NO_TIMEOUT}
+ * @param priority level among the model's priorities, 1 first; 0 for the model's default
+ * @param queueTimeoutNanos how long it may wait to run; 0 for the model's default
  */
 public record WireRequest(
     String modelName,
@@ -16,6 +18,8 @@ public record WireRequest(
     String id,
     List<WireTensor> inputs,
     List<String> requestedOutputs,
-    long timeoutNanos) {
+    long timeoutNanos,
+    long priority,
+    long queueTimeoutNanos) {
   public static final long NO_TIMEOUT = Long.MAX_VALUE;
 }

@@ -13,6 +13,11 @@ record FailingExecution(Execution execution, DeviceException failure) implements
   }
 
   @Override
+  public void onDone(Runnable callback) {
+    execution.onDone(callback);
+  }
+
+  @Override
   public void await() {
     execution.await();
     throw failure;

@@ -9,7 +9,6 @@ import dev.roundhouse.bundle.model.Variant;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.weights.WeightSource;
 import dev.roundhouse.engine.model.ModelImage;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -73,11 +72,7 @@ public record FleetModel(
         batchSizes,
         List.of(Variant.SINGLE),
         List.of(),
-        new ServingDefaults(
-            weight,
-            ServingDefaults.DEFAULT.residency(),
-            Duration.ZERO,
-            ServingDefaults.DEFAULT.maxQueueSize()),
+        new ServingDefaults(weight),
         Map.of());
   }
 }

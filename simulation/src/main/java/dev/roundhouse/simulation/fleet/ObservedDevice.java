@@ -16,7 +16,6 @@ import dev.roundhouse.engine.time.ManualClock;
 import dev.roundhouse.simulation.fleet.Mishaps.Fate;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
@@ -35,6 +34,7 @@ public final class ObservedDevice implements Device {
   private final SplittableRandom random;
   private final Run run;
   private final State state = new State();
+  private MemorySegment rows = MemorySegment.ofArray(new long[64]);
 
   /**
    * @param runs told of every run once observed, when the device has taken it
@@ -62,7 +62,8 @@ public final class ObservedDevice implements Device {
                 Long.MAX_VALUE,
                 0,
                 program -> duration(fleet.program(program), mishaps, current, shared),
-                program -> answers(fleet.program(program).model().index(), current)),
+                program -> answers(fleet.program(program).model().index()),
+                1),
             clock);
   }
 
@@ -91,6 +92,7 @@ public final class ObservedDevice implements Device {
       throw broken(program);
     }
     Execution execution = device.execute(program, arguments);
+    collectTags(arguments[0]);
     run.over(device.busyUntilNanos() - state.lastNanos, device.busyUntilNanos());
     runs.accept(run);
     return state.fate == Fate.FAILED ? new FailingExecution(execution, broken(program)) : execution;
@@ -128,22 +130,30 @@ public final class ObservedDevice implements Device {
     return state.lastNanos;
   }
 
-  private static ReferenceFunction answers(int model, Run run) {
-    return (program, arguments, results) -> answer(model, run, arguments, results);
-  }
-
-  private static void answer(
-      int model, Run run, List<MemorySegment> arguments, List<MemorySegment> results) {
-    MemorySegment rows = arguments.getFirst();
-    MemorySegment answers = results.getFirst();
-    long count = rows.byteSize() / I64.byteSize();
-    for (long row = 0; row < count; row++) {
+  /** Whose rows the run computes; they are told of before they are computed. */
+  private void collectTags(DeviceBuffer input) {
+    long bytes = input.type().byteSize();
+    if (rows.byteSize() < bytes) {
+      rows = MemorySegment.ofArray(new long[Math.toIntExact(bytes / I64.byteSize())]);
+    }
+    input.read(0, rows.asSlice(0, bytes));
+    for (long row = 0; row < bytes / I64.byteSize(); row++) {
       long tag = rows.getAtIndex(I64, row);
       if (tag != 0) {
         run.add(tag);
       }
-      answers.setAtIndex(I64, row, RowTag.answer(tag, model));
     }
+  }
+
+  private static ReferenceFunction answers(int model) {
+    return (program, arguments, results) -> {
+      MemorySegment rows = arguments.getFirst();
+      MemorySegment answers = results.getFirst();
+      long count = rows.byteSize() / I64.byteSize();
+      for (long row = 0; row < count; row++) {
+        answers.setAtIndex(I64, row, RowTag.answer(rows.getAtIndex(I64, row), model));
+      }
+    };
   }
 
   private static DeviceException broken(DeviceProgram program) {

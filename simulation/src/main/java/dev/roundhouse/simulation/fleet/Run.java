@@ -6,7 +6,7 @@ import java.util.Arrays;
  * One execution as the device saw it. Reused: what it says holds until the next one.
  *
  * <p>Filled while the device takes the execution: first its duration is asked for, then its rows
- * are computed.
+ * are read.
  */
 public final class Run {
   private FleetModel model;

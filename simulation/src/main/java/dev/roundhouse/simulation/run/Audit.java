@@ -2,7 +2,7 @@ package dev.roundhouse.simulation.run;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.simulation.fleet.FleetModel;
 
 /** Holds the engine's own counts against what its callers saw, model by model. */
@@ -14,7 +14,7 @@ final class Audit {
    */
   static void check(Scenario scenario, Engine engine, Ledger ledger) {
     for (FleetModel model : scenario.fleet().models()) {
-      ModelCounters counters = engine.counters(model.name()).orElseThrow();
+      ModelTotals counters = engine.counters(model.name()).orElseThrow();
       int index = model.index();
       long answered = ledger.count(index, End.IN_TIME) + ledger.count(index, End.LATE);
       long failed = ledger.count(index, End.FAILED);
@@ -34,7 +34,7 @@ final class Audit {
     }
   }
 
-  private static long refused(ModelCounters counters) {
+  private static long refused(ModelTotals counters) {
     return counters.get(Metric.REFUSED_INVALID)
         + counters.get(Metric.REFUSED_LATE)
         + counters.get(Metric.REFUSED_FULL)

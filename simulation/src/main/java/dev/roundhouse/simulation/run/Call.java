@@ -2,7 +2,8 @@ package dev.roundhouse.simulation.run;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
-import dev.roundhouse.engine.request.Completion;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
@@ -15,7 +16,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /** One call from arrival to outcome, and what the device did for it. */
-final class Call implements Completion {
+final class Call implements AnswerSink {
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
 
   final long id;
@@ -25,6 +26,9 @@ final class Call implements Completion {
 
   /** What counts as in time; {@link InferenceRequest#NO_DEADLINE} when everything does. */
   final long deadlineNanos;
+
+  /** True once an answer came whose every row was made from that row of this call. */
+  boolean answered;
 
   private final Ledger ledger;
 
@@ -48,24 +52,29 @@ final class Call implements Completion {
     for (int row = 0; row < rows; row++) {
       data.setAtIndex(I64, row, RowTag.of(id, row));
     }
-    return new InferenceRequest(
-        model.name(),
-        "",
-        "",
-        List.of(
-            new InputTensor(FleetModel.INPUT, DType.I64, Shape.of(rows, 1), TensorData.of(data))),
-        List.of(),
-        deadlineTold ? deadlineNanos : InferenceRequest.NO_DEADLINE,
-        this);
+    return InferenceRequest.of(
+            model.name(),
+            List.of(
+                new InputTensor(
+                    FleetModel.INPUT, DType.I64, Shape.of(rows, 1), TensorData.of(data))),
+            this)
+        .deadlineNanos(deadlineTold ? deadlineNanos : InferenceRequest.NO_DEADLINE)
+        .build();
   }
 
   @Override
-  public void onOutcome(InferenceRequest request, Outcome outcome) {
+  public void onPart(Answer part) {
+    answered = isAnsweredBy(part.outputs());
+    part.close();
+  }
+
+  @Override
+  public void onEnd(Outcome outcome) {
     ledger.onOutcome(this, outcome);
   }
 
   /** True when each row of the answer was made from that row of this call. */
-  boolean isAnsweredBy(List<OutputTensor> outputs) {
+  private boolean isAnsweredBy(List<OutputTensor> outputs) {
     MemorySegment data = outputs.getFirst().data();
     if (outputs.size() != 1 || data.byteSize() != (long) rows * Long.BYTES) {
       return false;

@@ -147,7 +147,7 @@ final class Ledger {
   private End end(Call call, Outcome outcome, long now) {
     return switch (outcome) {
       case Outcome.Completed completed -> {
-        if (call.rowsRun != call.rows || !call.isAnsweredBy(completed.outputs())) {
+        if (call.rowsRun != call.rows || !call.answered) {
           promises.broken(
               "call %d of model '%s' got an answer that was not made from its %d rows",
               call.id, call.model.name(), call.rows);

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.SteppedEngine;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.time.ManualClock;
 import dev.roundhouse.simulation.fleet.FleetModel;
 import dev.roundhouse.simulation.fleet.ObservedDevice;
@@ -130,7 +131,7 @@ public final class Simulation {
 
   /** When something happens that is not up to the engine; {@link Long#MAX_VALUE} for never. */
   private long nextMoment(@Nullable Arrival next, long now) {
-    long release = engine.nextReleaseNanos();
+    long release = engine.nextMomentNanos();
     // One that is due while the device is busy runs when the device is free.
     long at = release > now ? release : Long.MAX_VALUE;
     if (next != null) {
@@ -163,23 +164,23 @@ public final class Simulation {
     InferenceRequest request =
         ledger.onArrival(model, rows, deadline).request(demand.deadlineTold());
     submitted++;
+    Submission submission = engine.engine().submit(request);
     if (demand.cancelled() > 0 && demandRandom.nextDouble() < demand.cancelled()) {
-      withdrawals.add(new Withdrawal(now + demandRandom.nextLong(patience), submitted, request));
+      withdrawals.add(new Withdrawal(now + demandRandom.nextLong(patience), submitted, submission));
     }
-    engine.engine().submit(request);
   }
 
   private void withdrawUntil(long now) {
     Withdrawal first = withdrawals.peek();
     while (first != null && first.nanos() <= now) {
       withdrawals.remove();
-      engine.engine().cancel(first.request());
+      first.submission().cancel();
       first = withdrawals.peek();
     }
   }
 
   /** A caller takes its call back. */
-  private record Withdrawal(long nanos, long call, InferenceRequest request) {}
+  private record Withdrawal(long nanos, long call, Submission submission) {}
 
   /** Reaches the ledger, which is opened after the device. */
   private static final class Recorder {

@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 
 /**
- * Shreedhar and Varghese's round robin with true costs charged after the fact: at its turn a model
- * gets a quantum by its weight and runs until it has used it up. A peer for studies.
+ * Shreedhar and Varghese's round robin that charges what runs cost: at its turn a model gets a
+ * quantum by its weight and runs until it has used it up. A peer for studies.
  */
 final class DeficitRoundRobin implements Discipline {
   private final double quantumNanos;
@@ -41,6 +41,7 @@ final class DeficitRoundRobin implements Discipline {
   @Override
   public void unregister(int slot) {
     notReady(slot);
+    credit[slot] = 0;
   }
 
   @Override
@@ -80,10 +81,15 @@ final class DeficitRoundRobin implements Discipline {
   }
 
   @Override
-  public void charge(int slot, long deviceNanos, long nowNanos) {
-    credit[slot] -= deviceNanos;
+  public void charge(int slot, long expectedNanos, long nowNanos) {
+    credit[slot] -= expectedNanos;
     if (credit[slot] <= 0 && turns.remove((Integer) slot)) {
       turns.add(slot);
     }
+  }
+
+  @Override
+  public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
+    credit[slot] += expectedNanos - deviceNanos;
   }
 }

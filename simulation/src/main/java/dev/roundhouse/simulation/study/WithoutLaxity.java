@@ -51,7 +51,12 @@ record WithoutLaxity(Discipline discipline) implements Discipline {
   }
 
   @Override
-  public void charge(int slot, long deviceNanos, long nowNanos) {
-    discipline.charge(slot, deviceNanos, nowNanos);
+  public void charge(int slot, long expectedNanos, long nowNanos) {
+    discipline.charge(slot, expectedNanos, nowNanos);
+  }
+
+  @Override
+  public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
+    discipline.correct(slot, expectedNanos, deviceNanos, nowNanos);
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
@@ -30,7 +31,7 @@ class LedgerTest {
   @Test
   void shouldAcceptTheAnswerWhenItWasMadeFromTheCallsOwnRows() {
     call.rowsRun = 1;
-    ledger.onOutcome(call, answer(RowTag.answer(RowTag.of(call.id, 0), 0)));
+    answer(RowTag.answer(RowTag.of(call.id, 0), 0));
     assertThatCode(promises::check).doesNotThrowAnyException();
     assertThat(ledger.count(0, End.IN_TIME)).isEqualTo(1);
     assertThat(ledger.open()).isZero();
@@ -39,14 +40,14 @@ class LedgerTest {
   @Test
   void shouldNoticeWhenAnAnswerWasMadeFromAnotherRow() {
     call.rowsRun = 1;
-    ledger.onOutcome(call, answer(RowTag.answer(RowTag.of(call.id, 1), 0)));
+    answer(RowTag.answer(RowTag.of(call.id, 1), 0));
     assertThatThrownBy(promises::check)
         .hasMessage("call 1 of model 'm' got an answer that was not made from its 1 rows");
   }
 
   @Test
   void shouldNoticeWhenAnAnswerComesWithoutARun() {
-    ledger.onOutcome(call, answer(RowTag.answer(RowTag.of(call.id, 0), 0)));
+    answer(RowTag.answer(RowTag.of(call.id, 0), 0));
     assertThatThrownBy(promises::check).hasMessageContaining("not made from its 1 rows");
   }
 
@@ -58,11 +59,23 @@ class LedgerTest {
     assertThatThrownBy(promises::check).hasMessageStartingWith("call 1 ended twice");
   }
 
-  private static Outcome answer(long value) {
+  private void answer(long value) {
     MemorySegment data = MemorySegment.ofArray(new long[] {value});
-    return new Outcome.Completed(
-        "1",
-        List.of(new OutputTensor("answers", DType.I64, Shape.of(1, 1), data)),
-        new Outcome.Timings(0, 0, 0, 0, 1));
+    OutputTensor output = new OutputTensor("answers", DType.I64, Shape.of(1, 1), data);
+    call.onPart(new GivenAnswer(List.of(output)));
+    call.onEnd(new Outcome.Completed("1", new Outcome.Timings(0, 0, 0, 0, 1)));
+  }
+
+  private record GivenAnswer(List<OutputTensor> outputs) implements Answer {
+    @Override
+    public String modelVersion() {
+      return "1";
+    }
+
+    @Override
+    public void free() {}
+
+    @Override
+    public void close() {}
   }
 }

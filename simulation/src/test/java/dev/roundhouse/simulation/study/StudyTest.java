@@ -19,6 +19,16 @@ class StudyTest {
   }
 
   @Test
+  void shouldHoldSharesBesideIdleModels() {
+    List<Point> points = points(new IdleStudy());
+    assertThat(points).extracting(Point::cell).doesNotHaveDuplicates();
+    assertThat(points)
+        .filteredOn(point -> point.goal() != null)
+        .hasSize(18)
+        .allSatisfy(point -> assertThat(point.ratio()).as(point.cell()).isLessThanOrEqualTo(1));
+  }
+
+  @Test
   void shouldCompareEveryStepWhenLoadRises() {
     List<Point> points = points(new CoalescingStudy());
     assertThat(points).hasSize(24).allSatisfy(point -> assertThat(point.ratio()).isPositive());

@@ -4,6 +4,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.dispatch.DispatchState;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -37,7 +38,7 @@ record DispatchSnapshot(
     try {
       DispatchState state = answer.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).dispatch();
       Map<String, LaneState> lanes = new HashMap<>();
-      state.models().forEach(lane -> lanes.put(lane.model(), lane));
+      state.models().forEach(lane -> lanes.merge(lane.model(), lane, DispatchSnapshot::newer));
       return new DispatchSnapshot(state, lanes, null);
     } catch (TimeoutException e) {
       return unknown(
@@ -54,6 +55,11 @@ record DispatchSnapshot(
       Thread.currentThread().interrupt();
       return unknown("the worker stops");
     }
+  }
+
+  /** Of several versions, the one that answers when none is asked for. */
+  private static LaneState newer(LaneState a, LaneState b) {
+    return new BigInteger(a.version()).compareTo(new BigInteger(b.version())) > 0 ? a : b;
   }
 
   /** Why nothing is known of a model's place in the schedule; null when something is. */

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle.ModelLoaded;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -25,7 +26,7 @@ public final class EngineMeters implements MeterBinder {
   private volatile @Nullable MeterRegistry registry;
 
   /**
-   * @param maxHeldBytes most bytes of inputs that accepted requests may hold
+   * @param maxHeldBytes most bytes that inputs and answers together may hold
    */
   public EngineMeters(Engine engine, long maxHeldBytes) {
     this.engine = engine;
@@ -55,12 +56,12 @@ public final class EngineMeters implements MeterBinder {
             Engine::longestDispatchCycleNanos)
         .description("Longest time between two choices of the dispatch thread while there was work")
         .register(meters);
-    Gauge.builder("roundhouse.inputs.held", engine, Engine::heldInputBytes)
-        .description("Inputs that accepted requests hold")
+    Gauge.builder("roundhouse.memory.held", engine, Engine::heldBytes)
+        .description("Inputs of accepted requests, and answers until they are written")
         .baseUnit("bytes")
         .register(meters);
-    Gauge.builder("roundhouse.inputs.limit", this, each -> each.maxHeldBytes)
-        .description("Inputs that accepted requests may hold")
+    Gauge.builder("roundhouse.memory.limit", this, each -> each.maxHeldBytes)
+        .description("What inputs and answers together may hold")
         .baseUnit("bytes")
         .register(meters);
     engine.models().forEach(model -> bind(model, meters));
@@ -78,12 +79,12 @@ public final class EngineMeters implements MeterBinder {
   }
 
   private void bind(ModelStatus model, MeterRegistry meters) {
-    ModelCounters counters = engine.counters(model.name()).orElse(null);
+    ModelTotals counters = engine.counters(model.name()).orElse(null);
     if (counters == null || !model.isReady()) {
       return;
     }
-    Gauge.builder("roundhouse.requests.waiting", counters, ModelCounters::waiting)
-        .description("Requests that are queued and not yet in a batch")
+    Gauge.builder("roundhouse.requests.waiting", counters, ModelTotals::waiting)
+        .description("Requests that are accepted and have not begun to run")
         .tag("model", model.name())
         .register(meters);
     Gauge.builder("roundhouse.queue.oldest.wait", counters, this::oldestWaitSeconds)
@@ -103,7 +104,7 @@ public final class EngineMeters implements MeterBinder {
     }
   }
 
-  private double oldestWaitSeconds(ModelCounters counters) {
+  private double oldestWaitSeconds(ModelTotals counters) {
     long front = counters.frontArrivalNanos();
     boolean waits = front != ModelCounters.NONE_WAITS && counters.waiting() > 0;
     return waits ? Math.max(0, engine.nanoTime() - front) / 1e9 : 0;

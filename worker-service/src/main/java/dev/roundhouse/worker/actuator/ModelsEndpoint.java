@@ -11,15 +11,23 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * {@code /actuator/models}: state, claim, queue, counts, cost and batches of each model; and its
- * weight, which can be changed here.
+ * weight, which can be changed here where {@value #ACCESS} says so.
  */
 @Endpoint(id = "models")
 public final class ModelsEndpoint {
+  /** Boot's own key; unlike Boot's, its default here is read-only. */
+  public static final String ACCESS = "management.endpoint.models.access";
+
   private final Engine engine;
   private final WeightChange weightChange;
+  private final boolean writable;
 
-  public ModelsEndpoint(Engine engine) {
+  /**
+   * @param writable false when changes are refused, which is the default
+   */
+  public ModelsEndpoint(Engine engine, boolean writable) {
     this.engine = engine;
+    this.writable = writable;
     weightChange = new WeightChange(engine);
   }
 
@@ -43,7 +51,8 @@ public final class ModelsEndpoint {
   /** Changes a ready model's weight, from its next run on, until the worker stops. */
   @WriteOperation
   public WebEndpointResponse<Object> change(@Selector String name, @Nullable Double weight) {
-    WeightChange.Result result = weightChange.apply(name, weight);
+    WeightChange.Result result =
+        writable ? weightChange.apply(name, weight) : WeightChange.readOnly(name);
     return new WebEndpointResponse<>(result, result.status());
   }
 

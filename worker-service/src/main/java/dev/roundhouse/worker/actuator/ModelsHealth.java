@@ -31,7 +31,7 @@ public final class ModelsHealth extends AbstractHealthIndicator {
         case READY -> ready++;
         case LOADING -> loading++;
         case FAILED -> failed.put(model.name(), model.reason());
-        case UNLOADED -> {}
+        case UNLOADING, UNLOADED -> {}
       }
     }
     if (readiness.isReady()) {

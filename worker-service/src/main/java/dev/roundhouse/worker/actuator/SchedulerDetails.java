@@ -15,6 +15,7 @@ public record SchedulerDetails(
     Parameters parameters,
     @Nullable String unknownBecause,
     @Nullable String running,
+    @Nullable String armed,
     @Nullable Double longestCycleMicros,
     Queued queued,
     Totals totals,
@@ -29,8 +30,7 @@ public record SchedulerDetails(
       double maxQueueDelayMicros) {}
 
   /** What waits in all queues together, and how much may. */
-  public record Queued(
-      long requests, int maxRequestsPerModel, long inputBytes, long maxInputBytes) {}
+  public record Queued(long requests, int maxRequestsPerModel, long bytes, long maxBytes) {}
 
   /** Sums over all models. */
   @JsonInclude

@@ -45,11 +45,12 @@ public final class SchedulerEndpoint {
         parameters(),
         dispatch.unknownBecause(),
         state == null ? null : state.running(),
+        state == null ? null : state.armed(),
         state == null ? null : state.longestCycleNanos() / 1e3,
         new Queued(
             reports.stream().mapToLong(ModelReport::waiting).sum(),
             properties.maxQueueDepth(),
-            engine.heldInputBytes(),
+            engine.heldBytes(),
             properties.maxQueuedBytes().toBytes()),
         totals(reports, ready.size(), state),
         ready.stream().map(Lane::of).toList());

@@ -24,6 +24,13 @@ final class WeightChange {
     this.engine = engine;
   }
 
+  static Result readOnly(String name) {
+    return new Refused(
+        403,
+        "the weight of model '%s' cannot be changed here: this endpoint is read-only; start the worker with %s=unrestricted, on a management port that only operators reach"
+            .formatted(name, ModelsEndpoint.ACCESS));
+  }
+
   Result apply(String name, @Nullable Double weight) {
     ModelStatus model = engine.model(name).orElse(null);
     if (model == null) {

@@ -14,8 +14,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param plugin Path of the PJRT plugin. Empty: searched for in the usual places.
  * @param ordinal Which of the platform's devices to use.
  * @param cpu Settings of the `cpu` platform.
- * @param options Further options of the plugin's client, by its own names. `true` and `0` are
- *     passed as what they look like; a list is written `[0,1]`.
+ * @param options Further options of the plugin's client, by its own names. `true`, `0` and `0.5`
+ *     are passed as what they look like, unless the option is known to be of another type; a list
+ *     is written `[0,1]`.
  */
 public record DeviceProperties(
     @NotBlank @DefaultValue("cpu") String platform,
@@ -25,7 +26,7 @@ public record DeviceProperties(
     @DefaultValue Map<String, String> options) {
 
   public DeviceProperties {
-    options = Map.copyOf(options);
+    options = ClientOptionNames.joined(options);
   }
 
   /**

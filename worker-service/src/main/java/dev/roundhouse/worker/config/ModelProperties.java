@@ -3,6 +3,7 @@ package dev.roundhouse.worker.config;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
@@ -16,11 +17,14 @@ import org.jspecify.annotations.Nullable;
  * @param maxBatchSize Most rows that run together. Unset: the largest compiled batch size.
  * @param maxQueueDelay How long an undersized batch of this model may be held. Unset:
  *     `scheduler.max-queue-delay`.
+ * @param versionPolicy Which of its versions serve: `latest`, `latest:N`, `all`, or numbers such as
+ *     `1,3`; each has the model's weight. Unset: `repository.version-policy`.
  */
 public record ModelProperties(
     @DecimalMin(LEAST_WEIGHT) @DecimalMax(MOST_WEIGHT) @Nullable Double weight,
     @Min(1) @Nullable Integer maxBatchSize,
-    @DurationMin(millis = 0) @DurationMax(minutes = 1) @Nullable Duration maxQueueDelay) {
+    @DurationMin(millis = 0) @DurationMax(minutes = 1) @Nullable Duration maxQueueDelay,
+    @Pattern(regexp = RepositoryProperties.VERSION_POLICY) @Nullable String versionPolicy) {
 
   /** Weights further apart than the bounds would lose each other in a sum of them. */
   public static final String LEAST_WEIGHT = "0.001";

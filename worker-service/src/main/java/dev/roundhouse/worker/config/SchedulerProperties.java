@@ -23,13 +23,15 @@ import org.springframework.util.unit.DataSize;
  * @param costEmaAlpha How much the latest run counts in what a run is expected to cost.
  * @param maxQueueDepth Requests that may wait per model; further ones are refused with
  *     RESOURCE_EXHAUSTED.
- * @param maxQueuedBytes Bytes of inputs that accepted requests of all models may hold together;
- *     what would exceed them is refused with RESOURCE_EXHAUSTED.
+ * @param maxQueuedBytes Bytes that accepted requests of all models may need together: their inputs
+ *     until they have ended, and the answers they were promised until those have been written; what
+ *     would exceed them is refused with RESOURCE_EXHAUSTED.
  * @param maxQueueDelay How long a batch that could still become larger may be held for more
  *     requests, never past the latest start that meets every member's deadline; `0ms` holds none.
  * @param costFile Where what runs cost is kept, so that a restart knows it. `auto`: `costs.json` in
- *     the cache directory (`ROUNDHOUSE_CACHE`, else `~/.cache/roundhouse`); `none`: it is not kept.
- *     Written every minute and when the worker stops; workers of one machine need a file each.
+ *     the cache directory (`ROUNDHOUSE_CACHE`, else `roundhouse` in `XDG_CACHE_HOME`, else
+ *     `.cache/roundhouse` in `HOME`); `none`: it is not kept. Written every minute and when the
+ *     worker stops; workers of one machine need a file each.
  */
 public record SchedulerProperties(
     @DefaultValue("fair") Discipline discipline,

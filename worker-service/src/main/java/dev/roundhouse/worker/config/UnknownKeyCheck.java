@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.config;
 
+import java.util.List;
 import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -8,6 +9,7 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
 import org.springframework.boot.origin.Origin;
+import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.Environment;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
@@ -31,6 +33,7 @@ public final class UnknownKeyCheck {
   private static final String VARIABLE_PREFIX = "ROUNDHOUSE_WORKER_";
 
   private final KnownKeys known = new KnownKeys(WorkerProperties.PREFIX, WorkerProperties.class);
+  private final ModelNameCheck modelNames = new ModelNameCheck(known);
 
   /**
    * @throws StartRefusedException naming the key, where it comes from and the nearest known key
@@ -38,8 +41,12 @@ public final class UnknownKeyCheck {
   public void check(Environment environment) {
     for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
       if (source.getUnderlyingSource() instanceof SystemEnvironmentPropertySource variables) {
+        modelNames.checkVariables(List.of(variables.getPropertyNames()));
         warnOf(variables);
       } else if (source instanceof IterableConfigurationPropertySource keys) {
+        if (keys.getUnderlyingSource() instanceof EnumerablePropertySource<?> written) {
+          modelNames.checkKeys(List.of(written.getPropertyNames()));
+        }
         keys.stream().filter(key -> isUnknown(key)).findFirst().ifPresent(key -> refuse(key, keys));
       }
     }

@@ -10,22 +10,26 @@ import org.springframework.validation.annotation.Validated;
  * Configuration of a worker.
  *
  * @param repository Where models are found.
+ * @param readiness When the worker says that it is ready.
  * @param device What runs them.
  * @param scheduler Which model runs next.
  * @param compile How programs are compiled.
  * @param server How the worker presents itself.
  * @param shutdown How it stops.
+ * @param watchdog When it gives itself up.
  * @param models What the operator wants of single models, by model name; wins over the manifest.
  */
 @Validated
 @ConfigurationProperties(WorkerProperties.PREFIX)
 public record WorkerProperties(
     @Valid @DefaultValue RepositoryProperties repository,
+    @Valid @DefaultValue ReadinessProperties readiness,
     @Valid @DefaultValue DeviceProperties device,
     @Valid @DefaultValue SchedulerProperties scheduler,
     @Valid @DefaultValue CompileProperties compile,
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue ShutdownProperties shutdown,
+    @Valid @DefaultValue WatchdogProperties watchdog,
     @DefaultValue Map<String, @Valid ModelProperties> models) {
   public static final String PREFIX = "roundhouse.worker";
 

@@ -1,8 +1,12 @@
 package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.worker.config.RepositoryProperties;
+import dev.roundhouse.worker.config.StartRefusedException;
 import dev.roundhouse.worker.config.WorkerProperties;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,22 +35,47 @@ public final class EngineLifecycle
     implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {
   private static final Logger log = LoggerFactory.getLogger(EngineLifecycle.class);
 
+  /** What loads get in any case: those that notice that they are to stop need a moment. */
+  private static final Duration LAST_LOADS = Duration.ofSeconds(1);
+
   private final Engine engine;
   private final Readiness readiness;
   private final WorkerProperties properties;
   private final ApplicationContext context;
+  private final Device device;
+  private final ModelRepository repository;
+  private final RepositoryWatch watch;
   private final CompletableFuture<Void> loaded = new CompletableFuture<>();
   private final CountDownLatch closing = new CountDownLatch(1);
   private volatile long stopNanos;
   private volatile boolean running;
   private boolean closed;
+  private boolean deviceInUse;
 
+  /**
+   * @param device taken: closed when nothing uses it any more
+   */
   public EngineLifecycle(
-      Engine engine, Readiness readiness, WorkerProperties properties, ApplicationContext context) {
+      Engine engine,
+      Device device,
+      Readiness readiness,
+      WorkerProperties properties,
+      ApplicationContext context) {
     this.engine = engine;
+    this.device = device;
     this.readiness = readiness;
     this.properties = properties;
     this.context = context;
+    RepositoryProperties settings = properties.repository();
+    repository = new ModelRepository(engine, properties, this::onChange);
+    watch =
+        new RepositoryWatch(
+            repository, () -> RepositoryScan.of(settings.directories()), settings.loadAttempts());
+  }
+
+  /** What is on disk, for whoever may ask for it to be loaded. */
+  public ModelRepository repository() {
+    return repository;
   }
 
   /** Completes when every model is ready or has failed. */
@@ -57,28 +86,53 @@ public final class EngineLifecycle
   @Override
   public void start() {
     running = true;
-    List<Path> folders = ModelFolders.in(properties.repository().directories());
-    if (folders.isEmpty()) {
-      log.warn("no model folders in {}", properties.repository().directories());
+    RepositoryProperties settings = properties.repository();
+    checkDirectories(settings.directories());
+    RepositoryScan found = RepositoryScan.of(settings.directories());
+    if (found.models().isEmpty()) {
+      log.warn("no model folders in {}", settings.directories());
     }
+    watch.begin(found);
     List<CompletableFuture<Void>> loads = new ArrayList<>();
-    for (Path folder : folders) {
-      loads.add(engine.load(folder).thenAccept(this::onLoaded));
-    }
-    warnOfUnknownModels();
+    repository
+        .loadAtStart(found)
+        .forEach((name, load) -> loads.add(load.thenAccept(end -> onLoaded(found, name, end))));
+    warnOfUnknownModels(found);
     readiness.modelsKnown();
     CompletableFuture.allOf(loads.toArray(CompletableFuture<?>[]::new))
         .whenComplete((done, failure) -> loaded.complete(null));
+    if (settings.mode() == RepositoryProperties.Mode.DYNAMIC) {
+      watch.start(settings.pollInterval());
+    }
   }
 
-  private void onLoaded(ModelStatus model) {
+  private static void checkDirectories(List<Path> directories) {
+    for (int i = 0; i < directories.size(); i++) {
+      if (!Files.isDirectory(directories.get(i))) {
+        throw new StartRefusedException(
+            "roundhouse.worker.repository.directories[%d] is '%s', and %s is not a directory."
+                .formatted(i, directories.get(i), directories.get(i).toAbsolutePath().normalize()),
+            "Create it, or point roundhouse.worker.repository.directories to the folder that holds"
+                + " your models.");
+      }
+    }
+  }
+
+  private void onLoaded(RepositoryScan found, String name, ModelStatus end) {
+    RepositoryScan.Found files = found.models().get(name);
+    if (files != null) {
+      watch.loaded(name, files.fingerprint(), end);
+    }
+  }
+
+  private void onChange(ModelStatus model) {
     context.publishEvent(new ModelLoaded(model));
     readiness.refresh();
   }
 
-  private void warnOfUnknownModels() {
+  private void warnOfUnknownModels(RepositoryScan found) {
     for (String name : properties.models().keySet()) {
-      if (engine.model(name).isEmpty()) {
+      if (engine.model(name).isEmpty() && !found.models().containsKey(name)) {
         log.warn("roundhouse.worker.models.{} is set, but there is no model of that name", name);
       }
     }
@@ -114,6 +168,13 @@ public final class EngineLifecycle
   @Override
   public void destroy() {
     close();
+    if (deviceInUse) {
+      log.error(
+          "something still uses the device, a compile that did not end within shutdown.drain or a run"
+              + " that hangs: the process ends without closing it");
+    } else {
+      device.close();
+    }
   }
 
   @Override
@@ -133,6 +194,7 @@ public final class EngineLifecycle
     }
     closed = true;
     closing.countDown();
+    watch.close();
     readiness.stop();
     try {
       if (!engine.drain(remainingBudget())) {
@@ -143,7 +205,8 @@ public final class EngineLifecycle
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
-      engine.close();
+      Duration left = remainingBudget();
+      deviceInUse = !engine.close(left.compareTo(LAST_LOADS) < 0 ? LAST_LOADS : left);
     }
   }
 
@@ -153,6 +216,6 @@ public final class EngineLifecycle
     return left.isNegative() ? Duration.ZERO : left;
   }
 
-  /** A model is ready or has failed. Published on a thread of the engine. */
+  /** A load has ended, or a model has been freed. Published on a thread of the engine. */
   public record ModelLoaded(ModelStatus model) {}
 }

@@ -4,23 +4,46 @@ import dev.roundhouse.engine.Engine;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
- * Whether the worker says it is ready: from the moment that every model has finished loading until
- * it is told to stop. A model that failed does not hold the others back. Thread-safe.
+ * Whether the worker says it is ready: from the moment that every model of the start has finished
+ * loading until it is told to stop, whatever is loaded later. A model that failed does not hold the
+ * others back. If strict: while every model is loaded. Costs the same however many models there
+ * are. Thread-safe.
  */
 public final class Readiness {
   private final Engine engine;
   private final ApplicationEventPublisher events;
+  private final boolean strict;
   private boolean announced;
+  private volatile boolean startOver;
   private volatile boolean modelsKnown;
   private volatile boolean stopping;
 
-  public Readiness(Engine engine, ApplicationEventPublisher events) {
+  /**
+   * @param strict a model that fails, or is loading for the first time, holds readiness back
+   */
+  public Readiness(Engine engine, ApplicationEventPublisher events, boolean strict) {
     this.engine = engine;
     this.events = events;
+    this.strict = strict;
   }
 
   public boolean isReady() {
-    return modelsKnown && !stopping && engine.isReady();
+    if (!modelsKnown || stopping || !engine.isServing()) {
+      return false;
+    }
+    boolean settled = engine.isReady();
+    if (strict) {
+      return settled && engine.failedModels() == 0;
+    }
+    if (settled && !startOver) {
+      startOver = true;
+    }
+    return startOver;
+  }
+
+  /** False when the engine has failed: the process is about to end. */
+  public boolean isAlive() {
+    return engine.isAlive();
   }
 
   public boolean isStopping() {

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.kserve.codec.ModelVersion;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import java.util.List;
 
 /** Answers questions about models in the protocol's words. */
 public final class ModelLookup {
@@ -22,14 +23,13 @@ public final class ModelLookup {
    */
   public boolean isReady(String name, String version) {
     String wanted = ModelVersion.parse(version);
-    return engine.model(name).filter(model -> matches(model, wanted)).stream()
-        .anyMatch(ModelStatus::isReady);
+    return engine.model(name, wanted).stream().anyMatch(ModelStatus::isReady);
   }
 
   /** True when the model is known in whatever state. */
   public boolean isKnown(String name, String version) {
     String wanted = ModelVersion.parse(version);
-    return engine.model(name).filter(model -> matches(model, wanted)).isPresent();
+    return engine.model(name, wanted).isPresent();
   }
 
   /**
@@ -39,15 +39,18 @@ public final class ModelLookup {
    */
   public ModelStatus ready(String name, String version) {
     String wanted = ModelVersion.parse(version);
-    ModelStatus model =
+    ModelStatus answering =
         engine
             .model(name)
             .orElseThrow(() -> notFound("Request for unknown model: '%s' is not found", name));
-    if (!matches(model, wanted)) {
-      throw notFound(
-          "Request for unknown model: '%s' version %s is not found; version %s is served",
-          name, wanted, model.version());
-    }
+    ModelStatus model =
+        engine
+            .model(name, wanted)
+            .orElseThrow(
+                () ->
+                    notFound(
+                        "Request for unknown model: '%s' version %s is not found; version %s is served",
+                        name, wanted, answering.version()));
     return switch (model.state()) {
       case READY -> model;
       case LOADING ->
@@ -59,14 +62,18 @@ public final class ModelLookup {
           throw notFound(
               "Request for model: '%s' has no available versions: it failed to load: %s",
               name, model.reason());
-      case UNLOADED ->
+      case UNLOADING, UNLOADED ->
           throw notFound(
               "Request for model: '%s' has no available versions: it was unloaded", name);
     };
   }
 
-  private static boolean matches(ModelStatus model, String wanted) {
-    return wanted.isEmpty() || wanted.equals(model.version());
+  /** The versions of a model that are ready, ascending. */
+  public List<String> readyVersions(String name) {
+    return engine.versions(name).stream()
+        .filter(ModelStatus::isReady)
+        .map(ModelStatus::version)
+        .toList();
   }
 
   private static WireException notFound(String format, Object... values) {

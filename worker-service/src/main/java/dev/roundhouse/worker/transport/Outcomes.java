@@ -13,18 +13,19 @@ public final class Outcomes {
   private Outcomes() {}
 
   /**
-   * The outputs of a request that ran, without copying them.
+   * Why a request has no answer.
    *
-   * @throws WireException when it did not run, or an output is larger than a message can be
+   * @throws IllegalArgumentException when it has one
    */
-  public static List<WireTensor> outputs(Outcome outcome) {
+  public static WireException failure(Outcome outcome) {
     return switch (outcome) {
-      case Outcome.Completed completed -> tensors(completed.outputs());
-      case Outcome.Refused refused -> throw failure(refused.status(), refused.message());
-      case Outcome.Failed failed -> throw failure(failed.status(), failed.message());
-      case Outcome.Shed shed -> throw failure(shed.status(), shed.message());
+      case Outcome.Refused refused -> failure(refused.status(), refused.message());
+      case Outcome.Failed failed -> failure(failed.status(), failed.message());
+      case Outcome.Shed shed -> failure(shed.status(), shed.message());
       case Outcome.Cancelled cancelled ->
-          throw new WireException(WireStatus.CANCELLED, cancelled.message());
+          new WireException(WireStatus.CANCELLED, cancelled.message());
+      case Outcome.Completed completed ->
+          throw new IllegalArgumentException("a request that was answered has no failure");
     };
   }
 
@@ -33,7 +34,12 @@ public final class Outcomes {
     return new WireException(StatusTable.toWire(status), message);
   }
 
-  private static List<WireTensor> tensors(List<OutputTensor> outputs) {
+  /**
+   * The outputs of an answer, without copying them.
+   *
+   * @throws WireException when one is larger than a message can be
+   */
+  public static List<WireTensor> tensors(List<OutputTensor> outputs) {
     List<WireTensor> tensors = new ArrayList<>(outputs.size());
     for (int i = 0; i < outputs.size(); i++) {
       OutputTensor output = outputs.get(i);

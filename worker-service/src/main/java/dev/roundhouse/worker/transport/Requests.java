@@ -1,12 +1,13 @@
 package dev.roundhouse.worker.transport;
 
-import dev.roundhouse.engine.request.Completion;
+import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.codec.WireTensor;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,21 +21,21 @@ public final class Requests {
    *     negative when it is over
    */
   public static InferenceRequest toEngine(
-      WireRequest request, long nowNanos, long callNanos, Completion completion) {
+      WireRequest request, long nowNanos, long callNanos, AnswerSink sink) {
     List<InputTensor> inputs = new ArrayList<>(request.inputs().size());
     for (int i = 0; i < request.inputs().size(); i++) {
       WireTensor tensor = request.inputs().get(i);
       TensorData data = TensorData.of(MemorySegment.ofBuffer(tensor.data()));
       inputs.add(new InputTensor(tensor.name(), tensor.dtype(), tensor.shape(), data));
     }
-    return new InferenceRequest(
-        request.modelName(),
-        request.modelVersion(),
-        request.id(),
-        inputs,
-        request.requestedOutputs(),
-        deadline(nowNanos, Math.min(callNanos, request.timeoutNanos())),
-        completion);
+    return InferenceRequest.of(request.modelName(), inputs, sink)
+        .version(request.modelVersion())
+        .id(request.id())
+        .outputs(request.requestedOutputs())
+        .deadlineNanos(deadline(nowNanos, Math.min(callNanos, request.timeoutNanos())))
+        .priority(request.priority())
+        .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
+        .build();
   }
 
   private static long deadline(long nowNanos, long leftNanos) {

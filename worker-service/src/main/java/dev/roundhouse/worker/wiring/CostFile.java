@@ -1,11 +1,16 @@
 package dev.roundhouse.worker.wiring;
 
+import dev.roundhouse.pjrt.CacheDirectory;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Finds the file in which costs are kept. */
 final class CostFile {
+  private static final Logger log = LoggerFactory.getLogger(CostFile.class);
+
   private CostFile() {}
 
   /**
@@ -15,19 +20,19 @@ final class CostFile {
   static Optional<Path> of(String setting, Map<String, String> environment) {
     return switch (setting) {
       case "none" -> Optional.empty();
-      case "auto" -> Optional.of(cache(environment).resolve("costs.json"));
+      case "auto" -> auto(environment);
       default -> Optional.of(Path.of(setting));
     };
   }
 
-  private static Path cache(Map<String, String> environment) {
-    String own = environment.getOrDefault("ROUNDHOUSE_CACHE", "");
-    if (!own.isBlank()) {
-      return Path.of(own);
+  private static Optional<Path> auto(Map<String, String> environment) {
+    Optional<Path> folder = CacheDirectory.of(environment::get);
+    if (folder.isEmpty()) {
+      log.warn(
+          "what runs cost is not kept across restarts: there is no cache directory; {}, or set"
+              + " roundhouse.worker.scheduler.cost-file to a path, or to none",
+          CacheDirectory.ADVICE);
     }
-    String shared = environment.getOrDefault("XDG_CACHE_HOME", "");
-    Path base =
-        shared.isBlank() ? Path.of(System.getProperty("user.home"), ".cache") : Path.of(shared);
-    return base.resolve("roundhouse");
+    return folder.map(cache -> cache.resolve("costs.json"));
   }
 }

@@ -21,7 +21,8 @@ import org.springframework.util.unit.DataSize;
 @Configuration(proxyBeanMethods = false)
 class DeviceConfiguration {
 
-  @Bean(destroyMethod = "close")
+  /** Closed by the engine's lifecycle, unless a compile that hangs still uses it. */
+  @Bean(destroyMethod = "")
   @ConditionalOnMissingBean
   Device device(WorkerProperties properties) {
     DeviceProperties wanted = properties.device();

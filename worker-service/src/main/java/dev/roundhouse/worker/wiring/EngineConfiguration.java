@@ -5,6 +5,7 @@ import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.dispatch.Watchdog;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
@@ -21,6 +22,7 @@ import dev.roundhouse.worker.config.UnknownKeyCheck;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
+import dev.roundhouse.worker.lifecycle.FailStopExit;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
@@ -29,7 +31,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
+import java.util.function.IntConsumer;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -40,6 +45,8 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(WorkerProperties.class)
 class EngineConfiguration {
+  /** A message holds 2 GiB; names and shapes need a little of that too. */
+  private static final long MAX_ANSWER_BYTES = Integer.MAX_VALUE - (1L << 20);
 
   /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
   @Bean
@@ -54,14 +61,31 @@ class EngineConfiguration {
   }
 
   @Bean
-  Readiness readiness(Engine engine, ApplicationContext context) {
-    return new Readiness(engine, context);
+  Readiness readiness(Engine engine, ApplicationContext context, WorkerProperties properties) {
+    return new Readiness(engine, context, properties.readiness().strict());
   }
 
   @Bean
   EngineLifecycle engineLifecycle(
-      Engine engine, Readiness readiness, WorkerProperties properties, ApplicationContext context) {
-    return new EngineLifecycle(engine, readiness, properties, context);
+      Engine engine,
+      Device device,
+      Readiness readiness,
+      WorkerProperties properties,
+      ApplicationContext context) {
+    return new EngineLifecycle(engine, device, readiness, properties, context);
+  }
+
+  /** What ends the process; a test puts another in its place. */
+  @Bean
+  @ConditionalOnMissingBean(name = "processExit")
+  IntConsumer processExit() {
+    return code -> Runtime.getRuntime().halt(code);
+  }
+
+  @Bean
+  FailStopExit failStopExit(
+      Engine engine, Readiness readiness, ApplicationContext context, IntConsumer processExit) {
+    return new FailStopExit(engine, readiness, context, processExit);
   }
 
   @Bean
@@ -75,8 +99,9 @@ class EngineConfiguration {
   }
 
   @Bean
-  ModelsEndpoint modelsEndpoint(Engine engine) {
-    return new ModelsEndpoint(engine);
+  ModelsEndpoint modelsEndpoint(Engine engine, Environment environment) {
+    Access access = environment.getProperty(ModelsEndpoint.ACCESS, Access.class, Access.READ_ONLY);
+    return new ModelsEndpoint(engine, access == Access.UNRESTRICTED);
   }
 
   @Bean
@@ -116,6 +141,10 @@ class EngineConfiguration {
             .maxQueueDepth(scheduler.maxQueueDepth())
             .maxQueuedBytes(scheduler.maxQueuedBytes().toBytes())
             .maxQueueDelay(scheduler.maxQueueDelay())
+            .maxAnswerBytes(MAX_ANSWER_BYTES)
+            .watchdog(
+                new Watchdog.Limits(
+                    properties.watchdog().deviceCall(), properties.watchdog().dispatchTurn()))
             .weights(weights)
             .models(models);
     CostFile.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);

@@ -43,12 +43,18 @@ final class ConfigurationReference {
       (`--roundhouse.worker.server.name=triton`) or into the environment (`ROUNDHOUSE_WORKER_SERVER_NAME`; drop
       dashes). An unknown key stops the start and names the nearest known one; an unknown variable is warned about.
 
+      A model's name in a key stands as it is when it has letters, digits, `-` and `_` only. Any other goes in brackets: in a
+      document with quotes, `models: {"[my.model]": {weight: 2}}`; on the command line `--roundhouse.worker.models[my.model].weight=2`.
+      A variable (`ROUNDHOUSE_WORKER_MODELS_RESNET_WEIGHT`) reaches models whose name is one word in lower case; for others,
+      `SPRING_APPLICATION_JSON='{"roundhouse.worker.models[my.model].weight": 2}'`. What would reach another model stops the start.
+
       Ports are Spring's: `server.port` (REST, 8000), `spring.grpc.server.port` (gRPC, 8001),
       `management.server.port` (actuator and metrics, 8002); port 0 takes any free one.
 
-      The worker is ready once no model is still loading. A model that failed to load does not hold back readiness:
-      it is named with its reason in the log, in `/actuator/health` and on standard output, ModelReady is false for
-      it, and the others serve.
+      The worker is ready once no model of the start is still loading. A model that failed to load does not hold back
+      readiness, unless `roundhouse.worker.readiness.strict` is true: it is named with its reason in the log, in
+      `/actuator/health` and on standard output, ModelReady is false for it, and the others serve. How models are
+      found, replaced and unloaded: [models.md](models.md).
       """;
 
   private final Path sources;

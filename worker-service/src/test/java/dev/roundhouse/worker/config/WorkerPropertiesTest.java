@@ -19,13 +19,46 @@ class WorkerPropertiesTest {
 
   @Test
   void shouldHaveDefaultsForRepository() {
-    assertThat(bind().repository()).isEqualTo(new RepositoryProperties(List.of(Path.of("models"))));
+    assertThat(bind().repository())
+        .isEqualTo(
+            new RepositoryProperties(
+                List.of(Path.of("models")),
+                RepositoryProperties.Mode.DYNAMIC,
+                Duration.ofSeconds(15),
+                3,
+                "latest",
+                List.of()));
   }
 
   @Test
   void shouldMapEveryKeyOfRepository() {
-    assertThat(bind("repository.directories=/a,/b").repository())
-        .isEqualTo(new RepositoryProperties(List.of(Path.of("/a"), Path.of("/b"))));
+    assertThat(
+            bind(
+                    "repository.directories=/a,/b",
+                    "repository.mode=explicit",
+                    "repository.poll-interval=2s",
+                    "repository.load-attempts=5",
+                    "repository.version-policy=latest:2",
+                    "repository.load=a,b")
+                .repository())
+        .isEqualTo(
+            new RepositoryProperties(
+                List.of(Path.of("/a"), Path.of("/b")),
+                RepositoryProperties.Mode.EXPLICIT,
+                Duration.ofSeconds(2),
+                5,
+                "latest:2",
+                List.of("a", "b")));
+  }
+
+  @Test
+  void shouldHaveDefaultsForReadiness() {
+    assertThat(bind().readiness()).isEqualTo(new ReadinessProperties(false));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfReadiness() {
+    assertThat(bind("readiness.strict=true").readiness()).isEqualTo(new ReadinessProperties(true));
   }
 
   @Test
@@ -58,6 +91,22 @@ class WorkerPropertiesTest {
                 1,
                 new DeviceProperties.Cpu(DeviceProperties.Weights.COPY, 3),
                 Map.of("memory_fraction", "0.5")));
+  }
+
+  @Test
+  void shouldReadAListOfTheDevicesOptionsInEveryForm() {
+    for (String[] form :
+        List.of(
+            new String[] {"device.options.visible_devices=[0,1]"},
+            new String[] {
+              "device.options.visible_devices[1]=1", "device.options.visible_devices[0]=0"
+            },
+            // as an environment variable comes
+            new String[] {
+              "device.options.visible.devices.0=0", "device.options.visible.devices.1=1"
+            })) {
+      assertThat(bind(form).device().options()).isEqualTo(Map.of("visible_devices", "[0,1]"));
+    }
   }
 
   @Test
@@ -114,13 +163,30 @@ class WorkerPropertiesTest {
   @Test
   void shouldHaveDefaultsForServer() {
     assertThat(bind().server())
-        .isEqualTo(new ServerProperties("roundhouse", DataSize.ofMegabytes(512)));
+        .isEqualTo(
+            new ServerProperties(
+                "roundhouse", DataSize.ofMegabytes(512), DataSize.ofMegabytes(256)));
   }
 
   @Test
   void shouldMapEveryKeyOfServer() {
-    assertThat(bind("server.name=triton", "server.max-message-size=1MB").server())
-        .isEqualTo(new ServerProperties("triton", DataSize.ofMegabytes(1)));
+    assertThat(
+            bind("server.name=triton", "server.max-message-size=1MB", "server.max-unread=4MB")
+                .server())
+        .isEqualTo(
+            new ServerProperties("triton", DataSize.ofMegabytes(1), DataSize.ofMegabytes(4)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForWatchdog() {
+    assertThat(bind().watchdog())
+        .isEqualTo(new WatchdogProperties(Duration.ofMinutes(2), Duration.ofSeconds(30)));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfWatchdog() {
+    assertThat(bind("watchdog.device-call=5s", "watchdog.dispatch-turn=6s").watchdog())
+        .isEqualTo(new WatchdogProperties(Duration.ofSeconds(5), Duration.ofSeconds(6)));
   }
 
   @Test
@@ -146,14 +212,15 @@ class WorkerPropertiesTest {
                     "models.resnet.weight=2.5",
                     "models.resnet.max-batch-size=8",
                     "models.resnet.max-queue-delay=2ms",
+                    "models.resnet.version-policy=1,3",
                     "models[a.b].weight=1")
                 .models())
         .isEqualTo(
             Map.of(
                 "resnet",
-                new ModelProperties(2.5, 8, Duration.ofMillis(2)),
+                new ModelProperties(2.5, 8, Duration.ofMillis(2), "1,3"),
                 "a.b",
-                new ModelProperties(1.0, null, null)));
+                new ModelProperties(1.0, null, null, null)));
   }
 
   @Test
@@ -161,6 +228,12 @@ class WorkerPropertiesTest {
     for (String value :
         List.of(
             "repository.directories=",
+            "repository.mode=poll",
+            "repository.poll-interval=0s",
+            "repository.load-attempts=0",
+            "repository.version-policy=newest",
+            "repository.version-policy=latest:0",
+            "models.m.version-policy=1;2",
             "device.platform=",
             "device.ordinal=-1",
             "device.cpu.threads=0",

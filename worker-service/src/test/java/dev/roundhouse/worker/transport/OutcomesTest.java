@@ -1,7 +1,6 @@
 package dev.roundhouse.worker.transport;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
@@ -21,8 +20,7 @@ class OutcomesTest {
             new Outcome.Refused(status, "why"),
             new Outcome.Failed(status, "why"),
             new Outcome.Shed(ShedReason.STOPPING, status, "why"))) {
-      WireException answer =
-          catchThrowableOfType(WireException.class, () -> Outcomes.outputs(outcome));
+      WireException answer = Outcomes.failure(outcome);
 
       assertThat(answer.status().name()).isEqualTo(status.name());
       assertThat(answer.text()).isEqualTo("why");

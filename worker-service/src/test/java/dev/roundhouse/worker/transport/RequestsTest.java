@@ -3,7 +3,10 @@ package dev.roundhouse.worker.transport;
 import static dev.roundhouse.kserve.codec.WireRequest.NO_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.kserve.codec.WireRequest;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,9 +27,9 @@ class RequestsTest {
     "-100, NONE, 9223372036854775800, 9223372036854775700",
   })
   void shouldTakeTheEarlierDeadline(long now, String call, String budget, String deadline) {
-    WireRequest request = new WireRequest("m", "", "", List.of(), List.of(), nanos(budget));
+    WireRequest request = new WireRequest("m", "", "", List.of(), List.of(), nanos(budget), 0, 0);
 
-    InferenceRequest made = Requests.toEngine(request, now, nanos(call), (ended, outcome) -> {});
+    InferenceRequest made = Requests.toEngine(request, now, nanos(call), NOBODY);
 
     assertThat(made.deadlineNanos()).isEqualTo(nanos(deadline));
   }
@@ -34,4 +37,13 @@ class RequestsTest {
   private static long nanos(String text) {
     return text.equals("NONE") ? NO_TIMEOUT : Long.parseLong(text);
   }
+
+  private static final AnswerSink NOBODY =
+      new AnswerSink() {
+        @Override
+        public void onPart(Answer part) {}
+
+        @Override
+        public void onEnd(Outcome outcome) {}
+      };
 }

@@ -15,8 +15,9 @@ class CostFileTest {
 
     assertThat(CostFile.of("auto", own)).contains(Path.of("/own/costs.json"));
     assertThat(CostFile.of("auto", shared)).contains(Path.of("/x/roundhouse/costs.json"));
-    assertThat(CostFile.of("auto", Map.of()))
-        .contains(Path.of(System.getProperty("user.home"), ".cache/roundhouse/costs.json"));
+    assertThat(CostFile.of("auto", Map.of("HOME", "/h", "XDG_CACHE_HOME", "")))
+        .contains(Path.of("/h/.cache/roundhouse/costs.json"));
+    assertThat(CostFile.of("auto", Map.of())).isEmpty();
     assertThat(CostFile.of("/c/costs", own)).contains(Path.of("/c/costs"));
     assertThat(CostFile.of("none", own)).isEmpty();
   }

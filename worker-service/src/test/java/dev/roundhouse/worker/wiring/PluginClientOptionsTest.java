@@ -25,6 +25,20 @@ class PluginClientOptionsTest {
   }
 
   @Test
+  void shouldGiveKnownOptionsTheirTypeWhateverTheyLookLike() {
+    assertThatNoException()
+        .isThrownBy(
+            () ->
+                PluginClientOptions.parse(
+                    Map.of(
+                        "memory_fraction", "1",
+                        "visible_devices", "[ 0, 1 ]",
+                        "allocator", "1")));
+    assertThatNoException()
+        .isThrownBy(() -> PluginClientOptions.parse(Map.of("visible_devices", "3")));
+  }
+
+  @Test
   void shouldRefuseAnotherType() {
     assertThatThrownBy(() -> PluginClientOptions.parse(Map.of("preallocate", "yes")))
         .isInstanceOf(DeviceException.class)

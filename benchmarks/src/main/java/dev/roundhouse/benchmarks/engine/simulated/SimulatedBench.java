@@ -7,6 +7,7 @@ import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.simulation.study.CoalescingStudy;
 import dev.roundhouse.simulation.study.FairnessStudy;
+import dev.roundhouse.simulation.study.IdleStudy;
 import dev.roundhouse.simulation.study.OverloadStudy;
 import dev.roundhouse.simulation.study.Point;
 import dev.roundhouse.simulation.study.Study;
@@ -25,6 +26,7 @@ public record SimulatedBench(Study study) implements Bench {
       List.of(
           new SimulatedBench(new CoalescingStudy()),
           new SimulatedBench(new FairnessStudy()),
+          new SimulatedBench(new IdleStudy()),
           new SimulatedBench(new OverloadStudy()));
 
   private static final Duration LENGTH = Duration.ofSeconds(60);

@@ -1,10 +1,7 @@
 package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.engine.request.InferenceRequest;
-import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.kserve.codec.RequestDecoder;
-import dev.roundhouse.kserve.codec.ResponseEncoder;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
@@ -13,6 +10,12 @@ import dev.roundhouse.kserve.proto.ModelMetadataRequest;
 import dev.roundhouse.kserve.proto.ModelMetadataResponse;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ModelReadyResponse;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadResponse;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadResponse;
 import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.ServerLiveResponse;
 import dev.roundhouse.kserve.proto.ServerMetadataRequest;
@@ -22,7 +25,6 @@ import dev.roundhouse.kserve.proto.ServerReadyResponse;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelLookup;
-import dev.roundhouse.worker.transport.Outcomes;
 import dev.roundhouse.worker.transport.Requests;
 import io.grpc.Context;
 import io.grpc.Deadline;
@@ -30,14 +32,16 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The protocol's six core calls. Called on event loops; answers to ModelInfer are written by
- * whichever thread delivers the outcome.
+ * The protocol's core calls, and those of the model repository. Called on event loops; answers to
+ * ModelInfer are written by whichever thread delivers the outcome.
  */
 public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   private static final Logger log = LoggerFactory.getLogger(InferenceGrpcService.class);
@@ -46,9 +50,12 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   private final Readiness readiness;
   private final ServerIdentity server;
   private final ModelLookup models;
+  private final RepositoryCalls repository;
 
-  public InferenceGrpcService(Engine engine, Readiness readiness, ServerIdentity server) {
+  public InferenceGrpcService(
+      Engine engine, Readiness readiness, RepositoryCalls repository, ServerIdentity server) {
     this.engine = engine;
+    this.repository = repository;
     this.readiness = readiness;
     this.server = server;
     this.models = new ModelLookup(engine);
@@ -56,7 +63,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
 
   @Override
   public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> call) {
-    answer(call, () -> ServerLiveResponse.newBuilder().setLive(true).build());
+    answer(call, () -> ServerLiveResponse.newBuilder().setLive(engine.isAlive()).build());
   }
 
   @Override
@@ -93,52 +100,44 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         call,
         () ->
             ModelMetadataMessage.of(
-                models.ready(request.getName(), request.getVersion()), server.platform()));
+                models.ready(request.getName(), request.getVersion()),
+                models.readyVersions(request.getName()),
+                server.platform()));
+  }
+
+  @Override
+  public void repositoryIndex(
+      RepositoryIndexRequest request, StreamObserver<RepositoryIndexResponse> call) {
+    answerLater(call, repository.index(request));
+  }
+
+  @Override
+  public void repositoryModelLoad(
+      RepositoryModelLoadRequest request, StreamObserver<RepositoryModelLoadResponse> call) {
+    answerLater(call, repository.load(request));
+  }
+
+  @Override
+  public void repositoryModelUnload(
+      RepositoryModelUnloadRequest request, StreamObserver<RepositoryModelUnloadResponse> call) {
+    answerLater(call, repository.unload(request));
   }
 
   @Override
   public void modelInfer(ModelInferRequest message, StreamObserver<ModelInferResponse> observer) {
-    var call = (ServerCallStreamObserver<ModelInferResponse>) observer;
-    InferenceRequest request;
+    InferCall call = new InferCall((ServerCallStreamObserver<ModelInferResponse>) observer);
     try {
-      request =
-          Requests.toEngine(
-              RequestDecoder.decode(message),
-              engine.nanoTime(),
-              callNanos(),
-              (ended, outcome) -> deliver(call, ended, outcome));
+      call.submit(
+          engine,
+          Requests.toEngine(RequestDecoder.decode(message), engine.nanoTime(), callNanos(), call));
     } catch (RuntimeException e) {
-      fail(call, e);
-      return;
-    }
-    call.setOnCancelHandler(() -> engine.cancel(request));
-    engine.submit(request);
-    if (call.isCancelled()) {
-      // The handler may have run before there was anything to cancel.
-      engine.cancel(request);
+      fail(observer, e);
     }
   }
 
   private static long callNanos() {
     Deadline deadline = Context.current().getDeadline();
     return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
-  }
-
-  private static void deliver(
-      ServerCallStreamObserver<ModelInferResponse> call,
-      InferenceRequest request,
-      Outcome outcome) {
-    if (call.isCancelled()) {
-      return; // nobody reads it, so it need not be encoded
-    }
-    answer(
-        call,
-        () -> {
-          var outputs = Outcomes.outputs(outcome);
-          String version =
-              outcome instanceof Outcome.Completed completed ? completed.modelVersion() : "";
-          return ResponseEncoder.encode(request.modelName(), version, request.id(), outputs);
-        });
   }
 
   private static <T> void answer(StreamObserver<T> call, Supplier<T> response) {
@@ -153,7 +152,27 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     call.onCompleted();
   }
 
-  private static void fail(StreamObserver<?> call, RuntimeException failure) {
+  private static <T> void answerLater(StreamObserver<T> call, CompletableFuture<T> response) {
+    var unused =
+        response.whenComplete(
+            (message, failure) -> {
+              if (failure == null) {
+                answer(call, () -> message);
+              } else {
+                Throwable cause =
+                    failure instanceof CompletionException && failure.getCause() != null
+                        ? failure.getCause()
+                        : failure;
+                fail(
+                    call,
+                    cause instanceof RuntimeException known
+                        ? known
+                        : new IllegalStateException(cause));
+              }
+            });
+  }
+
+  static void fail(StreamObserver<?> call, RuntimeException failure) {
     Status status;
     if (failure instanceof WireException refusal) {
       status = Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());

@@ -5,17 +5,18 @@ import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.kserve.proto.ModelMetadataResponse;
 import dev.roundhouse.kserve.proto.ModelMetadataResponse.TensorMetadata;
+import java.util.List;
 
 /** Writes a model's contract as clients see it: row-major, -1 for batch and variable axes. */
 final class ModelMetadataMessage {
   private ModelMetadataMessage() {}
 
-  static ModelMetadataResponse of(ModelStatus model, String platform) {
+  static ModelMetadataResponse of(ModelStatus model, List<String> versions, String platform) {
     ModelSpec spec = model.spec().orElseThrow();
     ModelMetadataResponse.Builder message =
         ModelMetadataResponse.newBuilder()
             .setName(model.name())
-            .addVersions(model.version())
+            .addAllVersions(versions)
             .setPlatform(platform);
     spec.clientInputs().forEach(input -> message.addInputs(tensor(input)));
     spec.clientOutputs().forEach(output -> message.addOutputs(tensor(output)));

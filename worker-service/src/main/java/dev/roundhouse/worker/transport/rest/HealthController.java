@@ -26,8 +26,9 @@ public final class HealthController {
   }
 
   @GetMapping("/v2/health/live")
-  Map<String, Object> live() {
-    return Map.of("live", true);
+  ResponseEntity<Map<String, Object>> live() {
+    boolean alive = readiness.isAlive();
+    return answer(alive, Map.of("live", alive));
   }
 
   @GetMapping("/v2/health/ready")

@@ -1,0 +1,19 @@
+"""Bundles that a test makes up: a manifest, modules as text, no weights."""
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+EMPTY_WEIGHTS = struct.pack("<Q", 8) + b"{}      "
+
+
+def write(folder: Path, manifest: str, modules: Mapping[str, str]) -> Path:
+    """Writes the files and appends their digests to the manifest, which ends in ``files:``."""
+    folder.mkdir(parents=True)
+    contents = {name: text.encode() for name, text in modules.items()} | {"weights.safetensors": EMPTY_WEIGHTS}
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+        manifest += f"  {name}: {hashlib.sha256(content).hexdigest()}\n"
+    (folder / "manifest.yaml").write_text(manifest)
+    return folder

@@ -1,0 +1,170 @@
+package dev.roundhouse.engine.batch;
+
+import dev.roundhouse.engine.lane.Lanes;
+import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.lane.WaitingEnd;
+import dev.roundhouse.engine.layout.PreparedProgram;
+import dev.roundhouse.engine.queue.ModelQueue;
+import dev.roundhouse.engine.queue.Pieces;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.schedule.BatchPlan;
+
+/**
+ * Takes the rows that run next out of a lane's queue, ends the requests that it meets there whose
+ * time is over, and puts the rows of a batch back that is not to run after all. Owned by the
+ * dispatch thread.
+ */
+public final class BatchFormer {
+  private final WaitingEnd ends;
+  private final Lanes lanes;
+  private final boolean judgesTime;
+
+  /**
+   * @param judgesTime drop a request as soon as its run could not end in time any more
+   */
+  public BatchFormer(WaitingEnd ends, Lanes lanes, boolean judgesTime) {
+    this.ends = ends;
+    this.lanes = lanes;
+    this.judgesTime = judgesTime;
+  }
+
+  /**
+   * Fills a slot from the front of a lane's queue; it stays empty when nothing there can run.
+   *
+   * @param slot free
+   */
+  public void form(BatchSlot slot, ModelLane lane, long nowNanos) {
+    ModelQueue queue = lane.queue();
+    boolean judges = judgesTime && queue.earliestDeadlineNanos() != InferenceRequest.NO_DEADLINE;
+    dropOver(lane, nowNanos, judges);
+    if (queue.isEmpty()) {
+      return;
+    }
+    BatchPlan plan = lane.plan(nowNanos, judges, Integer.MAX_VALUE);
+    if (judges) {
+      plan = quickEnough(plan, lane, nowNanos);
+    }
+    slot.begin(lane, program(lane, plan));
+    for (int i = 0; i < plan.requests(); i++) {
+      takeFront(slot, lane, plan.batchSize(), nowNanos, judges);
+    }
+  }
+
+  /**
+   * Shrinks a plan until the program that will run answers all of its members in time: whoever a
+   * smaller and quicker program could serve is not dropped for the sake of a larger batch.
+   */
+  private static BatchPlan quickEnough(BatchPlan first, ModelLane lane, long nowNanos) {
+    BatchPlan plan = first;
+    int variant = lane.queue().get(0).variant();
+    while (isTooSlow(plan, lane, nowNanos)) {
+      int smaller = lane.sizeBelow(variant, plan.batchSize());
+      if (smaller == 0) {
+        return plan;
+      }
+      BatchPlan next = lane.plan(nowNanos, true, smaller);
+      if (next.batchSize() >= plan.batchSize()) {
+        return plan; // the front request needs that many rows
+      }
+      plan = next;
+    }
+    return plan;
+  }
+
+  private static boolean isTooSlow(BatchPlan plan, ModelLane lane, long nowNanos) {
+    long runNanos = program(lane, plan).cost().confirmedHighNanos(nowNanos);
+    for (int i = 0; i < plan.requests(); i++) {
+      QueuedRequest request = lane.queue().get(i);
+      if (!lane.isHopeless(request, nowNanos)
+          && ModelLane.isLateAfter(runNanos, request, nowNanos)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static PreparedProgram program(ModelLane lane, BatchPlan plan) {
+    return lane.program(lane.queue().get(0).variant(), plan.batchSize());
+  }
+
+  private void takeFront(
+      BatchSlot slot, ModelLane lane, int batchSize, long nowNanos, boolean judges) {
+    QueuedRequest front = lane.queue().get(0);
+    if (endIfOver(lane, front, nowNanos, judges)) {
+      return;
+    }
+    boolean begun = front.hasBegun();
+    if (!begun) {
+      if (!front.take()) {
+        lane.queue().remove(); // cancelled meanwhile
+        return;
+      }
+    }
+    int first = front.rowsTaken();
+    int count = Math.min(batchSize, front.rows() - first);
+    slot.add(front, first, count);
+    front.takeRows(count);
+    if (count < front.rows() && front.pieces() == null) {
+      front.beginPieces(new Pieces(nowNanos - front.arrivalNanos()));
+    }
+    if (first + count == front.rows()) {
+      lane.queue().remove();
+    }
+  }
+
+  /** Ends requests at the front that are over, and has those wait on that are to be delayed. */
+  private void dropOver(ModelLane lane, long nowNanos, boolean judges) {
+    ModelQueue queue = lane.queue();
+    while (!queue.isEmpty()) {
+      QueuedRequest front = queue.get(0);
+      if (lane.isToBeDelayed(front, nowNanos) && !front.isDone()) {
+        queue.delayFront();
+      } else if (!endIfOver(lane, front, nowNanos, judges)) {
+        return;
+      }
+    }
+  }
+
+  /** Ends the front request, and takes it out, if it is over; false when it is not. */
+  private boolean endIfOver(ModelLane lane, QueuedRequest front, long nowNanos, boolean judges) {
+    if (front.isDone()) {
+      lane.queue().remove();
+    } else if (front.hasBegun() && front.isCancelRequested()) {
+      lane.queue().remove();
+      ends.cancelled(front);
+    } else if (judges ? lane.isHopeless(front, nowNanos) : lane.isOverdue(front, nowNanos)) {
+      lane.queue().remove();
+      ends.late(lane, front, nowNanos);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /**
+   * Puts the rows of an armed batch back to where they waited. The slot still shows which they
+   * were, until it is cleared or retakes them.
+   */
+  public void putBack(BatchSlot slot) {
+    ModelLane lane = slot.lane();
+    for (int member = slot.size() - 1; member >= 0; member--) {
+      QueuedRequest request = slot.request(member);
+      if (request == null || request.isDone()) {
+        continue;
+      }
+      boolean leftTheQueue = request.rowsTaken() == request.rows();
+      request.takeRows(-slot.rowCount(member));
+      if (!request.hasBegun()) {
+        request.putBack();
+      }
+      if (leftTheQueue) {
+        lanes.putBack(lane, request);
+      }
+      if (request.isCancelRequested() && request.state() == State.QUEUED) {
+        ends.cancelled(request); // its caller saw it in a batch, and leaves its end to this thread
+      }
+    }
+  }
+}

@@ -1,0 +1,391 @@
+package dev.roundhouse.engine.batch;
+
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.layout.PreparedProgram;
+import dev.roundhouse.engine.layout.ProgramLayout;
+import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A place for one batch, from the choice of its rows to the delivery of its answers: the members,
+ * the staging memory of their inputs, the uploads, the execution. Used again for batch after batch,
+ * so that making one up costs no allocation. Owned by the dispatch thread; while DELIVERING, the
+ * members and the execution belong to whoever delivers.
+ *
+ * <p>A member is a request or, when it has more rows than a program takes, a piece of one. A batch
+ * without members is a run to warm its program up.
+ */
+public final class BatchSlot implements AutoCloseable {
+
+  /** Life cycle of what is in the slot. */
+  public enum State {
+    /** Nothing is. */
+    FREE,
+    /** Assembled and uploaded, and not started: may still be taken apart. */
+    ARMED,
+    /** On the device. */
+    RUNNING,
+    /** The run is over, the answers are on their way. */
+    DELIVERING
+  }
+
+  private static final @Nullable DeviceBuffer[] NO_ARGUMENTS = new @Nullable DeviceBuffer[0];
+
+  private final Staging staging;
+  private State state = State.FREE;
+
+  // A member that was dropped has no request; its rows run and reach nobody.
+  private @Nullable QueuedRequest[] requests = new @Nullable QueuedRequest[16];
+  private int[] firstRows = new int[16];
+  private int[] rowCounts = new int[16];
+  private int size;
+  private int live;
+  private int rows;
+
+  private @Nullable ModelLane lane;
+  private @Nullable PreparedProgram program;
+  private @Nullable DeviceBuffer[] arguments = NO_ARGUMENTS;
+  private @Nullable Execution execution;
+  private long expectedNanos;
+  private long inputNanos;
+
+  /** True once its members do not count as waiting any more. */
+  private boolean left;
+
+  private long startedNanos;
+  private long endedNanos;
+
+  /**
+   * @param index among the slots of a loop, from 0
+   */
+  public BatchSlot(int index) {
+    staging = new Staging(index);
+  }
+
+  /** Has larger memory for inputs be used as soon as the slot is free. Takes it. */
+  public void offer(Staging.Memory larger) {
+    staging.offer(larger);
+    if (isFree()) {
+      staging.grow();
+    }
+  }
+
+  public State state() {
+    return state;
+  }
+
+  public boolean isFree() {
+    return state == State.FREE;
+  }
+
+  public Staging staging() {
+    return staging;
+  }
+
+  /** Begins a batch; {@link #expectedNanos} is what its program costs at this moment. */
+  public void begin(ModelLane ofLane, PreparedProgram withProgram) {
+    lane = ofLane;
+    program = withProgram;
+    expectedNanos = Math.round(withProgram.cost().meanNanos());
+    inputNanos = 0;
+    left = false;
+  }
+
+  void add(QueuedRequest request, int firstRow, int rowCount) {
+    if (size == requests.length) {
+      requests = Arrays.copyOf(requests, size * 2);
+      firstRows = Arrays.copyOf(firstRows, size * 2);
+      rowCounts = Arrays.copyOf(rowCounts, size * 2);
+    }
+    requests[size] = request;
+    firstRows[size] = firstRow;
+    rowCounts[size] = rowCount;
+    size++;
+    live++;
+    rows += rowCount;
+  }
+
+  /** Lets go of a member: its rows run as padding and reach nobody. */
+  public void drop(int member) {
+    QueuedRequest request = requests[member];
+    if (request != null) {
+      if (!left && firstRows[member] == 0) {
+        request.counters().leaveOnDispatch();
+      }
+      requests[member] = null;
+      live--;
+      rows -= rowCounts[member];
+    }
+  }
+
+  /** True when another slot has been given just the rows, program and order that this has. */
+  public boolean hasSameMembers(BatchSlot other) {
+    if (program != other.program || size != other.size || live != size) {
+      return false;
+    }
+    for (int member = 0; member < size; member++) {
+      if (requests[member] != other.requests[member]
+          || firstRows[member] != other.firstRows[member]
+          || rowCounts[member] != other.rowCounts[member]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Has this slot, whose inputs are on the device already, run the rows that another has been given
+   * anew; the other is free then.
+   */
+  public void retake(BatchSlot other) {
+    expectedNanos = other.expectedNanos;
+    other.clear();
+  }
+
+  /**
+   * Has this slot hold what another has been given, instead of its own members; what it uploaded is
+   * given back. The other is free then.
+   *
+   * @throws RuntimeException when an upload cannot be given back; the rest is done
+   */
+  public void takeOver(BatchSlot other) {
+    try {
+      clear();
+    } finally {
+      begin(other.lane(), other.program());
+      expectedNanos = other.expectedNanos;
+      for (int member = 0; member < other.size; member++) {
+        add(other.requireRequest(member), other.firstRows[member], other.rowCounts[member]);
+      }
+      other.clear();
+    }
+  }
+
+  /**
+   * Uploads what stands in the staging memory. From here on the batch is armed.
+   *
+   * @throws RuntimeException when the device refuses; nothing is kept on it then
+   */
+  public void arm(Device device) {
+    PreparedProgram of = program();
+    ProgramLayout layout = of.layout();
+    int count = of.argumentCount();
+    if (arguments.length != count) {
+      arguments = new @Nullable DeviceBuffer[count];
+    }
+    state = State.ARMED;
+    try {
+      for (int i = 0; i < layout.inputCount(); i++) {
+        arguments[i] =
+            device.upload(layout.input(i).type(), layout.staged(i, staging), HostMemory.ALIAS);
+      }
+      of.placeWeights(arguments);
+    } catch (Throwable e) {
+      closeUploads();
+      throw e;
+    }
+  }
+
+  /** Of the run, inputs first; set by {@link #arm}. */
+  @SuppressWarnings("NullAway") // every element was set
+  public DeviceBuffer[] arguments() {
+    return arguments;
+  }
+
+  /** The members do not wait any more: their run starts, or fails to. */
+  public void leaveQueue() {
+    if (left) {
+      return;
+    }
+    left = true;
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null && firstRows[member] == 0) {
+        request.counters().leaveOnDispatch();
+      }
+    }
+  }
+
+  /** The run has started. Takes {@code run}. */
+  public void started(Execution run, long nowNanos) {
+    execution = run;
+    startedNanos = nowNanos;
+    state = State.RUNNING;
+  }
+
+  /**
+   * The run is over; the uploads are given back.
+   *
+   * @throws RuntimeException when one cannot be; the others are
+   */
+  public void ended(long nowNanos) {
+    endedNanos = nowNanos;
+    state = State.DELIVERING;
+    closeUploads();
+  }
+
+  /**
+   * Lets go of everything, to be used again, even when something of it cannot be freed.
+   *
+   * @throws RuntimeException what kept it from being freed
+   */
+  public void clear() {
+    Execution run = execution;
+    execution = null;
+    try {
+      if (run != null) {
+        run.close();
+      }
+    } finally {
+      try {
+        closeUploads();
+      } finally {
+        Arrays.fill(requests, 0, size, null);
+        size = 0;
+        live = 0;
+        rows = 0;
+        lane = null;
+        program = null;
+        state = State.FREE;
+        staging.grow();
+      }
+    }
+  }
+
+  private void closeUploads() {
+    int inputs = program == null ? 0 : program.layout().inputCount();
+    closeUploads(Math.min(inputs, arguments.length) - 1);
+  }
+
+  /** Closes the last first, and all of them whatever one of them throws. */
+  private void closeUploads(int last) {
+    for (int i = last; i >= 0; i--) {
+      DeviceBuffer buffer = arguments[i];
+      arguments[i] = null;
+      if (buffer != null) {
+        try {
+          buffer.close();
+        } catch (Throwable e) {
+          closeUploads(i - 1);
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** True for a run that warms a program up. */
+  public boolean isWarmUp() {
+    return size == 0;
+  }
+
+  /** Members of this batch, those that were dropped included. */
+  public int size() {
+    return size;
+  }
+
+  /** Members that somebody waits for. */
+  public int live() {
+    return live;
+  }
+
+  /** The request of a member; null when it was dropped. */
+  public @Nullable QueuedRequest request(int member) {
+    return requests[member];
+  }
+
+  /** The request of a member that was not dropped. */
+  public QueuedRequest requireRequest(int member) {
+    return Objects.requireNonNull(requests[member]);
+  }
+
+  /** The first of the member's rows, counted from the first of its request. */
+  public int firstRow(int member) {
+    return firstRows[member];
+  }
+
+  public int rowCount(int member) {
+    return rowCounts[member];
+  }
+
+  /** True when a member holds a part of its request only. */
+  public boolean hasPieces() {
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null && rowCounts[member] != request.rows()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Rows of all members that somebody waits for, without padding. */
+  public int rows() {
+    return rows;
+  }
+
+  public int paddingRows() {
+    return program().batchSize() - rows;
+  }
+
+  public ModelLane lane() {
+    return Objects.requireNonNull(lane);
+  }
+
+  public PreparedProgram program() {
+    return Objects.requireNonNull(program);
+  }
+
+  public Execution execution() {
+    return Objects.requireNonNull(execution);
+  }
+
+  /** Device time it is expected to take, as it was when the batch was formed. */
+  public long expectedNanos() {
+    return expectedNanos;
+  }
+
+  public long startedNanos() {
+    return startedNanos;
+  }
+
+  public long endedNanos() {
+    return endedNanos;
+  }
+
+  /** How long it took to lay the inputs out and upload them; 0 when that was not worth timing. */
+  public long inputNanos() {
+    return inputNanos;
+  }
+
+  public void tookForInputs(long nanos) {
+    inputNanos = nanos;
+  }
+
+  /** When the first of its members was accepted. */
+  public long oldestArrivalNanos() {
+    long oldest = Long.MAX_VALUE;
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null) {
+        oldest = Math.min(oldest, request.arrivalNanos());
+      }
+    }
+    return oldest;
+  }
+
+  public long computeNanos() {
+    return endedNanos - startedNanos;
+  }
+
+  @Override
+  public void close() {
+    staging.close();
+  }
+}

@@ -1,0 +1,286 @@
+package dev.roundhouse.engine.deliver;
+
+import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.layout.ProgramLayout;
+import dev.roundhouse.engine.layout.RowLayout;
+import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.queue.Pieces;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.time.NanoClock;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a batch ends: cuts the outputs apart, and gives each member what is its own, or the reason
+ * why there is nothing. One serves one thread, {@code dispatch} or {@code outputs}.
+ */
+public final class Delivery {
+  private final Accounting accounting;
+  private final ByteBudget budget;
+  private final AnswerPool pool;
+  private final Failures failures;
+  private final NanoClock clock;
+  private final boolean onDispatch;
+  private final boolean readsInPlace;
+
+  /** Where outputs of a device of its own memory are read to, whole, before they are cut apart. */
+  private @Nullable Staging landing;
+
+  private @Nullable Answer[] answers = new @Nullable Answer[16];
+
+  /**
+   * @param onDispatch true when the dispatch thread is the one that is served: its counting costs
+   *     less
+   * @param readsInPlace true when reading a part of an output costs no more than the copy
+   */
+  public Delivery(
+      Accounting accounting,
+      ByteBudget budget,
+      AnswerPool pool,
+      Failures failures,
+      NanoClock clock,
+      boolean onDispatch,
+      boolean readsInPlace) {
+    this.accounting = accounting;
+    this.budget = budget;
+    this.pool = pool;
+    this.failures = failures;
+    this.clock = clock;
+    this.onDispatch = onDispatch;
+    this.readsInPlace = readsInPlace;
+  }
+
+  /**
+   * Answers the members of a batch that has run. What goes wrong with one costs that one.
+   *
+   * @throws DeviceException DEVICE_LOST, which is not one member's trouble
+   */
+  public void deliver(BatchSlot slot) {
+    if (answers.length < slot.size()) {
+      answers = Arrays.copyOf(answers, slot.size());
+    }
+    MemorySegment @Nullable [] landed = readsInPlace ? null : land(slot);
+    int row = 0;
+    for (int member = 0; member < slot.size(); member++) {
+      answers[member] = gather(slot, member, row, landed);
+      row += slot.rowCount(member);
+    }
+    long outputNanos = clock.nanoTime() - slot.endedNanos();
+    for (int member = 0; member < slot.size(); member++) {
+      Answer answer = answers[member];
+      answers[member] = null;
+      QueuedRequest request = slot.request(member);
+      if (answer != null && request != null) {
+        complete(slot, request, answer, outputNanos);
+      }
+    }
+  }
+
+  /** Tells every member why it was not answered. */
+  public void fail(BatchSlot slot, Throwable cause) {
+    Outcome.Failed outcome = failures.outcome(slot.lane().model().name(), cause);
+    for (int member = 0; member < slot.size(); member++) {
+      QueuedRequest request = slot.request(member);
+      if (request != null) {
+        end(request, outcome);
+      }
+    }
+  }
+
+  /** Tells one member why it was not answered, and lets go of it. */
+  public void fail(BatchSlot slot, int member, Outcome.Failed outcome) {
+    QueuedRequest request = slot.request(member);
+    slot.drop(member);
+    if (request != null) {
+      end(request, outcome);
+    }
+  }
+
+  /** Lets go of the members whose callers do not want them any more; true when there were some. */
+  public boolean dropCancelled(BatchSlot slot) {
+    boolean any = false;
+    for (int member = 0; member < slot.size(); member++) {
+      QueuedRequest request = slot.request(member);
+      if (request != null && request.isCancelRequested()) {
+        any = true;
+        slot.drop(member);
+        end(request, Outcome.Cancelled.BY_CALLER);
+      }
+    }
+    return any;
+  }
+
+  public void close() {
+    if (landing != null) {
+      landing.close();
+    }
+  }
+
+  /** The member's answer; null when it is over, or has rows that are still to run. */
+  private @Nullable Answer gather(
+      BatchSlot slot, int member, int batchRow, MemorySegment @Nullable [] landed) {
+    QueuedRequest request = slot.request(member);
+    if (request == null) {
+      return null;
+    }
+    if (request.isDone()) {
+      slot.drop(member);
+      return null;
+    }
+    if (request.isCancelRequested()) {
+      end(request, Outcome.Cancelled.BY_CALLER);
+      return null;
+    }
+    Pieces pieces = request.pieces();
+    Answer fresh = null;
+    try {
+      if (pieces == null) {
+        fresh = PooledAnswer.allocate(pool, budget, slot, request);
+        copy(slot, member, batchRow, fresh, landed);
+        return fresh;
+      }
+      return fill(pieces, slot, member, batchRow, landed);
+    } catch (Throwable e) {
+      // One request's trouble, such as no memory for its answer, is not its batch-mates'.
+      if (fresh != null) {
+        fresh.free();
+      }
+      if (Failures.isLost(e)) {
+        throw e;
+      }
+      end(request, failures.outcome(slot.lane().model().name(), e));
+      return null;
+    }
+  }
+
+  /** Adds a piece to the answer; returns the answer when it was the last one. */
+  private @Nullable Answer fill(
+      Pieces pieces, BatchSlot slot, int member, int batchRow, MemorySegment @Nullable [] landed) {
+    if (!pieces.enter()) {
+      return null; // the request has just been ended
+    }
+    try {
+      QueuedRequest request = slot.requireRequest(member);
+      Answer whole = pieces.answer();
+      if (whole == null) {
+        whole = PooledAnswer.allocate(pool, budget, slot, request);
+        pieces.begin(whole);
+      }
+      copy(slot, member, batchRow, whole, landed);
+      pieces.ran(slot.inputNanos(), slot.computeNanos());
+      boolean last = slot.firstRow(member) + slot.rowCount(member) == request.rows();
+      return last ? whole : null;
+    } finally {
+      pieces.leave();
+    }
+  }
+
+  /** Copies the rows of a member to their place in the answer to its whole request. */
+  private void copy(
+      BatchSlot slot, int member, int batchRow, Answer answer, MemorySegment @Nullable [] landed) {
+    QueuedRequest request = slot.requireRequest(member);
+    ProgramLayout program = slot.program().layout();
+    for (int i = 0; i < answer.outputs().size(); i++) {
+      int output = PooledAnswer.index(request, i);
+      RowLayout layout = program.output(output);
+      long length = layout.lengthOf(slot.rowCount(member));
+      if (length == 0) {
+        continue;
+      }
+      MemorySegment target = answer.outputs().get(i).data();
+      if (length == target.byteSize()) {
+        read(slot, output, layout.batched() ? layout.offset(0, batchRow) : 0, target, landed);
+        continue;
+      }
+      long stride = layout.lengthOf(request.rows());
+      long first = layout.batched() ? slot.firstRow(member) * layout.rowBytes() : 0;
+      for (long repetition = 0; repetition < layout.outer(); repetition++) {
+        read(
+            slot,
+            output,
+            layout.batched() ? layout.offset(repetition, batchRow) : 0,
+            target.asSlice(repetition * stride + first, length),
+            landed);
+      }
+    }
+  }
+
+  private static void read(
+      BatchSlot slot,
+      int output,
+      long offset,
+      MemorySegment target,
+      MemorySegment @Nullable [] landed) {
+    if (landed == null) {
+      slot.execution().output(output).read(offset, target);
+    } else {
+      MemorySegment.copy(landed[output], offset, target, 0, target.byteSize());
+    }
+  }
+
+  /** Reads every output that somebody wants, once. */
+  private MemorySegment[] land(BatchSlot slot) {
+    ProgramLayout program = slot.program().layout();
+    Staging memory = landing == null ? new Staging(0) : landing;
+    landing = memory;
+    long needed = program.outputBytes() + 64L * program.outputCount();
+    if (needed > memory.byteSize()) {
+      memory.offer(Staging.Memory.allocate(needed));
+      memory.grow();
+    }
+    MemorySegment[] landed = new MemorySegment[program.outputCount()];
+    Execution run = slot.execution();
+    long offset = 0;
+    for (int output = 0; output < landed.length; output++) {
+      DeviceBuffer buffer = run.output(output);
+      landed[output] = memory.memory().asSlice(offset, buffer.type().byteSize());
+      buffer.read(0, landed[output]);
+      offset += (landed[output].byteSize() + 63) / 64 * 64;
+    }
+    return landed;
+  }
+
+  private void complete(BatchSlot slot, QueuedRequest request, Answer answer, long outputNanos) {
+    Outcome.Timings timings = timings(slot, request, outputNanos);
+    Outcome.Completed outcome = new Outcome.Completed(slot.lane().version(), timings);
+    if (onDispatch) {
+      request.counters().addOnDispatch(Metric.QUEUE_WAIT, timings.queueNanos());
+      accounting.completeOnDispatch(request, answer, outcome);
+    } else {
+      request.counters().add(Metric.QUEUE_WAIT, timings.queueNanos());
+      accounting.complete(request, answer, outcome);
+    }
+  }
+
+  private void end(QueuedRequest request, Outcome outcome) {
+    if (onDispatch) {
+      accounting.endOnDispatch(request, State.TAKEN, outcome);
+    } else {
+      accounting.end(request, State.TAKEN, outcome);
+    }
+  }
+
+  private static Outcome.Timings timings(BatchSlot slot, QueuedRequest request, long outputNanos) {
+    Pieces pieces = request.pieces();
+    if (pieces == null) {
+      return new Outcome.Timings(
+          Math.max(0, slot.startedNanos() - request.arrivalNanos() - slot.inputNanos()),
+          slot.inputNanos(),
+          slot.computeNanos(),
+          outputNanos,
+          slot.rows());
+    }
+    return new Outcome.Timings(
+        pieces.queueNanos(), pieces.inputNanos(), pieces.computeNanos(), outputNanos, slot.rows());
+  }
+}

@@ -1,0 +1,62 @@
+package dev.roundhouse.engine.deliver;
+
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.observe.LogThrottle;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Status;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What a failed batch, or member of one, tells its callers: the reason, never a stack trace. */
+public final class Failures {
+  private static final Logger log = LoggerFactory.getLogger(Failures.class);
+
+  private final LogThrottle refused = new LogThrottle(log);
+  private final LogThrottle unexpected = new LogThrottle(log);
+
+  /** Says why a run of a model answered nobody; logs it, at most once a second. */
+  public Outcome.Failed outcome(String model, Throwable cause) {
+    if (cause instanceof DeviceException device) {
+      refused.warn("model '" + model + "': execution failed: " + device.getMessage());
+      Status status =
+          switch (device.code()) {
+            case OUT_OF_MEMORY -> Status.RESOURCE_EXHAUSTED;
+            case UNSUPPORTED -> Status.UNIMPLEMENTED;
+            case DEVICE_LOST -> Status.UNAVAILABLE;
+            case INVALID_ARGUMENT, CLOSED, INTERNAL -> Status.INTERNAL;
+          };
+      return new Outcome.Failed(
+          status, "execution of model '" + model + "' failed: " + device.getMessage());
+    }
+    unexpected.warn("model '" + model + "': a run failed unexpectedly", cause);
+    if (cause instanceof OutOfMemoryError) {
+      return new Outcome.Failed(
+          Status.RESOURCE_EXHAUSTED,
+          "the server has no memory for this run of model '" + model + "'; retry later");
+    }
+    return new Outcome.Failed(
+        Status.INTERNAL,
+        "execution of model '" + model + "' failed unexpectedly; the server's log has the cause");
+  }
+
+  /** True when the device is gone, which is the end of the engine. */
+  public static boolean isLost(Throwable cause) {
+    return cause instanceof DeviceException device
+        && device.code() == DeviceException.Code.DEVICE_LOST;
+  }
+
+  /** Notes that something of a run stays on the device; those who were in it have been told. */
+  public void notFreed(Throwable cause) {
+    unexpected.warn("something of a run could not be freed", cause);
+  }
+
+  /** Says that a request's own inputs could not be read when its turn came. */
+  public Outcome.Failed unreadable(String model, Throwable cause) {
+    unexpected.warn("model '" + model + "': a caller's input could not be read", cause);
+    return new Outcome.Failed(
+        Status.INVALID_ARGUMENT,
+        "the inputs for model '"
+            + model
+            + "' could not be read when their turn came; keep their memory open and unchanged until the request has ended");
+  }
+}

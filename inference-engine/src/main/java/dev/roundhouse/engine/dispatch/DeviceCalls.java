@@ -1,0 +1,88 @@
+package dev.roundhouse.engine.dispatch;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Says since when the dispatch thread has been in a call of the device, or a run has been under
+ * way, and decides who goes on when such a call does not come back: the dispatch thread, or the
+ * watchdog that has taken its place. Written by the dispatch thread, read and seized by the
+ * watchdog.
+ */
+final class DeviceCalls {
+  private static final int OUTSIDE = 0;
+  private static final int INSIDE = 1;
+  private static final int SEIZED = 2;
+
+  private static final VarHandle STATE;
+  private static final VarHandle CALL_SINCE;
+  private static final VarHandle RUN_SINCE;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      STATE = lookup.findVarHandle(DeviceCalls.class, "state", int.class);
+      CALL_SINCE = lookup.findVarHandle(DeviceCalls.class, "callSinceNanos", long.class);
+      RUN_SINCE = lookup.findVarHandle(DeviceCalls.class, "runSinceNanos", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** Of no call and no run. */
+  static final long NONE = Long.MAX_VALUE;
+
+  @SuppressWarnings("FieldMayBeFinal") // written through STATE
+  private int state = OUTSIDE;
+
+  @SuppressWarnings("FieldMayBeFinal") // written through CALL_SINCE
+  private long callSinceNanos = NONE;
+
+  @SuppressWarnings("FieldMayBeFinal") // written through RUN_SINCE
+  private long runSinceNanos = NONE;
+
+  /** The dispatch thread is about to call the device. */
+  void enter(long nowNanos) {
+    CALL_SINCE.setOpaque(this, nowNanos);
+    STATE.setRelease(this, INSIDE);
+  }
+
+  /**
+   * The call has come back.
+   *
+   * @throws SeizedException when the watchdog has given it up: nothing may be touched any more
+   */
+  void leave() {
+    if (!STATE.compareAndSet(this, INSIDE, OUTSIDE)) {
+      throw new SeizedException();
+    }
+    CALL_SINCE.setOpaque(this, NONE);
+  }
+
+  void runStarted(long nowNanos) {
+    RUN_SINCE.setOpaque(this, nowNanos);
+  }
+
+  void runEnded() {
+    RUN_SINCE.setOpaque(this, NONE);
+  }
+
+  /**
+   * Since when the thread is in a call, or the run that is under way; {@link #NONE} for neither.
+   */
+  long sinceNanos() {
+    return Math.min((long) CALL_SINCE.getOpaque(this), (long) RUN_SINCE.getOpaque(this));
+  }
+
+  /** Takes the loop from a dispatch thread that is in a call; false when it is not in one. */
+  boolean seize() {
+    return STATE.compareAndSet(this, INSIDE, SEIZED);
+  }
+
+  /** The loop was taken from the thread that gets this; it must end and touch nothing. */
+  static final class SeizedException extends RuntimeException {
+    SeizedException() {
+      super("the watchdog gave the dispatch thread up", null, false, false);
+    }
+  }
+}

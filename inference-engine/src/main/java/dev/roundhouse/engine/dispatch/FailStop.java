@@ -1,0 +1,66 @@
+package dev.roundhouse.engine.dispatch;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The end of an engine that cannot be trusted to answer any more. It is asked for once, by whoever
+ * finds out: the dispatch thread by something thrown that belongs to no batch, the watchdog by a
+ * call that does not come back. Thread-safe.
+ */
+public final class FailStop {
+  private static final Logger log = LoggerFactory.getLogger(FailStop.class);
+
+  private final AtomicReference<@Nullable Throwable> cause = new AtomicReference<>();
+  private final CompletableFuture<Throwable> requested = new CompletableFuture<>();
+  private final CompletableFuture<Throwable> ended = new CompletableFuture<>();
+
+  /** Asks for the end; the first cause counts. Its log line is the only one. */
+  public void request(Throwable why) {
+    if (cause.compareAndSet(null, why)) {
+      try {
+        requested.complete(why);
+      } finally {
+        log.error("the engine fails and stops: every open request is ended", why);
+      }
+    }
+  }
+
+  /** Why the engine has failed; null while it has not. */
+  public @Nullable Throwable cause() {
+    return cause.get();
+  }
+
+  /** Completes with the cause as soon as it is known. What hangs on it must be brief. */
+  public CompletableFuture<Throwable> requested() {
+    return requested;
+  }
+
+  /** Completes with the cause when every open request has been told. */
+  public CompletableFuture<Throwable> ended() {
+    return ended;
+  }
+
+  /** What callers are told. */
+  public static String text(Throwable cause) {
+    return cause instanceof WatchdogException
+        ? "the server has failed and is stopping: "
+            + cause.getMessage()
+            + "; send the request elsewhere"
+        : "the server has failed and is stopping; send the request elsewhere";
+  }
+
+  void onEnded(Throwable why) {
+    ended.complete(why);
+  }
+
+  /** The device, or the dispatch thread, is stuck. */
+  static final class WatchdogException extends RuntimeException {
+    WatchdogException(String message) {
+      super(message);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.dispatch.FailStop.WatchdogException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Looks after the dispatch thread on the thread {@code watchdog}: when a run, a call of the device,
+ * the reading of outputs or a turn of the loop takes longer than it may, the engine has failed. The
+ * dispatch thread is asked to end every open request; when it is stuck, the watchdog does so in its
+ * place.
+ */
+public final class Watchdog {
+  private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long LEAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  private static final long MOST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /**
+   * How long something may take.
+   *
+   * @param deviceCall a run, a call of the device, or the reading of a run's outputs
+   * @param turn a turn of the dispatch loop without a call of the device
+   */
+  public record Limits(Duration deviceCall, Duration turn) {
+    public static final Limits DEFAULT = new Limits(Duration.ofMinutes(2), Duration.ofSeconds(30));
+
+    public Limits {
+      if (deviceCall.compareTo(Duration.ofMillis(1)) < 0
+          || turn.compareTo(Duration.ofMillis(1)) < 0) {
+        throw new IllegalArgumentException(
+            "limits of the watchdog are 1 ms or more, got " + deviceCall + " and " + turn);
+      }
+    }
+  }
+
+  private final DispatchThread dispatch;
+  private final DispatchProxy proxy;
+  private final Limits limits;
+  private final Thread thread;
+  private volatile boolean stopped;
+
+  // Of the turn that is looked at.
+  private long seenTurns;
+  private long seenSinceNanos = System.nanoTime();
+
+  Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits) {
+    this.dispatch = dispatch;
+    this.proxy = proxy;
+    this.limits = limits;
+    this.thread = Thread.ofPlatform().daemon().name("watchdog").unstarted(this::run);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  void close() {
+    stopped = true;
+    LockSupport.unpark(thread);
+  }
+
+  private void run() {
+    long shortest = Math.min(limits.deviceCall.toNanos(), limits.turn.toNanos());
+    long look = Math.clamp(shortest / 10, LEAST_LOOK_NANOS, MOST_LOOK_NANOS);
+    while (!stopped && proxy.failStop().cause() == null && dispatch.isAlive()) {
+      LockSupport.parkNanos(this, look);
+      try {
+        check(System.nanoTime());
+      } catch (WatchdogException stuck) {
+        proxy.failStop().request(stuck);
+      }
+    }
+    Throwable cause = proxy.failStop().cause();
+    if (cause != null && !stopped) {
+      endInItsPlace(cause);
+    }
+  }
+
+  private void check(long now) {
+    long since = proxy.loop().calls().sinceNanos();
+    if (since != DeviceCalls.NONE && now - since > limits.deviceCall.toNanos()) {
+      throw new WatchdogException(
+          "a run on the device has taken %d ms and the limit is %d ms"
+              .formatted(millis(now - since), limits.deviceCall.toMillis()));
+    }
+    long reading = proxy.outputsSinceNanos();
+    if (reading != DeviceCalls.NONE && now - reading > limits.deviceCall.toNanos()) {
+      throw new WatchdogException(
+          "reading the outputs of a run has taken %d ms and the limit is %d ms"
+              .formatted(millis(now - reading), limits.deviceCall.toMillis()));
+    }
+    long turns = dispatch.turns();
+    if (turns != seenTurns || dispatch.isParked() || since != DeviceCalls.NONE) {
+      seenTurns = turns;
+      seenSinceNanos = now;
+    } else if (now - seenSinceNanos > limits.turn.toNanos()) {
+      throw new WatchdogException(
+          "the dispatch thread has made no progress for %d ms and the limit is %d ms"
+              .formatted(millis(now - seenSinceNanos), limits.turn.toMillis()));
+    }
+  }
+
+  /** Lets the dispatch thread end the requests itself, which is safest; does so when it cannot. */
+  private void endInItsPlace(Throwable cause) {
+    dispatch.wakeForCertain();
+    long end = System.nanoTime() + GRACE_NANOS;
+    while (!proxy.failStop().ended().isDone() && System.nanoTime() < end) {
+      LockSupport.parkNanos(this, LEAST_LOOK_NANOS);
+    }
+    if (!proxy.failStop().ended().isDone()) {
+      // In a call of the device it is kept from going on; elsewhere it is past helping.
+      proxy.loop().calls().seize();
+      proxy.failStop(cause);
+    }
+  }
+
+  private static long millis(long nanos) {
+    return TimeUnit.NANOSECONDS.toMillis(nanos);
+  }
+}

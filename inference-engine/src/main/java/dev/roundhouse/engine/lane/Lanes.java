@@ -1,0 +1,260 @@
+package dev.roundhouse.engine.lane;
+
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.ModelQueue;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.schedule.Discipline;
+import dev.roundhouse.engine.schedule.ReadyHeap;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every model's lane, and which of them runs next. A lane with requests is in one of two places: it
+ * is ready, and the discipline knows it; or its batch is held for more requests until a certain
+ * moment. Committed requests stand in a line of their own that goes first. Owned by the dispatch
+ * thread.
+ */
+public final class Lanes {
+  private static final int SINKS_IN_RUNS = 256;
+
+  private final Discipline discipline;
+  private final ReadyHeap held = new ReadyHeap();
+  private final ArrayDeque<ModelLane> placeLost = new ArrayDeque<>();
+  private final ArrayDeque<QueuedRequest> committed = new ArrayDeque<>();
+
+  /** The longest run of late, of any model: it sinks slowly. */
+  private long recentlyLongestNanos;
+
+  private boolean holding = true;
+
+  private @Nullable ModelLane[] lanes = new @Nullable ModelLane[16];
+
+  public Lanes(Discipline discipline) {
+    this.discipline = discipline;
+  }
+
+  public void add(ModelLane lane) {
+    int slot = lane.slot();
+    if (slot >= lanes.length) {
+      lanes = Arrays.copyOf(lanes, Math.max(slot + 1, lanes.length * 2));
+    }
+    lanes[slot] = lane;
+    discipline.register(slot, lane.weight());
+  }
+
+  /** Lets go of a model that runs no more: it must not keep a share of the device. */
+  public void remove(int slot) {
+    ModelLane lane = find(slot);
+    if (lane != null) {
+      placeLost.remove(lane);
+      lanes[slot] = null;
+      held.remove(slot);
+      discipline.unregister(slot);
+    }
+  }
+
+  /** Gives a model another weight, if it has a lane. */
+  public void setWeight(ServedModel model, double weight) {
+    ModelLane lane = find(model);
+    if (lane != null) {
+      lane.setWeight(weight);
+      discipline.register(lane.slot(), weight);
+    }
+  }
+
+  /** The model's lane; null when it has none, though another model may have its slot. */
+  public @Nullable ModelLane find(ServedModel model) {
+    ModelLane lane = find(model.slot());
+    return lane != null && lane.model() == model ? lane : null;
+  }
+
+  public ModelLane get(int slot) {
+    ModelLane lane = find(slot);
+    if (lane == null) {
+      throw new IllegalStateException("no model in slot " + slot);
+    }
+    return lane;
+  }
+
+  /** The lane in a slot; null when there is none. */
+  private @Nullable ModelLane find(int slot) {
+    return slot < lanes.length ? lanes[slot] : null;
+  }
+
+  public void forEach(Consumer<ModelLane> action) {
+    for (ModelLane lane : lanes) {
+      if (lane != null) {
+        action.accept(lane);
+      }
+    }
+  }
+
+  /** Has whatever is held run as soon as it can, and holds nothing any more. */
+  public void stopHolding() {
+    holding = false;
+    while (!held.isEmpty()) {
+      release(held.first());
+    }
+  }
+
+  /** As {@link #stopHolding()}, for one model, if it has a lane. */
+  public void stopHolding(ServedModel model) {
+    ModelLane lane = find(model);
+    if (lane != null) {
+      lane.stopHolding();
+      if (held.contains(lane.slot())) {
+        release(lane.slot());
+      }
+    }
+  }
+
+  private void release(int slot) {
+    held.remove(slot);
+    rank(get(slot));
+  }
+
+  /** Takes note of a batch that is to run, on whose account, and what it is expected to take. */
+  public void chosen(ModelLane lane, long expectedNanos, long nowNanos) {
+    discipline.charge(lane.slot(), expectedNanos, nowNanos);
+  }
+
+  /** Takes note of what a run took, on whose account, and when it ended. */
+  public void ran(ModelLane lane, long expectedNanos, long deviceNanos, long endedNanos) {
+    ranUncharged(deviceNanos);
+    discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
+  }
+
+  /** As {@link #ran}, of a run that was nobody's account. */
+  public void ranUncharged(long deviceNanos) {
+    recentlyLongestNanos =
+        Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / SINKS_IN_RUNS);
+  }
+
+  /** Takes note that a chosen batch does not run. */
+  public void notRun(ModelLane lane, long expectedNanos, long nowNanos) {
+    discipline.correct(lane.slot(), expectedNanos, 0, nowNanos);
+  }
+
+  /** Puts a request into its model's queue. */
+  public void enqueue(QueuedRequest request) {
+    if (request.isDone()) {
+      return; // cancelled on its way; its model may be gone
+    }
+    ModelLane lane = get(request.slot());
+    lane.queue().add(request);
+    if (request.isCommitted()) {
+      committed.add(request);
+    }
+    if (lane.queue().size() == 1) {
+      lane.counters().frontArrived(request.arrivalNanos());
+    }
+    boolean matters = lane.queue().size() == 1 || discipline.watchesQueues() || lane.holds();
+    if (matters && lane.losePlace()) {
+      placeLost.add(lane);
+    }
+  }
+
+  /** Puts a request whose batch was taken apart back where it was. */
+  public void putBack(ModelLane lane, QueuedRequest request) {
+    lane.queue().putBack(request);
+    if (request.isCommitted()) {
+      committed.remove(request);
+      committed.addFirst(request);
+    }
+    if (lane.losePlace()) {
+      placeLost.add(lane);
+    }
+  }
+
+  /** True when no lane could run before a held batch is due. */
+  public boolean isIdle() {
+    return placeLost.isEmpty() && committed.isEmpty() && discipline.isEmpty();
+  }
+
+  /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
+  public long nextReleaseNanos() {
+    return held.firstKey();
+  }
+
+  /** True while the lane's batch is held for more requests. */
+  public boolean isHeld(ModelLane lane) {
+    return held.contains(lane.slot());
+  }
+
+  /** The lane to run next, whose queue is not empty; null when none may run now. */
+  public @Nullable ModelLane next(long nowNanos) {
+    for (ModelLane lane = placeLost.poll(); lane != null; lane = placeLost.poll()) {
+      lane.placeFound();
+      settle(lane, nowNanos);
+    }
+    while (held.firstKey() <= nowNanos) {
+      release(held.first());
+    }
+    ModelLane ahead = nextCommitted();
+    if (ahead != null) {
+      return ahead;
+    }
+    return discipline.isEmpty() ? null : get(discipline.choose());
+  }
+
+  /** The lane of the first call that runs ahead: until the last of its rows has been taken. */
+  private @Nullable ModelLane nextCommitted() {
+    for (QueuedRequest call = committed.peek(); call != null; call = committed.peek()) {
+      if (!call.isDone() && call.rowsTaken() < call.rows()) {
+        return get(call.slot());
+      }
+      committed.remove();
+    }
+    return null;
+  }
+
+  /** Finds a lane's place again after its queue has changed. */
+  public void settle(ModelLane lane, long nowNanos) {
+    if (find(lane.slot()) != lane) {
+      return; // it is gone
+    }
+    ModelQueue queue = lane.queue();
+    queue.dropEnded();
+    if (queue.isEmpty()) {
+      held.remove(lane.slot());
+      discipline.notReady(lane.slot());
+      noteFront(lane);
+      return;
+    }
+    noteFront(lane);
+    if (holding && lane.holds()) {
+      long until = lane.heldUntilNanos(recentlyLongestNanos);
+      if (until > nowNanos) {
+        discipline.notReady(lane.slot());
+        held.put(lane.slot(), until, 0);
+        return;
+      }
+      held.remove(lane.slot());
+    }
+    rank(lane);
+  }
+
+  /** Notes since when the front of a lane's queue has waited. */
+  public void noteFront(ModelLane lane) {
+    ModelQueue queue = lane.queue();
+    lane.counters()
+        .frontArrived(queue.isEmpty() ? ModelCounters.NONE_WAITS : queue.get(0).arrivalNanos());
+  }
+
+  /** Tells the discipline where a lane stands; its queue is not empty. */
+  private void rank(ModelLane lane) {
+    ModelQueue queue = lane.queue();
+    // Only a discipline that watches queues looks at more than the front.
+    boolean watches = discipline.watchesQueues();
+    discipline.ready(
+        lane.slot(),
+        new Discipline.Front(
+            queue.get(0).arrivalNanos(),
+            watches ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,
+            watches ? lane.rowCostNanos() : 1));
+  }
+}

@@ -1,0 +1,273 @@
+package dev.roundhouse.engine.lane;
+
+import dev.roundhouse.engine.layout.PreparedProgram;
+import dev.roundhouse.engine.model.CompiledProgram;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.ModelQueue;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.schedule.BatchPlan;
+import dev.roundhouse.engine.schedule.BatchPlanner;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What the dispatch thread keeps for one model version: its queue, its programs made ready to run,
+ * and a planner per shape variant. Owned by the dispatch thread.
+ */
+public final class ModelLane {
+  private final ServedModel model;
+
+  // What every batch needs, without a look at the model: with many models each look misses caches.
+  private final int slot;
+  private final String version;
+  private final ModelCounters counters;
+
+  private final ModelQueue queue = new ModelQueue();
+  private final PreparedProgram[][] programs; // by variant, ascending
+  private final BatchPlanner[] planners; // by variant
+
+  private final boolean coalesces;
+  private final boolean delaysLate;
+  private long maxQueueDelayNanos;
+  private double weight;
+  private final CoalescablePrefix prefix;
+
+  /** True while the lane stands in the list of those whose place is to be found again. */
+  private boolean placeLost;
+
+  public ModelLane(ServedModel model, LaneOptions options, SharedParts shared) {
+    this.model = model;
+    slot = model.slot();
+    version = model.version();
+    counters = model.counters();
+    prefix = shared.prefix();
+    coalesces = model.spec().isCoalescable();
+    delaysLate = options.delaysLate();
+    maxQueueDelayNanos = options.maxQueueDelayNanos();
+    weight = options.weight();
+    int variants = model.contract().variants().size();
+    programs = new PreparedProgram[variants][];
+    planners = new BatchPlanner[variants];
+    for (int variant = 0; variant < variants; variant++) {
+      int[] sizes = model.batchSizes(variant);
+      planners[variant] = shared.planner(sizes, options.rowCap());
+      programs[variant] = new PreparedProgram[sizes.length];
+      for (int i = 0; i < sizes.length; i++) {
+        CompiledProgram compiled = compiled(variant, sizes[i]);
+        programs[variant][i] =
+            new PreparedProgram(model, compiled, shared.layouts().take(model.spec(), compiled));
+      }
+    }
+  }
+
+  private CompiledProgram compiled(int variant, int batchSize) {
+    for (CompiledProgram program : model.programs()) {
+      if (program.variant() == variant && program.batchSize() == batchSize) {
+        return program;
+      }
+    }
+    throw new IllegalStateException("no program of size " + batchSize);
+  }
+
+  /** Gives back what it shared with others; the lane is of no use afterwards. */
+  public void close(SharedParts shared) {
+    for (PreparedProgram program : programs()) {
+      shared.layouts().giveBack(program.layout());
+    }
+  }
+
+  public ServedModel model() {
+    return model;
+  }
+
+  public int slot() {
+    return slot;
+  }
+
+  /** What responses carry. */
+  public String version() {
+    return version;
+  }
+
+  /** Share of the device relative to other models. */
+  public double weight() {
+    return weight;
+  }
+
+  void setWeight(double other) {
+    weight = other;
+  }
+
+  public ModelCounters counters() {
+    return counters;
+  }
+
+  public ModelQueue queue() {
+    return queue;
+  }
+
+  /** True when requests of it can share an execution. */
+  public boolean coalesces() {
+    return coalesces;
+  }
+
+  public List<PreparedProgram> programs() {
+    List<PreparedProgram> all = new ArrayList<>();
+    for (PreparedProgram[] own : programs) {
+      all.addAll(List.of(own));
+    }
+    return all;
+  }
+
+  public PreparedProgram program(int variant, int batchSize) {
+    for (PreparedProgram program : programs[variant]) {
+      if (program.batchSize() == batchSize) {
+        return program;
+      }
+    }
+    throw new IllegalStateException(
+        "model '%s' has no program for variant %d and batch size %d"
+            .formatted(model.name(), variant, batchSize));
+  }
+
+  /** The next smaller compiled size of a variant; 0 when there is none. */
+  public int sizeBelow(int variant, int batchSize) {
+    int below = 0;
+    for (PreparedProgram program : programs[variant]) {
+      if (program.batchSize() < batchSize) {
+        below = program.batchSize();
+      }
+    }
+    return below;
+  }
+
+  /** Notes that the lane's place is to be found again; false when that was noted already. */
+  boolean losePlace() {
+    boolean first = !placeLost;
+    placeLost = true;
+    return first;
+  }
+
+  void placeFound() {
+    placeLost = false;
+  }
+
+  /** True when the request has passed its deadline, or has waited too long to be let wait on. */
+  public boolean isOverdue(QueuedRequest request, long nowNanos) {
+    return nowNanos >= request.deadlineNanos()
+        || (nowNanos >= request.queueDeadlineNanos() && !delaysLate && !request.hasBegun());
+  }
+
+  /** True when the request is to be put behind the others for having waited too long. */
+  public boolean isToBeDelayed(QueuedRequest request, long nowNanos) {
+    return delaysLate && nowNanos >= request.queueDeadlineNanos() && !request.hasBegun();
+  }
+
+  /**
+   * True when even the quickest program that holds the request's rows would answer it too late. A
+   * meta's call is let try: others of its run's calls have been answered already.
+   */
+  public boolean isHopeless(QueuedRequest request, long nowNanos) {
+    if (isOverdue(request, nowNanos)) {
+      return true;
+    }
+    return request.deadlineNanos() != InferenceRequest.NO_DEADLINE
+        && isLateAfter(quickestNanos(request, nowNanos), request, nowNanos);
+  }
+
+  /**
+   * True when a run that starts now and takes {@code runNanos} would answer the request too late.
+   */
+  public static boolean isLateAfter(long runNanos, QueuedRequest request, long nowNanos) {
+    return nowNanos + (request.isCommitted() ? 0 : runNanos) >= request.deadlineNanos();
+  }
+
+  private long quickestNanos(QueuedRequest request, long nowNanos) {
+    int left = request.rows() - request.rowsTaken();
+    long least = Long.MAX_VALUE;
+    PreparedProgram[] own = programs[request.variant()];
+    for (PreparedProgram program : own) {
+      if (program.batchSize() >= left) {
+        least = Math.min(least, program.cost().confirmedHighNanos(nowNanos));
+      }
+    }
+    return least == Long.MAX_VALUE
+        ? own[own.length - 1].cost().confirmedHighNanos(nowNanos)
+        : least;
+  }
+
+  /**
+   * Plans the batch that the front request leads.
+   *
+   * @param judgesTime true to leave out requests that no program could answer in time
+   * @param mostRows of several requests together
+   */
+  public BatchPlan plan(long nowNanos, boolean judgesTime, int mostRows) {
+    QueuedRequest front = queue.get(0);
+    if (queue.size() == 1 && front.rows() == 1) {
+      return planners[front.variant()].planSingleRows(1);
+    }
+    return planByLooking(nowNanos, judgesTime, mostRows);
+  }
+
+  /** As {@link #plan}, with the coalescable prefix measured for certain. */
+  private BatchPlan planByLooking(long nowNanos, boolean judgesTime, int mostRows) {
+    BatchPlanner planner = planners[queue.get(0).variant()];
+    prefix.measure(this, coalesces ? planner.largest() : 0, nowNanos, judgesTime);
+    return planner.plan(prefix, mostRows);
+  }
+
+  /** Holds no batch any more. */
+  void stopHolding() {
+    maxQueueDelayNanos = 0;
+  }
+
+  /** True when batches may be held for more requests. */
+  boolean holds() {
+    return maxQueueDelayNanos > 0 && coalesces;
+  }
+
+  /**
+   * Until when the batch that the front request leads may be held: as long as it could still become
+   * larger, no longer than the delay allowed, and not past the latest start that meets the deadline
+   * of everyone who waits, even if one run of another model must be waited for first.
+   *
+   * @param othersNanos how long that run may take
+   * @return a moment in the past when it is to run at once
+   */
+  long heldUntilNanos(long othersNanos) {
+    QueuedRequest front = queue.get(0);
+    if (!holds() || front.isCommitted() || front.hasBegun()) {
+      return Long.MIN_VALUE;
+    }
+    BatchPlan plan = planByLooking(Long.MIN_VALUE, false, Integer.MAX_VALUE);
+    boolean canGrow =
+        prefix.count() == queue.size() && prefix.sum() < planners[front.variant()].mostRows();
+    if (!canGrow) {
+      return Long.MIN_VALUE;
+    }
+    long delayed = Math.min(front.arrivalNanos() + maxQueueDelayNanos, front.queueDeadlineNanos());
+    long deadline = queue.earliestDeadlineNanos();
+    if (deadline == InferenceRequest.NO_DEADLINE) {
+      return delayed;
+    }
+    long ownNanos = program(front.variant(), plan.batchSize()).cost().highNanos();
+    return Math.min(delayed, deadline - 1 - ownNanos - othersNanos);
+  }
+
+  /**
+   * What a row of the batch that would run now is expected to cost the device, in nanoseconds. A
+   * cancelled request counts as waiting until the loop meets it.
+   */
+  double rowCostNanos() {
+    int variant = queue.get(0).variant();
+    BatchPlan plan =
+        planners.length == 1 && coalesces && queue.hasOnlySingleRows()
+            ? planners[variant].planSingleRows(queue.size())
+            : plan(Long.MIN_VALUE, false, Integer.MAX_VALUE);
+    double mean = program(variant, plan.batchSize()).cost().meanNanos();
+    return Math.max(mean, 1) / Math.max(plan.rows(), 1);
+  }
+}

@@ -1,0 +1,36 @@
+package dev.roundhouse.engine.lane;
+
+import dev.roundhouse.engine.layout.LayoutCache;
+import dev.roundhouse.engine.schedule.BatchPlanner;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What lanes have in common: models that are alike get the same planners and layouts, and stay in
+ * the processor's caches together. Owned by the dispatch thread.
+ */
+public final class SharedParts {
+  private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
+  private final CoalescablePrefix prefix = new CoalescablePrefix();
+  private final LayoutCache layouts = new LayoutCache();
+
+  /** What looks at a queue to plan a batch. */
+  CoalescablePrefix prefix() {
+    return prefix;
+  }
+
+  /** A planner for compiled sizes and a row cap. */
+  BatchPlanner planner(int[] sizes, int rowCap) {
+    List<Integer> key = Arrays.stream(sizes).boxed().toList();
+    return planners.computeIfAbsent(
+        new PlannerKey(key, rowCap), unknown -> new BatchPlanner(sizes, rowCap));
+  }
+
+  LayoutCache layouts() {
+    return layouts;
+  }
+
+  private record PlannerKey(List<Integer> sizes, int rowCap) {}
+}

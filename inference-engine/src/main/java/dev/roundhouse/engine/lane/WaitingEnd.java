@@ -1,0 +1,77 @@
+package dev.roundhouse.engine.lane;
+
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.ShedReason;
+import dev.roundhouse.engine.request.Status;
+
+/** How a request that waits ends without being run, and what its caller is told. */
+public final class WaitingEnd {
+  private static final Outcome STOPPING =
+      new Outcome.Shed(
+          ShedReason.STOPPING, Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
+
+  private final Accounting accounting;
+
+  public WaitingEnd(Accounting accounting) {
+    this.accounting = accounting;
+  }
+
+  /** It can no longer be answered in time, or has waited too long. Dispatch thread only. */
+  public void late(ModelLane lane, QueuedRequest request, long nowNanos) {
+    ShedReason reason = reason(request, nowNanos);
+    accounting.endOnDispatch(
+        request,
+        waitingState(request),
+        new Outcome.Shed(
+            reason,
+            // As Triton answers: a queue's own timeout is the server being busy.
+            reason == ShedReason.QUEUE_TIMEOUT ? Status.UNAVAILABLE : Status.DEADLINE_EXCEEDED,
+            "%s after %d us in the queue of model '%s'"
+                .formatted(
+                    words(reason),
+                    (nowNanos - request.arrivalNanos()) / 1000,
+                    lane.model().name())));
+  }
+
+  /** Its caller does not want what is left of it. Dispatch thread only. */
+  public void cancelled(QueuedRequest request) {
+    accounting.endOnDispatch(request, waitingState(request), Outcome.Cancelled.BY_CALLER);
+  }
+
+  /** The loop stops. Dispatch thread only. */
+  public void stopping(QueuedRequest request) {
+    accounting.endOnDispatch(request, waitingState(request), STOPPING);
+  }
+
+  /** It was handed over after the loop had stopped; any thread. */
+  public void tooLate(QueuedRequest request) {
+    accounting.end(request, State.QUEUED, STOPPING);
+  }
+
+  private static ShedReason reason(QueuedRequest request, long nowNanos) {
+    if (nowNanos >= request.deadlineNanos()) {
+      return ShedReason.DEADLINE_PASSED;
+    }
+    return nowNanos >= request.queueDeadlineNanos()
+        ? ShedReason.QUEUE_TIMEOUT
+        : ShedReason.TOO_LITTLE_TIME;
+  }
+
+  private static String words(ShedReason reason) {
+    return switch (reason) {
+      case DEADLINE_PASSED -> "deadline passed";
+      case QUEUE_TIMEOUT -> "Request timeout expired";
+      case TOO_LITTLE_TIME -> "too little time left for a run";
+      case NO_ROOM, STOPPING ->
+          throw new IllegalArgumentException(reason + " is not a matter of time");
+    };
+  }
+
+  /** One that has begun to run piece by piece waits as taken. */
+  private static State waitingState(QueuedRequest request) {
+    return request.hasBegun() ? State.TAKEN : State.QUEUED;
+  }
+}

@@ -1,0 +1,65 @@
+package dev.roundhouse.engine.layout;
+
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.model.CompiledProgram;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.BatchTally;
+import dev.roundhouse.engine.schedule.CostEstimate;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A compiled program with everything about a batch of it worked out beforehand. Nothing of a run is
+ * kept here: that is in the batch's slot. Owned by the dispatch thread.
+ */
+public final class PreparedProgram {
+  private final DeviceProgram program;
+  private final int batchSize;
+  private final ProgramLayout layout;
+  private final DeviceBuffer[] weights;
+  private final CostEstimate cost;
+  private final BatchTally tally;
+
+  public PreparedProgram(ServedModel model, CompiledProgram compiled, ProgramLayout layout) {
+    this.layout = layout;
+    cost = compiled.cost();
+    tally = compiled.tally();
+    program = compiled.program();
+    batchSize = compiled.batchSize();
+    List<DeviceBuffer> onDevice = model.weights().onDevice();
+    weights = onDevice.toArray(DeviceBuffer[]::new);
+  }
+
+  public DeviceProgram program() {
+    return program;
+  }
+
+  public int batchSize() {
+    return batchSize;
+  }
+
+  public ProgramLayout layout() {
+    return layout;
+  }
+
+  /** What a run of this program costs the device. */
+  public CostEstimate cost() {
+    return cost;
+  }
+
+  /** How often it ran. */
+  public BatchTally tally() {
+    return tally;
+  }
+
+  /** Arguments of a run: the inputs, which are the first, and the weights after them. */
+  public int argumentCount() {
+    return layout.inputCount() + weights.length;
+  }
+
+  /** Puts the weights into the arguments of a run. */
+  public void placeWeights(@Nullable DeviceBuffer[] arguments) {
+    System.arraycopy(weights, 0, arguments, layout.inputCount(), weights.length);
+  }
+}

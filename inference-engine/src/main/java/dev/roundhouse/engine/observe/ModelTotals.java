@@ -1,0 +1,115 @@
+package dev.roundhouse.engine.observe;
+
+import dev.roundhouse.engine.request.ShedReason;
+import dev.roundhouse.engine.request.Status;
+import java.util.Arrays;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What has been counted for a name: the versions that there are, those that have been freed, and
+ * what was refused before a version was found. Never falls when a version is freed. Any thread may
+ * read; a reader sees each number, not one moment.
+ */
+public final class ModelTotals {
+  private static final Parts NOTHING =
+      new Parts(new long[Metric.values().length], new ModelCounters[0]);
+
+  private volatile Parts parts = NOTHING;
+
+  /** Made with the first refusal: most names never have one. */
+  private volatile @Nullable ModelCounters refused;
+
+  /** Takes a version's counters in. */
+  public synchronized void add(ModelCounters version) {
+    ModelCounters[] live = Arrays.copyOf(parts.live, parts.live.length + 1);
+    live[live.length - 1] = version;
+    parts = new Parts(parts.freed, live);
+  }
+
+  /** Keeps what a version has counted and lets go of its counters, which change no more. */
+  public synchronized void keep(ModelCounters version) {
+    int index = Arrays.asList(parts.live).indexOf(version);
+    if (index < 0) {
+      return;
+    }
+    long[] freed = parts.freed.clone();
+    for (Metric metric : Metric.values()) {
+      freed[metric.ordinal()] += version.get(metric);
+    }
+    ModelCounters[] live = new ModelCounters[parts.live.length - 1];
+    System.arraycopy(parts.live, 0, live, 0, index);
+    System.arraycopy(parts.live, index + 1, live, index, live.length - index);
+    parts = new Parts(freed, live);
+  }
+
+  /** Counts a request that was turned away. */
+  public void countRefused(Status status) {
+    ModelCounters counters = refused;
+    (counters == null ? refused() : counters).increment(Metric.ofRefusal(status));
+  }
+
+  private synchronized ModelCounters refused() {
+    ModelCounters counters = refused;
+    if (counters == null) {
+      counters = new ModelCounters();
+      refused = counters;
+    }
+    return counters;
+  }
+
+  public long get(Metric metric) {
+    Parts seen = parts;
+    ModelCounters turnedAway = refused;
+    return seen.freed[metric.ordinal()]
+        + seen.sum(version -> version.get(metric))
+        + (turnedAway == null ? 0 : turnedAway.get(metric));
+  }
+
+  /** Requests that are accepted and not yet in a batch. */
+  public int waiting() {
+    return Math.toIntExact(parts.sum(ModelCounters::waiting));
+  }
+
+  /** Accepted requests that have not ended; 0 at every quiescent point. */
+  public long open() {
+    return parts.sum(ModelCounters::open);
+  }
+
+  /** Accepted requests that were dropped before they ran, for whatever reason. */
+  public long shed() {
+    long sum = 0;
+    for (ShedReason reason : ShedReason.values()) {
+      sum += get(Metric.of(reason));
+    }
+    return sum;
+  }
+
+  /**
+   * When the request that has waited longest at the front of a version's queue arrived, or {@link
+   * ModelCounters#NONE_WAITS}.
+   */
+  public long frontArrivalNanos() {
+    long earliest = ModelCounters.NONE_WAITS;
+    for (ModelCounters version : parts.live) {
+      earliest = Math.min(earliest, version.frontArrivalNanos());
+    }
+    return earliest;
+  }
+
+  /**
+   * Replaced whole, so that a version is always counted once.
+   *
+   * @param freed by metric: what freed versions counted
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never written after construction
+  private record Parts(long[] freed, ModelCounters[] live) {
+    long sum(ToLongFunction<ModelCounters> figure) {
+      long sum = 0;
+      for (ModelCounters version : live) {
+        sum += figure.applyAsLong(version);
+      }
+      return sum;
+    }
+  }
+}

@@ -1,0 +1,137 @@
+package dev.roundhouse.engine.queue;
+
+import dev.roundhouse.engine.observe.LogThrottle;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.Outcome;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one way a request ends: claimed, counted, delivered, in that order, so that whoever sees an
+ * outcome also sees it counted, and its bytes and its place in the queue free. What a sink throws
+ * is logged and reaches nobody else. Thread-safe.
+ */
+public final class Accounting {
+  private static final Logger log = LoggerFactory.getLogger(Accounting.class);
+
+  private final ByteBudget bytes;
+  private final LogThrottle thrown = new LogThrottle(log);
+
+  public Accounting(ByteBudget bytes) {
+    this.bytes = bytes;
+  }
+
+  /** Tells a caller that its request is not accepted; nothing of it has been counted. */
+  public void refuse(QueuedRequest request, Outcome.Refused outcome) {
+    if (request.end(State.NEW)) {
+      deliver(request, null, outcome);
+    }
+  }
+
+  /**
+   * Ends an accepted request, which was not answered, if it is still in {@code expected}; any
+   * thread.
+   *
+   * @return false when somebody else ended it or moved it on first; then nothing happens
+   */
+  public boolean end(QueuedRequest request, State expected, Outcome outcome) {
+    if (!request.end(expected)) {
+      return false;
+    }
+    ModelCounters counters = request.counters();
+    // Before its place is given back: who sees the place free knows how the request ended.
+    counters.increment(metric(outcome));
+    if (expected == State.QUEUED) {
+      counters.leave();
+    }
+    bytes.giveBack(request.inputBytes() + request.answerBytes());
+    deliver(request, null, outcome);
+    return true;
+  }
+
+  /** As {@link #end}, for the dispatch thread only, whose counting costs less. */
+  public boolean endOnDispatch(QueuedRequest request, State expected, Outcome outcome) {
+    if (!request.end(expected)) {
+      return false;
+    }
+    ModelCounters counters = request.counters();
+    counters.addOnDispatch(metric(outcome), 1);
+    if (expected == State.QUEUED) {
+      counters.leaveOnDispatch();
+    }
+    bytes.giveBackOnDispatch(request.inputBytes() + request.answerBytes());
+    deliver(request, null, outcome);
+    return true;
+  }
+
+  /**
+   * Ends a request with its answer; any thread. The answer's bytes stay counted until its receiver
+   * closes it.
+   *
+   * @param answer transferred; closed here when the request is over already
+   */
+  public boolean complete(QueuedRequest request, Answer answer, Outcome.Completed outcome) {
+    if (!request.end(State.TAKEN)) {
+      answer.free();
+      return false;
+    }
+    request.counters().increment(Metric.COMPLETED);
+    bytes.giveBack(request.inputBytes());
+    deliver(request, answer, outcome);
+    return true;
+  }
+
+  /** As {@link #complete}, for the dispatch thread only, whose counting costs less. */
+  public boolean completeOnDispatch(
+      QueuedRequest request, Answer answer, Outcome.Completed outcome) {
+    if (!request.end(State.TAKEN)) {
+      answer.free();
+      return false;
+    }
+    request.counters().addOnDispatch(Metric.COMPLETED, 1);
+    bytes.giveBackOnDispatch(request.inputBytes());
+    deliver(request, answer, outcome);
+    return true;
+  }
+
+  private void deliver(QueuedRequest request, @Nullable Answer answer, Outcome outcome) {
+    request.letGo(answer != null);
+    var sink = request.request().sink();
+    if (answer != null) {
+      try {
+        sink.onPart(answer);
+      } catch (Throwable e) {
+        answer.close();
+        tellOf(request, e);
+      }
+    }
+    try {
+      sink.onEnd(outcome);
+    } catch (Throwable e) {
+      tellOf(request, e);
+    }
+  }
+
+  /**
+   * A caller's fault, an {@code Error} too, must not reach the other requests, nor end a thread.
+   */
+  private void tellOf(QueuedRequest request, Throwable thrown) {
+    this.thrown.warn(
+        "the receiver of an answer of model '" + request.request().modelName() + "' threw", thrown);
+  }
+
+  private static Metric metric(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Completed completed -> Metric.COMPLETED;
+      case Outcome.Failed failed -> Metric.FAILED;
+      case Outcome.Shed shed -> Metric.of(shed.reason());
+      case Outcome.Cancelled cancelled -> Metric.CANCELLED;
+      case Outcome.Refused refused ->
+          throw new IllegalArgumentException("an accepted request cannot be refused: " + refused);
+    };
+  }
+}

@@ -1,0 +1,25 @@
+package dev.roundhouse.engine.queue;
+
+import dev.roundhouse.engine.request.InputTensor;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What admission found out about a request, so that nobody looks it up again.
+ *
+ * @param slot of the model version that will answer
+ * @param rows extent of the batch axis; 1 for a model without one
+ * @param variant index of the shape variant that fits the inputs
+ * @param inputs in the order the program takes them
+ * @param inputBytes of all inputs together
+ * @param answerBytes of all requested outputs together, as contract and rows promise
+ * @param outputs indices of the requested outputs, in the order requested; null for all
+ */
+public record Admitted(
+    int slot,
+    int rows,
+    int variant,
+    List<InputTensor> inputs,
+    long inputBytes,
+    long answerBytes,
+    int @Nullable [] outputs) {}

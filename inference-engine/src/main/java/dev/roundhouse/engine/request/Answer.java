@@ -1,0 +1,30 @@
+package dev.roundhouse.engine.request;
+
+import java.util.List;
+
+/**
+ * A part of an answer, and the memory it lies in. Belongs to the receiver, which closes it; used by
+ * one thread at a time.
+ *
+ * <p>What an answer needs is counted against one budget, so that slow readers cannot fill the
+ * memory of the process. A receiver that copies the outputs to buffers of its own calls {@link
+ * #free} then, and {@link #close} when those are gone.
+ */
+public interface Answer extends AutoCloseable {
+
+  /** The version that answered. */
+  String modelVersion();
+
+  /**
+   * Those requested, in the order requested; all, in the model's order, when none were named.
+   * Readable until {@link #free} or {@link #close}.
+   */
+  List<OutputTensor> outputs();
+
+  /** Gives the memory of the outputs back; their bytes stay counted. Harmless when repeated. */
+  void free();
+
+  /** Gives the memory and its place in the budget back. Harmless when repeated. */
+  @Override
+  void close();
+}

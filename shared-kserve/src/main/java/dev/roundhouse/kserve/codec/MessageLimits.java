@@ -1,0 +1,29 @@
+package dev.roundhouse.kserve.codec;
+
+/**
+ * What one ModelInfer message may hold, whatever its size. Nothing that a stock client sends comes
+ * near them; they keep a message from becoming many times larger in memory than it is on the wire.
+ */
+public final class MessageLimits {
+  public static final int INPUTS = 4096;
+  public static final int OUTPUTS = 4096;
+  public static final int RAW_CONTENTS = INPUTS;
+  public static final int DIMENSIONS = 64;
+
+  /** Of the request, its inputs and its requested outputs together. */
+  public static final int PARAMETERS = 16_384;
+
+  /** Of a name, an id, a version or a datatype. */
+  public static final int NAME_BYTES = 64 << 10;
+
+  /** Of a parameter's text. */
+  public static final int TEXT_BYTES = 1 << 20;
+
+  /**
+   * By how many bytes typed elements may be larger in memory than they were on the wire. An INT64
+   * takes one byte on the wire when it is small, and eight in memory.
+   */
+  public static final long TYPED_GROWTH_BYTES = 64L << 20;
+
+  private MessageLimits() {}
+}

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# Mutation tests: changes the compiled classes in small ways, one at a time, and counts which changes some test notices.
+
+# NAME MODULE PACKAGE [TESTS]: what is changed, and by which tests it should be noticed; without TESTS, by any of the
+# module's. A package without sources is left out.
+MUTATION_PACKAGES=(
+    "schedule inference-engine dev.roundhouse.engine.schedule dev.roundhouse.engine.schedule"
+    "queue inference-engine dev.roundhouse.engine.queue"
+    "admission inference-engine dev.roundhouse.engine.admission"
+    "layout inference-engine dev.roundhouse.engine.layout"
+    "lane inference-engine dev.roundhouse.engine.lane"
+    "batch inference-engine dev.roundhouse.engine.batch"
+    "deliver inference-engine dev.roundhouse.engine.deliver"
+    "dispatch inference-engine dev.roundhouse.engine.dispatch"
+    "codec shared-kserve dev.roundhouse.kserve.codec"
+)
+
+mutation_names() {
+    local line names=()
+    for line in "${MUTATION_PACKAGES[@]}"; do
+        names+=("${line%% *}")
+    done
+    echo "${names[*]}"
+}
+
+# choose_mutations NAMES: leaves in CHOSEN the packages named, with commas between, or all when NAMES is empty.
+choose_mutations() {
+    local wanted=${1//,/ } name line module package _
+    for name in $wanted; do
+        [[ " $(mutation_names) " == *" $name "* ]] ||
+            misuse "--mutation knows no package '$name'; there are: $(mutation_names)" test
+    done
+    CHOSEN=()
+    for line in "${MUTATION_PACKAGES[@]}"; do
+        read -r name module package _ <<<"$line"
+        if [[ (-z $wanted || " $wanted " == *" $name "*) && -d $ROOT/$module/src/main/java/${package//.//} ]]; then
+            CHOSEN+=("$line")
+        fi
+    done
+    ((${#CHOSEN[@]})) || fail "nothing to mutate: '$1' has no sources"
+}
+
+test_mutations() { # of CHOSEN
+    local line name module package tests report results=()
+    for line in "${CHOSEN[@]}"; do
+        read -r name module package tests <<<"$line"
+        report=$ROOT/target/mutation/$name
+        begin_step "mutations of $name"
+        run_logged "$CACHE/logs/mutation-$name.log" mutate "$module" "$package" "${tests:-dev.roundhouse}"
+        rm -rf "$report"
+        mkdir -p "$report"
+        cp -R "$ROOT/$module/target/pit-reports/." "$report"
+        end_step "done"
+        results+=("$report/mutations.csv")
+    done
+    print_mutations "${results[@]}"
+    printf '\nWhich changes nobody noticed: %s\n' "$ROOT/target/mutation/NAME/index.html" >&2
+}
+
+mutate() { # MODULE PACKAGE TESTS
+    rm -rf "$ROOT/$1/target/pit-reports"
+    maven -q -Pmutation -pl "$1" -am test-compile org.pitest:pitest-maven:mutationCoverage \
+        "-Dmutation.classes=$2.*" "-Dmutation.tests=$3.*"
+}
+
+# Killed of all, per class and per package. A mutant that makes tests run out of time or memory is noticed too.
+print_mutations() {
+    awk -F, '
+        {
+            class = $2
+            sub(/\$.*/, "", class)
+            package = class
+            sub(/\.[^.]*$/, "", package)
+            noticed = $6 == "KILLED" || $6 == "TIMED_OUT" || $6 == "MEMORY_ERROR" || $6 == "RUN_ERROR"
+            all[class]++; killed[class] += noticed
+            all[package]++; killed[package] += noticed
+            total++; total_killed += noticed
+        }
+        function row(name, killed, all) { return sprintf("%-60s %6d %6d %5.0f %%", name, killed, all, 100 * killed / all) }
+        END {
+            printf "%-60s %6s %6s %7s\n", "class", "killed", "all", ""
+            for (name in all) print row(name, killed[name], all[name]) | "LC_ALL=C sort"
+            close("LC_ALL=C sort")
+            if (total) print row("all", total_killed, total)
+        }' "$@"
+}

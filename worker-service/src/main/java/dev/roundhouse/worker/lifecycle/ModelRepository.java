@@ -1,0 +1,160 @@
+package dev.roundhouse.worker.lifecycle;
+
+import dev.roundhouse.bundle.VersionPolicy;
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.worker.config.ModelProperties;
+import dev.roundhouse.worker.config.RepositoryProperties;
+import dev.roundhouse.worker.config.RepositoryProperties.Mode;
+import dev.roundhouse.worker.config.WorkerProperties;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The models on disk and what the engine is told of them: which to load, which versions, and in
+ * mode explicit what callers ask for. Thread-safe; methods that look at files block on the disk.
+ */
+public final class ModelRepository {
+  private final Engine engine;
+  private final WorkerProperties properties;
+  private final Consumer<ModelStatus> onChange;
+  private final Map<String, String> notes = new ConcurrentHashMap<>();
+
+  /**
+   * @param onChange told when a load has ended, well or not, and when a model has been freed; on a
+   *     thread of the engine
+   */
+  public ModelRepository(
+      Engine engine, WorkerProperties properties, Consumer<ModelStatus> onChange) {
+    this.engine = engine;
+    this.properties = properties;
+    this.onChange = onChange;
+  }
+
+  public Mode mode() {
+    return properties.repository().mode();
+  }
+
+  /**
+   * Starts to load what is to serve from the start.
+   *
+   * @param scan what there is
+   * @return by name; each completes when it is ready or has failed
+   */
+  Map<String, CompletableFuture<ModelStatus>> loadAtStart(RepositoryScan scan) {
+    Map<String, CompletableFuture<ModelStatus>> loads = new LinkedHashMap<>();
+    if (mode() != Mode.EXPLICIT || settings().load().contains("*")) {
+      scan.models().forEach((name, found) -> loads.put(name, load(found.folder())));
+    } else {
+      for (String name : new LinkedHashSet<>(settings().load())) {
+        // One that is not there fails by name.
+        Path folder = folder(name).orElse(settings().directories().getFirst().resolve(name));
+        loads.put(name, load(folder));
+      }
+    }
+    return loads;
+  }
+
+  /** A model's folder in the first directory that has one. */
+  public Optional<Path> folder(String name) {
+    return settings().directories().stream()
+        .map(directory -> directory.resolve(name))
+        .filter(Files::isDirectory)
+        .findFirst();
+  }
+
+  /** Loads a model, again if it serves already; completes with ready or failed. */
+  public CompletableFuture<ModelStatus> load(Path folder) {
+    return engine.load(folder, policy(name(folder))).whenComplete(this::changed);
+  }
+
+  /** Loads of a model what has changed; completes with ready or failed. */
+  CompletableFuture<ModelStatus> refresh(Path folder) {
+    return engine.refresh(folder, policy(name(folder))).whenComplete(this::changed);
+  }
+
+  /** Takes a model out of service; completes when it has been freed. */
+  public CompletableFuture<Void> unload(String name) {
+    return engine
+        .unload(name)
+        .whenComplete((freed, failure) -> engine.model(name).ifPresent(onChange));
+  }
+
+  /** Adds to what the index says of a model that failed; empty for nothing. */
+  void note(String name, String note) {
+    if (note.isEmpty()) {
+      notes.remove(name);
+    } else {
+      notes.put(name, note);
+    }
+  }
+
+  /** Every version that the engine knows, and every model on disk that it does not. */
+  public List<Entry> index() {
+    List<Entry> entries = new ArrayList<>();
+    Map<String, List<ModelStatus>> known = new HashMap<>();
+    for (ModelStatus status : engine.index()) {
+      known.computeIfAbsent(status.name(), name -> new ArrayList<>()).add(status);
+    }
+    Set<String> names = new HashSet<>(known.keySet());
+    if (mode() == Mode.EXPLICIT) {
+      names.addAll(RepositoryScan.names(settings().directories()));
+    }
+    names.stream()
+        .sorted()
+        .forEach(
+            name -> {
+              List<ModelStatus> versions = known.getOrDefault(name, List.of());
+              if (versions.isEmpty()) {
+                entries.add(new Entry(name, Optional.empty(), ""));
+              }
+              versions.forEach(each -> entries.add(new Entry(name, Optional.of(each), note(each))));
+            });
+    return entries;
+  }
+
+  private String note(ModelStatus version) {
+    return version.reason().isEmpty() ? "" : notes.getOrDefault(version.name(), "");
+  }
+
+  private void changed(@Nullable ModelStatus status, @Nullable Throwable failure) {
+    if (status != null) {
+      onChange.accept(status);
+    }
+  }
+
+  private VersionPolicy policy(String name) {
+    ModelProperties model = properties.models().get(name);
+    String own = model == null ? null : model.versionPolicy();
+    return VersionPolicy.parse(own == null ? settings().versionPolicy() : own);
+  }
+
+  private RepositoryProperties settings() {
+    return properties.repository();
+  }
+
+  private static String name(Path folder) {
+    return folder.getFileName().toString();
+  }
+
+  /**
+   * One line of the index.
+   *
+   * @param version absent for a model that was never loaded
+   * @param note what the worker adds to the reason
+   */
+  public record Entry(String name, Optional<ModelStatus> version, String note) {}
+}

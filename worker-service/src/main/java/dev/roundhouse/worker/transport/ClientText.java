@@ -1,0 +1,50 @@
+package dev.roundhouse.worker.transport;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Takes this machine's folders out of texts that callers read: they are the operator's to know, who
+ * finds them in the log and on the management port. A file keeps its path inside its folder.
+ */
+public final class ClientText {
+  private final List<String> prefixes;
+
+  /**
+   * @param folders whose paths no caller is told
+   */
+  public ClientText(Collection<Path> folders) {
+    Set<String> spellings = new LinkedHashSet<>();
+    for (Path folder : folders) {
+      add(spellings, folder.toAbsolutePath());
+      add(spellings, folder.toAbsolutePath().normalize());
+      try {
+        add(spellings, folder.toRealPath());
+      } catch (IOException e) {
+        // it is not there, so no text names it by that path
+      }
+    }
+    prefixes =
+        spellings.stream().sorted(Comparator.comparingInt(String::length).reversed()).toList();
+  }
+
+  /** {@code text} without the folders. */
+  public String of(String text) {
+    String told = text;
+    for (String prefix : prefixes) {
+      told = told.replace(prefix + "/", "");
+    }
+    return told;
+  }
+
+  private static void add(Set<String> spellings, Path folder) {
+    if (folder.getNameCount() > 0) { // not the root of everything
+      spellings.add(folder.toString());
+    }
+  }
+}

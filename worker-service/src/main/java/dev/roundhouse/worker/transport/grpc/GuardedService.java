@@ -1,0 +1,209 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.DiscardUnknownFieldsParser;
+import com.google.protobuf.Message;
+import com.google.protobuf.Parser;
+import dev.roundhouse.kserve.codec.RequestReader;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.worker.transport.ClientText;
+import dev.roundhouse.worker.transport.grpc.ReceivingMarshaller.MessageReader;
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.PrototypeMarshaller;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
+import io.grpc.Status;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A service whose requests are held against limits while they are read: ModelInfer by its own
+ * reader, every other message by its size. What cannot be read ends its call with INVALID_ARGUMENT
+ * before the service hears of it. Whatever a call ends with, its text tells no path of this
+ * machine.
+ */
+public final class GuardedService {
+  /** Of any request but ModelInfer. The largest that clients send has a model's name in it. */
+  static final int MAX_CONTROL_BYTES = 1 << 20;
+
+  private GuardedService() {}
+
+  /**
+   * @param texts what callers are told
+   */
+  public static ServerServiceDefinition of(ServerServiceDefinition service, ClientText texts) {
+    List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
+    for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
+      methods.add(guarded(method, texts));
+    }
+    ServiceDescriptor.Builder descriptor =
+        ServiceDescriptor.newBuilder(service.getServiceDescriptor().getName())
+            .setSchemaDescriptor(service.getServiceDescriptor().getSchemaDescriptor());
+    methods.forEach(method -> descriptor.addMethod(method.getMethodDescriptor()));
+    ServerServiceDefinition.Builder guarded = ServerServiceDefinition.builder(descriptor.build());
+    methods.forEach(guarded::addMethod);
+    return guarded.build();
+  }
+
+  private static <Q, R> ServerMethodDefinition<Received<Q>, R> guarded(
+      ServerMethodDefinition<Q, R> method, ClientText texts) {
+    MethodDescriptor<Q, R> descriptor = method.getMethodDescriptor();
+    var marshaller = new ReceivingMarshaller<>(descriptor.getFullMethodName(), reader(descriptor));
+    return ServerMethodDefinition.create(
+        descriptor.toBuilder(marshaller, descriptor.getResponseMarshaller()).build(),
+        guarded(method.getServerCallHandler(), texts));
+  }
+
+  @SuppressWarnings("unchecked") // a method's full name says what its messages are
+  private static <Q> MessageReader<Q> reader(MethodDescriptor<Q, ?> method) {
+    if (method
+        .getFullMethodName()
+        .equals(GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName())) {
+      return (MessageReader<Q>) (MessageReader<?>) RequestReader::read;
+    }
+    var marshaller = (PrototypeMarshaller<Q>) method.getRequestMarshaller();
+    Message prototype = (Message) Objects.requireNonNull(marshaller.getMessagePrototype());
+    var parser = (Parser<Q>) DiscardUnknownFieldsParser.wrap(prototype.getParserForType());
+    return (stream, length) -> control(parser, stream, length);
+  }
+
+  private static <Q> Q control(Parser<Q> parser, InputStream stream, int length)
+      throws IOException {
+    if (length > MAX_CONTROL_BYTES) {
+      throw new WireException(
+          WireStatus.RESOURCE_EXHAUSTED,
+          "the request has %d bytes, the limit is %d".formatted(length, MAX_CONTROL_BYTES));
+    }
+    CodedInputStream in = CodedInputStream.newInstance(stream);
+    in.setSizeLimit(MAX_CONTROL_BYTES);
+    Q message = parser.parseFrom(in);
+    in.checkLastTagWas(0);
+    return message;
+  }
+
+  @SuppressWarnings("unchecked") // a call's type is that of its method's marshaller alone
+  private static <Q, R> ServerCallHandler<Received<Q>, R> guarded(
+      ServerCallHandler<Q, R> handler, ClientText texts) {
+    return (call, headers) -> {
+      var guarded = new GuardedCall<>((ServerCall<Q, R>) (ServerCall<?, R>) call, texts);
+      return new GuardedListener<>(guarded, handler.startCall(guarded, headers));
+    };
+  }
+
+  private static final class GuardedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
+    private final ClientText texts;
+
+    /** Of the call's connection; null where there is none, as in-process. */
+    private final @Nullable ConnectionShare share;
+
+    /** Bytes answered; counted as unread until the call is over. */
+    private final AtomicLong answered = new AtomicLong();
+
+    GuardedCall(ServerCall<Q, R> call, ClientText texts) {
+      super(call);
+      this.texts = texts;
+      share = call.getAttributes().get(ConnectionShare.KEY);
+    }
+
+    /** Why the connection takes no further call; null when it does. */
+    @Nullable String refusal() {
+      return share == null ? null : share.refusal(getAttributes());
+    }
+
+    @Override
+    public void sendMessage(R message) {
+      if (share != null && message instanceof Message sized) {
+        int bytes = sized.getSerializedSize();
+        answered.addAndGet(bytes);
+        share.add(bytes);
+      }
+      super.sendMessage(message);
+    }
+
+    /** Everything was sent, or will never be. */
+    void over() {
+      if (share != null) {
+        share.giveBack(answered.getAndSet(0));
+      }
+    }
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+      String description = status.getDescription();
+      super.close(
+          description == null ? status : status.withDescription(texts.of(description)), trailers);
+    }
+  }
+
+  /** Passes messages on; ends the call at the first refusal, which the service never sees. */
+  private static final class GuardedListener<Q> extends ServerCall.Listener<Received<Q>> {
+    private final GuardedCall<Q, ?> call;
+    private final ServerCall.Listener<Q> listener;
+    private boolean refused;
+
+    GuardedListener(GuardedCall<Q, ?> call, ServerCall.Listener<Q> listener) {
+      this.call = call;
+      this.listener = listener;
+    }
+
+    @Override
+    public void onMessage(Received<Q> received) {
+      if (refused) {
+        return;
+      }
+      switch (received) {
+        case Received.Message<Q> message -> {
+          String full = call.refusal();
+          if (full == null) {
+            listener.onMessage(message.value());
+          } else {
+            refused = true;
+            call.close(Status.RESOURCE_EXHAUSTED.withDescription(full), new Metadata());
+          }
+        }
+        case Received.Refusal<Q> refusal -> {
+          refused = true;
+          call.close(refusal.status(), new Metadata());
+        }
+      }
+    }
+
+    @Override
+    public void onHalfClose() {
+      if (!refused) {
+        listener.onHalfClose();
+      }
+    }
+
+    @Override
+    public void onReady() {
+      if (!refused) {
+        listener.onReady();
+      }
+    }
+
+    @Override
+    public void onCancel() {
+      call.over();
+      listener.onCancel();
+    }
+
+    @Override
+    public void onComplete() {
+      call.over();
+      listener.onComplete();
+    }
+  }
+}

@@ -1,0 +1,110 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.kserve.codec.ResponseEncoder;
+import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.worker.transport.Outcomes;
+import io.grpc.stub.ServerCallStreamObserver;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One ModelInfer call: takes the answer, writes it, and gives its place in the memory budget back
+ * when the client has been sent all of it, or has gone.
+ *
+ * <p>gRPC copies the answer to buffers of the connection at once, and flow control decides when
+ * they leave: the answer's own memory is given back after the copy, its bytes stay counted until
+ * the call is closed.
+ */
+final class InferCall implements AnswerSink {
+  /** The answer has been handed to gRPC, or never will be. */
+  private static final int WRITTEN = 1;
+
+  /** The call is over: everything was sent, or the client has gone. */
+  private static final int CLOSED = 2;
+
+  private final ServerCallStreamObserver<ModelInferResponse> call;
+  private final AtomicInteger seen = new AtomicInteger();
+  private @Nullable InferenceRequest request;
+  private volatile @Nullable Submission submission;
+  private @Nullable Answer answer; // published by seen
+
+  InferCall(ServerCallStreamObserver<ModelInferResponse> call) {
+    this.call = call;
+  }
+
+  void submit(Engine engine, InferenceRequest made) {
+    request = made;
+    call.setOnCancelHandler(this::onClosed);
+    call.setOnCloseHandler(this::onClosed);
+    Submission submitted = engine.submit(made);
+    submission = submitted;
+    if (call.isCancelled()) {
+      submitted.cancel(); // the handler may have run before there was anything to cancel
+    }
+  }
+
+  @Override
+  public void onPart(Answer part) {
+    answer = part;
+  }
+
+  @Override
+  public void onEnd(Outcome outcome) {
+    Answer part = answer;
+    try {
+      write(part, outcome);
+    } finally {
+      if (part != null) {
+        part.free();
+      }
+      if ((seen.getAndUpdate(bits -> bits | WRITTEN) & CLOSED) != 0 && part != null) {
+        part.close();
+      }
+    }
+  }
+
+  private void write(@Nullable Answer part, Outcome outcome) {
+    if (call.isCancelled()) {
+      return; // nobody reads it, so it need not be encoded
+    }
+    ModelInferResponse message;
+    try {
+      message = encode(part, outcome);
+    } catch (RuntimeException e) {
+      InferenceGrpcService.fail(call, e);
+      return;
+    }
+    call.onNext(message);
+    call.onCompleted();
+  }
+
+  private ModelInferResponse encode(@Nullable Answer part, Outcome outcome) {
+    InferenceRequest asked = request;
+    if (part == null || asked == null) {
+      throw Outcomes.failure(outcome);
+    }
+    return ResponseEncoder.encode(
+        asked.modelName(), part.modelVersion(), asked.id(), Outcomes.tensors(part.outputs()));
+  }
+
+  /** Called on the connection's event loop, once at least. */
+  private void onClosed() {
+    if ((seen.getAndUpdate(bits -> bits | CLOSED) & WRITTEN) != 0) {
+      Answer part = answer;
+      if (part != null) {
+        part.close();
+      }
+      return;
+    }
+    Submission submitted = submission;
+    if (submitted != null) {
+      submitted.cancel();
+    }
+  }
+}

@@ -1,0 +1,267 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.proto.ModelReadyRequest;
+import dev.roundhouse.kserve.proto.ModelRepositoryParameter;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadRequest;
+import dev.roundhouse.kserve.proto.ServerReadyRequest;
+import dev.roundhouse.worker.lifecycle.Readiness;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** RepositoryIndex, RepositoryModelLoad and RepositoryModelUnload, as Triton answers them. */
+@Timeout(120)
+class RepositoryCallsTest {
+  private static final String EXPLICIT = "--roundhouse.worker.repository.mode=explicit";
+
+  @TempDir Path repository;
+
+  @Test
+  void shouldLoadServeAndUnloadWhatIsAskedForInModeExplicit() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "a");
+    TestBundle.doubling(2, 1).write(repository, "b");
+    try (RunningWorker worker = explicit()) {
+      assertThat(worker.stub().serverReady(anything()).getReady()).isTrue();
+      assertThat(index(worker, false)).containsExactly("a   ", "b   ");
+      assertThat(index(worker, true)).isEmpty();
+
+      var loaded = worker.stub().repositoryModelLoad(load("a"));
+      assertThat(loaded.getModelName()).isEqualTo("a");
+      assertThat(loaded.getIsLoaded()).isTrue();
+      assertThat(index(worker, false)).containsExactly("a 1 READY ", "b   ");
+      assertThat(index(worker, true)).containsExactly("a 1 READY ");
+      assertThat(ready(worker, "a")).isTrue();
+      worker.stub().modelInfer(WorkerTest.request("a", 1, 1, 2));
+
+      worker.stub().repositoryModelUnload(unload("a"));
+      assertThat(index(worker, false)).containsExactly("a 1 UNAVAILABLE unloaded", "b   ");
+      assertThat(ready(worker, "a")).isFalse();
+      worker.stub().repositoryModelLoad(load("a"));
+      assertThat(ready(worker, "a")).isTrue();
+      worker.stub().repositoryModelUnload(unload("never-heard-of"));
+    }
+  }
+
+  @Test
+  void shouldTakeTheNameWhereKServesClientPutsIt() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "a");
+    try (RunningWorker worker = explicit()) {
+      var request = RepositoryModelLoadRequest.newBuilder().setRepositoryName("a").build();
+      assertThat(worker.stub().repositoryModelLoad(request).getIsLoaded()).isTrue();
+    }
+  }
+
+  @Test
+  void shouldSayWhyALoadFailed() throws Exception {
+    Path folder = TestBundle.doubling(2, 1).write(repository, "a");
+    Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
+    try (RunningWorker worker = explicit()) {
+      refused(
+          () -> worker.stub().repositoryModelLoad(load("a")),
+          Code.INTERNAL,
+          "failed to load 'a'",
+          "model.b1.mlir");
+      assertThat(index(worker, false).getFirst()).startsWith("a 1 UNAVAILABLE ");
+      refused(
+          () -> worker.stub().repositoryModelLoad(load("none")),
+          Code.INTERNAL,
+          "failed to load 'none', failed to poll from model repository");
+    }
+  }
+
+  @Test
+  void shouldRefuseWhatItDoesNotKnow() throws Exception {
+    try (RunningWorker worker = explicit()) {
+      var named = RepositoryIndexRequest.newBuilder().setRepositoryName("r").build();
+      refused(
+          () -> worker.stub().repositoryIndex(named),
+          Code.UNIMPLEMENTED,
+          "'repository_name' specification is not supported");
+      refused(
+          () ->
+              worker
+                  .stub()
+                  .repositoryModelLoad(load("a").toBuilder().setRepositoryName("r").build()),
+          Code.UNIMPLEMENTED,
+          "repository_name");
+      for (String name : List.of("../a", "a/b", "a\\b", "..")) {
+        refused(
+            () -> worker.stub().repositoryModelLoad(load(name)),
+            Code.INVALID_ARGUMENT,
+            "model name must not contain path traversal characters");
+      }
+      refused(
+          () -> worker.stub().repositoryModelUnload(unload("")),
+          Code.INVALID_ARGUMENT,
+          "Model name cannot be empty");
+      var text = ModelRepositoryParameter.newBuilder().setStringParam("{}").build();
+      for (String parameter : List.of("config", "file:1/model.onnx")) {
+        refused(
+            () ->
+                worker
+                    .stub()
+                    .repositoryModelLoad(
+                        load("a").toBuilder().putParameters(parameter, text).build()),
+            Code.UNIMPLEMENTED,
+            "parameter '" + parameter + "'");
+      }
+      refused(
+          () ->
+              worker
+                  .stub()
+                  .repositoryModelLoad(load("a").toBuilder().putParameters("colour", text).build()),
+          Code.INVALID_ARGUMENT,
+          "'colour'");
+      refused(
+          () ->
+              worker
+                  .stub()
+                  .repositoryModelUnload(
+                      unload("a").toBuilder().putParameters("unload_dependents", text).build()),
+          Code.INVALID_ARGUMENT,
+          "invalid value type for 'unload_dependents' parameter, expected bool_param");
+      var yes = ModelRepositoryParameter.newBuilder().setBoolParam(true).build();
+      worker
+          .stub()
+          .repositoryModelUnload(
+              unload("a").toBuilder().putParameters("unload_dependents", yes).build());
+    }
+  }
+
+  @Test
+  void shouldRefuseLoadsInOtherModes() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "a");
+    for (String mode : List.of("static", "dynamic")) {
+      try (RunningWorker worker =
+          new RunningWorker(
+                  repository, TestBundle.DOUBLE, "--roundhouse.worker.repository.mode=" + mode)
+              .awaitLoaded()) {
+        refused(
+            () -> worker.stub().repositoryModelLoad(load("a")),
+            Code.UNAVAILABLE,
+            "explicit model load / unload is not allowed if polling is enabled");
+        refused(
+            () -> worker.stub().repositoryModelUnload(unload("a")),
+            Code.UNAVAILABLE,
+            "explicit model load / unload is not allowed");
+        assertThat(index(worker, false)).containsExactly("a 1 READY ");
+      }
+    }
+  }
+
+  @Test
+  void shouldLoadAtTheStartWhatModeExplicitIsTold() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "a");
+    TestBundle.doubling(2, 1).write(repository, "b");
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository,
+                TestBundle.DOUBLE,
+                EXPLICIT,
+                "--roundhouse.worker.repository.load=b,none")
+            .awaitLoaded()) {
+      List<String> lines = index(worker, false);
+      assertThat(lines).hasSize(3).startsWith("a   ", "b 1 READY ");
+      assertThat(lines.get(2)).startsWith("none 1 UNAVAILABLE ");
+    }
+  }
+
+  @Test
+  void shouldServeTheVersionsThatTheOperatorWantsOfAModel() throws Exception {
+    for (String version : List.of("1", "2", "3")) {
+      TestBundle.doubling(2, 1).write(repository.resolve("a"), version);
+      TestBundle.doubling(2, 1).write(repository.resolve("b"), version);
+    }
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository,
+                TestBundle.DOUBLE,
+                "--roundhouse.worker.repository.version-policy=latest:2",
+                "--roundhouse.worker.models.a.version-policy=1,3")
+            .awaitLoaded()) {
+      assertThat(index(worker, true))
+          .containsExactly("a 1 READY ", "a 3 READY ", "b 2 READY ", "b 3 READY ");
+      var first = WorkerTest.request("a", 1, 1, 2).toBuilder().setModelVersion("1").build();
+      assertThat(worker.stub().modelInfer(first).getModelVersion()).isEqualTo("1");
+      assertThat(worker.stub().modelInfer(WorkerTest.request("a", 1, 1, 2)).getModelVersion())
+          .isEqualTo("3");
+    }
+  }
+
+  @Test
+  void shouldHoldReadinessBackForAFailedModelOnlyWhenStrict() throws Exception {
+    Path folder = TestBundle.doubling(2, 1).write(repository, "a");
+    byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
+    Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
+    try (RunningWorker worker = new RunningWorker(repository, TestBundle.DOUBLE).awaitLoaded()) {
+      assertThat(worker.bean(Readiness.class).isReady()).isTrue();
+    }
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository,
+                TestBundle.DOUBLE,
+                EXPLICIT,
+                "--roundhouse.worker.repository.load=*",
+                "--roundhouse.worker.readiness.strict=true")
+            .awaitLoaded()) {
+      assertThat(worker.bean(Readiness.class).isReady()).isFalse();
+      Files.write(folder.resolve("model.b1.mlir"), sound);
+      worker.stub().repositoryModelLoad(load("a"));
+      assertThat(worker.bean(Readiness.class).isReady()).isTrue();
+    }
+  }
+
+  private RunningWorker explicit() throws Exception {
+    return new RunningWorker(repository, TestBundle.DOUBLE, EXPLICIT).awaitLoaded();
+  }
+
+  private static ServerReadyRequest anything() {
+    return ServerReadyRequest.getDefaultInstance();
+  }
+
+  private static List<String> index(RunningWorker worker, boolean ready) {
+    return worker
+        .stub()
+        .repositoryIndex(RepositoryIndexRequest.newBuilder().setReady(ready).build())
+        .getModelsList()
+        .stream()
+        .map(
+            line ->
+                String.join(
+                    " ", line.getName(), line.getVersion(), line.getState(), line.getReason()))
+        .toList();
+  }
+
+  private static boolean ready(RunningWorker worker, String model) {
+    return worker
+        .stub()
+        .modelReady(ModelReadyRequest.newBuilder().setName(model).build())
+        .getReady();
+  }
+
+  private static RepositoryModelLoadRequest load(String name) {
+    return RepositoryModelLoadRequest.newBuilder().setModelName(name).build();
+  }
+
+  private static RepositoryModelUnloadRequest unload(String name) {
+    return RepositoryModelUnloadRequest.newBuilder().setModelName(name).build();
+  }
+
+  private static void refused(Runnable call, Code code, String... fragments) {
+    StatusRuntimeException refusal = catchThrowableOfType(StatusRuntimeException.class, call::run);
+    assertThat(refusal).as("refusal").isNotNull();
+    assertThat(refusal.getStatus().getCode()).isEqualTo(code);
+    assertThat(refusal.getStatus().getDescription()).contains(fragments);
+  }
+}

@@ -1,0 +1,239 @@
+package dev.roundhouse.worker.lifecycle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.device.SimulatedDevice;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.worker.config.WorkerProperties;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Configuration;
+
+@Timeout(60)
+@ExtendWith(OutputCaptureExtension.class)
+class RepositoryWatchTest {
+  @TempDir Path root;
+  private Path repository;
+
+  private final SimulatedDevice device =
+      new SimulatedDevice(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), NanoClock.SYSTEM);
+  private final Engine engine = Engine.open(EngineOptions.DEFAULT, device);
+  private ModelRepository models;
+  private RepositoryWatch watch;
+
+  @BeforeEach
+  void begin() throws IOException {
+    repository = Files.createDirectory(root.resolve("models"));
+    models = new ModelRepository(engine, properties(repository), changed -> {});
+    watch =
+        new RepositoryWatch(models, () -> RepositoryScan.of(List.of(root.resolve("models"))), 3);
+    watch.begin(RepositoryScan.of(List.of(repository)));
+  }
+
+  @AfterEach
+  void shouldLeaveNothingOnTheDevice() {
+    watch.close();
+    engine.close();
+    assertThat(device.openHandles()).isZero();
+  }
+
+  @Test
+  void shouldLoadWhatIsAddedOnceTwoPollsAgree() throws Exception {
+    Path folder = write("m");
+    poll();
+    assertThat(engine.model("m")).isEmpty();
+    // Still being copied: another file.
+    Files.writeString(folder.resolve("labels.txt"), "a");
+    poll();
+    assertThat(engine.model("m")).isEmpty();
+    Files.delete(folder.resolve("labels.txt"));
+    poll();
+    poll();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    long runs = device.executions();
+    poll();
+    poll();
+    assertThat(device.executions()).as("warm-up runs of another load").isEqualTo(runs);
+  }
+
+  @Test
+  void shouldReplaceWhatIsChangedAndKeepItWhenTheNewFails() throws Exception {
+    Path folder = load("m");
+    byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
+    Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    assertThat(engine.index().getFirst().reason()).contains("still serves", "model.b1.mlir");
+    Files.write(folder.resolve("model.b1.mlir"), sound);
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    assertThat(engine.index().getFirst().reason()).isEmpty();
+  }
+
+  @Test
+  void shouldUnloadWhatTwoPollsMiss() throws Exception {
+    Path folder = load("m");
+    Path elsewhere = Files.move(folder, root.resolve("elsewhere"));
+    poll();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    Files.move(elsewhere, folder);
+    poll();
+    Files.move(folder, elsewhere);
+    poll();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    poll();
+    assertThat(state("m")).isEqualTo(ModelState.UNLOADED);
+    assertThat(device.openHandles()).isZero();
+    Files.move(elsewhere, folder);
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+  }
+
+  @Test
+  void shouldFollowARename() throws Exception {
+    Path folder = load("old");
+    Files.move(folder, repository.resolve("new"));
+    pollTwice();
+    assertThat(state("new")).isEqualTo(ModelState.READY);
+    assertThat(state("old")).isEqualTo(ModelState.UNLOADED);
+  }
+
+  @Test
+  void shouldReplaceAModelWhoseFolderIsALinkThatIsSwapped() throws Exception {
+    TestBundle.doubling(2, 1).write(root, "first");
+    TestBundle.doubling(2, 1, 4).write(root, "second");
+    Path link = Files.createSymbolicLink(repository.resolve("m"), root.resolve("first"));
+    pollTwice();
+    assertThat(engine.model("m").orElseThrow().maxBatchSize()).isEqualTo(1);
+    Files.createSymbolicLink(repository.resolve(".m"), root.resolve("second"));
+    Files.delete(link);
+    Files.move(repository.resolve(".m"), link);
+    pollTwice();
+    assertThat(engine.model("m").orElseThrow().maxBatchSize()).isEqualTo(4);
+  }
+
+  @Test
+  void shouldKeepWhatServesWhileTheRepositoryIsAwayAndSaySoOnce(CapturedOutput output)
+      throws Exception {
+    load("m");
+    Path away = Files.move(repository, root.resolve("away"));
+    for (int poll = 0; poll < 5; poll++) {
+      poll();
+    }
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    assertThat(output.getAll().split("is not a directory any more", -1)).hasSize(2);
+    Files.move(away, repository);
+    long runs = device.executions();
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    assertThat(device.executions()).isEqualTo(runs);
+  }
+
+  @Test
+  void shouldNameAnEntryThatCannotBeReadAndServeTheOthers() throws Exception {
+    Path closed = Files.createDirectory(repository.resolve("lost+found"));
+    Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("---------"));
+    assumeThat(Files.isReadable(closed)).as("root reads everything").isFalse();
+    write("m");
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    assertThat(state("lost+found")).isEqualTo(ModelState.FAILED);
+    assertThat(engine.model("lost+found").orElseThrow().reason()).contains("lost+found");
+  }
+
+  @Test
+  void shouldTryAFailingModelAFewTimesThenLeaveItAloneUntilItsFilesChange() throws Exception {
+    Path folder = write("m");
+    byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
+    Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
+    for (int poll = 0; poll < 40; poll++) {
+      poll();
+    }
+    ModelRepository.Entry entry = models.index().getFirst();
+    assertThat(entry.version().orElseThrow().state()).isEqualTo(ModelState.FAILED);
+    assertThat(entry.note()).contains("tried 3 times", "until its files change");
+    Files.write(folder.resolve("model.b1.mlir"), sound);
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+    assertThat(models.index().getFirst().note()).isEmpty();
+  }
+
+  @Test
+  void shouldLoadAVersionThatIsAddedAndLeaveTheOthersAlone() throws Exception {
+    TestBundle.doubling(2, 1).write(repository.resolve("m"), "1");
+    pollTwice();
+    assertThat(engine.model("m").orElseThrow().version()).isEqualTo("1");
+    TestBundle.doubling(2, 1).write(repository.resolve("m"), "2");
+    pollTwice();
+    assertThat(engine.model("m").orElseThrow().version()).isEqualTo("2");
+    awaitOneVersion("m");
+  }
+
+  private static WorkerProperties properties(Path repository) {
+    WorkerProperties[] bound = new WorkerProperties[1];
+    new ApplicationContextRunner()
+        .withUserConfiguration(Bound.class)
+        .withPropertyValues("roundhouse.worker.repository.directories=" + repository)
+        .run(context -> bound[0] = context.getBean(WorkerProperties.class));
+    return bound[0];
+  }
+
+  private Path write(String name) {
+    return TestBundle.doubling(2, 1).write(repository, name);
+  }
+
+  private Path load(String name) throws Exception {
+    Path folder = write(name);
+    pollTwice();
+    assertThat(state(name)).isEqualTo(ModelState.READY);
+    return folder;
+  }
+
+  private void pollTwice() throws Exception {
+    poll();
+    poll();
+  }
+
+  private void poll() throws Exception {
+    watch.poll().get(30, TimeUnit.SECONDS);
+  }
+
+  private ModelState state(String name) {
+    return engine.model(name).orElseThrow().state();
+  }
+
+  private void awaitOneVersion(String name) throws InterruptedException {
+    long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+    while (engine.versions(name).size() > 1) {
+      List<ModelStatus> versions = engine.versions(name);
+      assertThat(System.nanoTime()).as("%s", versions).isLessThan(deadline);
+      TimeUnit.MILLISECONDS.sleep(1);
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableConfigurationProperties(WorkerProperties.class)
+  static class Bound {}
+}
