@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jctools.queues.varhandle.MpmcVarHandleArrayQueue;
@@ -32,6 +33,8 @@ public final class AnswerPool implements AutoCloseable {
   private final AtomicLong blocksInUse = new AtomicLong();
   private final AtomicReferenceArray<@Nullable Shelf> shelves = new AtomicReferenceArray<>(SHELVES);
   private final Arena slabs = Arena.ofShared();
+  private final AtomicBoolean slabsFreed = new AtomicBoolean();
+  private volatile boolean closed;
 
   /**
    * @param keepBytes of large blocks that may lie idle
@@ -68,22 +71,35 @@ public final class AnswerPool implements AutoCloseable {
     return idleBytes.get();
   }
 
-  /** Frees what lies idle; blocks in use are lost to the pool. */
+  /** Frees what lies idle, and what is in use as soon as it is given back. */
   @Override
   public void close() {
+    closed = true;
     for (int i = 0; i < SHELVES; i++) {
       Shelf shelf = shelves.get(i);
       if (shelf != null) {
         shelf.free();
       }
     }
-    if (blocksInUse.get() == 0) {
+    freeSlabsIfUnused();
+  }
+
+  private void freeSlabsIfUnused() {
+    if (blocksInUse.get() == 0 && slabsFreed.compareAndSet(false, true)) {
       slabs.close();
     }
   }
 
   private void giveBack(Block block) {
+    shelve(block);
     blocksInUse.getAndDecrement();
+    if (closed) {
+      block.shelf.free();
+      freeSlabsIfUnused();
+    }
+  }
+
+  private void shelve(Block block) {
     Shelf shelf = block.shelf;
     if (block.arena == null) {
       shelf.keep(block);
