@@ -407,6 +407,9 @@ public final class DispatchLoop {
       }
     }
     if (slot != null && !isUnwanted(slot)) {
+      if (slot.program().runsInCall()) {
+        answerEnded(); // or its callers would wait for this run too
+      }
       start(slot, now);
     }
     return 1;
@@ -473,6 +476,7 @@ public final class DispatchLoop {
       failBeforeRun(slot, failure);
       return;
     }
+    slot.program().calledFor(clock.nanoTime() - now);
     running = slot;
     told = false;
     untold = false;
