@@ -77,7 +77,10 @@ public record EngineOptions(
     require(
         maxHandOver >= 2 && maxHandOver <= 1 << 24, "maxHandOver", maxHandOver, "in 2..16777216");
     require(
-        compileThreads >= 1 && compileThreads <= 256, "compileThreads", compileThreads, "in 1..256");
+        compileThreads >= 1 && compileThreads <= 256,
+        "compileThreads",
+        compileThreads,
+        "in 1..256");
     require(!spin.isNegative(), "spin", spin, "0 or more");
   }
 

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The threads {@code dispatch}, {@code outputs}, {@code watchdog}, {@code compile-n} and {@code
- * unload}. A compile that hangs must not
- * keep the process from ending, so those that may are daemons.
+ * unload}. A compile that hangs must not keep the process from ending, so those that may are
+ * daemons.
  */
 final class OwnThreads implements EngineThreads {
   private final EngineOptions options;

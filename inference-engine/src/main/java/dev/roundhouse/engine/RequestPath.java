@@ -54,8 +54,7 @@ final class RequestPath {
   private final FailStop failStop;
   private final DispatchProxy dispatch;
 
-  RequestPath(
-      EngineOptions options, Device device, ModelRegistry registry, EngineThreads threads) {
+  RequestPath(EngineOptions options, Device device, ModelRegistry registry, EngineThreads threads) {
     this.options = options;
     this.registry = registry;
     bytes = new ByteBudget(options.maxQueuedBytes());

@@ -137,7 +137,10 @@ class EngineTest {
         InferenceRequest.of("double", List.of(row(1, 2)), sink)
             .deadlineNanos(engine.nanoTime() - 1)
             .build());
-    assertRefused(sink.reply().get(10, TimeUnit.SECONDS).outcome(), Status.DEADLINE_EXCEEDED, "deadline passed");
+    assertRefused(
+        sink.reply().get(10, TimeUnit.SECONDS).outcome(),
+        Status.DEADLINE_EXCEEDED,
+        "deadline passed");
   }
 
   @Test
@@ -189,8 +192,7 @@ class EngineTest {
     }
     assertThat(engine.drain(Duration.ofSeconds(20))).isTrue();
     for (CompletableFuture<Reply> reply : accepted) {
-      assertThat(reply.getNow(OPEN).outcome())
-          .isInstanceOf(Outcome.Completed.class);
+      assertThat(reply.getNow(OPEN).outcome()).isInstanceOf(Outcome.Completed.class);
     }
     assertThat(engine.isReady()).isFalse();
     assertRefused(infer("double", new long[] {1, 2}, 1, 2), Status.UNAVAILABLE, "Server exiting");
@@ -233,9 +235,7 @@ class EngineTest {
   }
 
   private Outcome infer(String model, long[] shape, float... values) throws Exception {
-    return submit(model, "", Floats.input("x", shape, values))
-        .get(30, TimeUnit.SECONDS)
-        .outcome();
+    return submit(model, "", Floats.input("x", shape, values)).get(30, TimeUnit.SECONDS).outcome();
   }
 
   private Outcome inferVersion(String model, String version) throws Exception {

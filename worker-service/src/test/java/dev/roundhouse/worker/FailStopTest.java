@@ -48,8 +48,7 @@ class FailStopTest {
 
       for (var call : List.of(running, queued)) {
         var failure =
-            catchThrowableOfType(
-                ExecutionException.class, () -> call.get(30, TimeUnit.SECONDS));
+            catchThrowableOfType(ExecutionException.class, () -> call.get(30, TimeUnit.SECONDS));
         assertThat(Status.fromThrowable(failure.getCause()).getCode())
             .isEqualTo(Status.Code.UNAVAILABLE);
       }

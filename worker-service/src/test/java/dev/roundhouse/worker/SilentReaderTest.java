@@ -77,7 +77,9 @@ class SilentReaderTest {
           await(() -> engine.openRequests() == 0);
         }
         long held = engine.heldBytes();
-        assertThat(held).as("4 answers of 2 MiB, and the one that went too far").isLessThan(12 << 20);
+        assertThat(held)
+            .as("4 answers of 2 MiB, and the one that went too far")
+            .isLessThan(12 << 20);
         silent.call(WorkerTest.request("double", 1, 1, 2));
         Status status = silent.end(CALLS);
         assertThat(status.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);

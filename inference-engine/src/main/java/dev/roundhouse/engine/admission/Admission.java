@@ -6,7 +6,6 @@ import dev.roundhouse.engine.model.ModelVersions;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.ByteBudget;
@@ -75,8 +74,7 @@ public final class Admission {
         model.countRefused(e.status());
       }
       request.leaveLane();
-      accounting.refuse(
-          request, new Outcome.Refused(e.status(), prefixed(request.request(), e)));
+      accounting.refuse(request, new Outcome.Refused(e.status(), prefixed(request.request(), e)));
     }
   }
 
@@ -138,8 +136,7 @@ public final class Admission {
     }
   }
 
-  private void checkDeadline(
-      QueuedRequest request, ServedModel model, Admitted admitted, long now)
+  private void checkDeadline(QueuedRequest request, ServedModel model, Admitted admitted, long now)
       throws RefusedException {
     long left = request.deadlineNanos() - now;
     if (left <= 0) {

@@ -37,8 +37,7 @@ public final class BatchFormer {
    */
   public void form(BatchSlot slot, ModelLane lane, long nowNanos) {
     ModelQueue queue = lane.queue();
-    boolean judges =
-        judgesTime && queue.earliestDeadlineNanos() != InferenceRequest.NO_DEADLINE;
+    boolean judges = judgesTime && queue.earliestDeadlineNanos() != InferenceRequest.NO_DEADLINE;
     dropOver(lane, nowNanos, judges);
     if (queue.isEmpty()) {
       return;
@@ -129,8 +128,7 @@ public final class BatchFormer {
   }
 
   /** Ends the front request, and takes it out, if it is over; false when it is not. */
-  private boolean endIfOver(
-      ModelLane lane, QueuedRequest front, long nowNanos, boolean judges) {
+  private boolean endIfOver(ModelLane lane, QueuedRequest front, long nowNanos, boolean judges) {
     if (front.isDone()) {
       lane.queue().remove();
     } else if (front.hasBegun() && front.isCancelRequested()) {

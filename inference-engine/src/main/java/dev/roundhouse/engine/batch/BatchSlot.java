@@ -58,6 +58,7 @@ public final class BatchSlot implements AutoCloseable {
 
   /** True once its members do not count as waiting any more. */
   private boolean left;
+
   private long startedNanos;
   private long endedNanos;
 

@@ -109,7 +109,8 @@ public final class AnswerPool implements AutoCloseable {
     if (bytes <= ALIGNMENT) {
       return 0;
     }
-    int doubling = 63 - Long.numberOfLeadingZeros(bytes - 1); // 2^doubling < bytes <= 2^(doubling+1)
+    int doubling =
+        63 - Long.numberOfLeadingZeros(bytes - 1); // 2^doubling < bytes <= 2^(doubling+1)
     long base = 1L << doubling;
     long step = Math.max(base / STEPS_PER_DOUBLING, 1);
     int within = (int) ((bytes - 1 - base) / step);

@@ -6,12 +6,12 @@ import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
 import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Pieces;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
-import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.time.NanoClock;
@@ -165,11 +165,7 @@ public final class Delivery {
 
   /** Copies the rows of a member to their place in the answer to its whole request. */
   private void copy(
-      BatchSlot slot,
-      int member,
-      int batchRow,
-      Answer answer,
-      MemorySegment @Nullable [] landed) {
+      BatchSlot slot, int member, int batchRow, Answer answer, MemorySegment @Nullable [] landed) {
     QueuedRequest request = slot.requireRequest(member);
     ProgramLayout program = slot.program().layout();
     for (int i = 0; i < answer.outputs().size(); i++) {
@@ -232,8 +228,7 @@ public final class Delivery {
     return landed;
   }
 
-  private void complete(
-      BatchSlot slot, QueuedRequest request, Answer answer, long outputNanos) {
+  private void complete(BatchSlot slot, QueuedRequest request, Answer answer, long outputNanos) {
     Outcome.Timings timings = timings(slot, request, outputNanos);
     Outcome.Completed outcome = new Outcome.Completed(slot.lane().version(), timings);
     if (onDispatch) {

@@ -67,7 +67,9 @@ final class DeviceCalls {
     RUN_SINCE.setOpaque(this, NONE);
   }
 
-  /** Since when the thread is in a call, or the run that is under way; {@link #NONE} for neither. */
+  /**
+   * Since when the thread is in a call, or the run that is under way; {@link #NONE} for neither.
+   */
   long sinceNanos() {
     return Math.min((long) CALL_SINCE.getOpaque(this), (long) RUN_SINCE.getOpaque(this));
   }

@@ -67,7 +67,15 @@ public final class DispatchProxy {
     requests = new Ingress<>(maxHandOver);
     loop =
         new DispatchLoop(
-            device, discipline, clock, accounting, budget, pool, outputs, requests, commands,
+            device,
+            discipline,
+            clock,
+            accounting,
+            budget,
+            pool,
+            outputs,
+            requests,
+            commands,
             retirements);
   }
 

@@ -39,8 +39,7 @@ public final class DispatchThread implements AutoCloseable {
    *
    * @param spinNanos how long to look for work before parking
    */
-  public static DispatchThread start(
-      DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
+  public static DispatchThread start(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
     DispatchThread dispatch = new DispatchThread(proxy, spinNanos, limits);
     proxy.wakeBy(dispatch::wake);
     dispatch.thread.start();

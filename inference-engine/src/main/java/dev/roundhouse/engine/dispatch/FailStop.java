@@ -44,7 +44,9 @@ public final class FailStop {
   /** What callers are told. */
   public static String text(Throwable cause) {
     return cause instanceof WatchdogException
-        ? "the server has failed and is stopping: " + cause.getMessage() + "; send the request elsewhere"
+        ? "the server has failed and is stopping: "
+            + cause.getMessage()
+            + "; send the request elsewhere"
         : "the server has failed and is stopping; send the request elsewhere";
   }
 

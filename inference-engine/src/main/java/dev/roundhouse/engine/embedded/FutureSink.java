@@ -65,8 +65,7 @@ final class FutureSink implements AnswerSink {
   }
 
   private static Tensor copy(OutputTensor output) {
-    MemorySegment copy =
-        MemorySegment.ofArray(new byte[Math.toIntExact(output.data().byteSize())]);
+    MemorySegment copy = MemorySegment.ofArray(new byte[Math.toIntExact(output.data().byteSize())]);
     copy.copyFrom(output.data());
     return new Tensor(output.dtype(), output.shape(), copy);
   }

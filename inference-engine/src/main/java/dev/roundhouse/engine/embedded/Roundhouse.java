@@ -1,26 +1,19 @@
 package dev.roundhouse.engine.embedded;
 
 import dev.roundhouse.bundle.Repository;
-import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.ModelReport;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.model.ModelStatus;
-
 import dev.roundhouse.engine.request.InferenceRequest;
-import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.InputTensor;
-import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.TensorData;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;

@@ -9,5 +9,4 @@ package dev.roundhouse.engine.lane;
  * @param delaysLate true when a request that has waited too long is put behind the others, false
  *     when it is dropped
  */
-public record LaneOptions(
-    double weight, int rowCap, long maxQueueDelayNanos, boolean delaysLate) {}
+public record LaneOptions(double weight, int rowCap, long maxQueueDelayNanos, boolean delaysLate) {}

@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A compiled program with everything about a batch of it worked out beforehand. Nothing of a run is
- * kept here: that is in the batch's slot. Owned by the dispatch thread.
+ * A compiled program and what its batches have in common: layout, weights, cost. What belongs to a
+ * single run is in the batch's slot. Owned by the dispatch thread.
  */
 public final class PreparedProgram {
   private final DeviceProgram program;

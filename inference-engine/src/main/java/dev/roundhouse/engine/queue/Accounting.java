@@ -116,7 +116,9 @@ public final class Accounting {
     }
   }
 
-  /** A caller's fault, an {@code Error} too, must not reach the other requests, nor end a thread. */
+  /**
+   * A caller's fault, an {@code Error} too, must not reach the other requests, nor end a thread.
+   */
   private void tellOf(QueuedRequest request, Throwable thrown) {
     this.thrown.warn(
         "the receiver of an answer of model '" + request.request().modelName() + "' threw", thrown);

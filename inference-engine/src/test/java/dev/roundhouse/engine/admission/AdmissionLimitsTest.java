@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -107,8 +107,7 @@ class AdmissionLimitsTest {
     return engine.submit(model, Floats.input("x", new long[] {rows, 2}, new float[2 * rows]));
   }
 
-  private static Submission submit(
-      TestEngine engine, String model, int rows, long timeoutNanos) {
+  private static Submission submit(TestEngine engine, String model, int rows, long timeoutNanos) {
     return engine.submit(
         model,
         engine.clock().nanoTime() + timeoutNanos,

@@ -6,9 +6,9 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -39,10 +39,8 @@ class CancellationTest {
 
     waiting.forEach(engine::cancel);
 
-    // The four of the armed batch are let go of by the loop's next turn.
-    assertThat(engine.counters("double").waiting()).isEqualTo(4);
-    engine.step();
     assertThat(engine.counters("double").waiting()).isZero();
+    engine.step(); // the four that ran are over too
     assertThat(engine.engine().heldBytes()).isZero();
     List<Submission> next = submit(engine, 1_000);
     engine.run();

@@ -2,12 +2,12 @@ package dev.roundhouse.engine.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.engine.request.InferenceRequest;
-import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.request.AnswerSink;
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.MetaRun;
+import dev.roundhouse.engine.request.Outcome;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;

@@ -30,8 +30,7 @@ public record SchedulerDetails(
       double maxQueueDelayMicros) {}
 
   /** What waits in all queues together, and how much may. */
-  public record Queued(
-      long requests, int maxRequestsPerModel, long bytes, long maxBytes) {}
+  public record Queued(long requests, int maxRequestsPerModel, long bytes, long maxBytes) {}
 
   /** Sums over all models. */
   @JsonInclude

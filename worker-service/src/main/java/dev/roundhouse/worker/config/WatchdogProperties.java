@@ -11,7 +11,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param deviceCall How long a run, or a call of the device, may take. Longer than the longest run
  *     of any model.
- * @param dispatchTurn How long the dispatch thread may take for a turn without a call of the device.
+ * @param dispatchTurn How long the dispatch thread may take for a turn without a call of the
+ *     device.
  */
 public record WatchdogProperties(
     @DurationMin(millis = 10) @DurationMax(days = 1) @DefaultValue("2m") Duration deviceCall,

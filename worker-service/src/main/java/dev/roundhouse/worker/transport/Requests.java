@@ -6,8 +6,8 @@ import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.codec.WireTensor;
-import java.time.Duration;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -163,7 +163,9 @@ class WorkerPropertiesTest {
   @Test
   void shouldHaveDefaultsForServer() {
     assertThat(bind().server())
-        .isEqualTo(new ServerProperties("roundhouse", DataSize.ofMegabytes(512), DataSize.ofMegabytes(256)));
+        .isEqualTo(
+            new ServerProperties(
+                "roundhouse", DataSize.ofMegabytes(512), DataSize.ofMegabytes(256)));
   }
 
   @Test

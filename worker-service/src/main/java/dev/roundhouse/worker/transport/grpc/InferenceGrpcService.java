@@ -1,10 +1,7 @@
 package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.engine.request.InferenceRequest;
-import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.kserve.codec.RequestDecoder;
-import dev.roundhouse.kserve.codec.ResponseEncoder;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
@@ -28,7 +25,6 @@ import dev.roundhouse.kserve.proto.ServerReadyResponse;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelLookup;
-import dev.roundhouse.worker.transport.Outcomes;
 import dev.roundhouse.worker.transport.Requests;
 import io.grpc.Context;
 import io.grpc.Deadline;
@@ -133,8 +129,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     try {
       call.submit(
           engine,
-          Requests.toEngine(
-              RequestDecoder.decode(message), engine.nanoTime(), callNanos(), call));
+          Requests.toEngine(RequestDecoder.decode(message), engine.nanoTime(), callNanos(), call));
     } catch (RuntimeException e) {
       fail(observer, e);
     }
