@@ -62,7 +62,7 @@ size_memory() {
     HEAP_MIB=$(clamp $((rest / 5)) 192 8192)
     DIRECT_MIB=$(clamp $((rest / 10)) 96 4096)
     QUEUED_MIB=$((HEAP_MIB / 2))
-    UNREAD_MIB=$((QUEUED_MIB / 4))
+    UNREAD_MIB=$((QUEUED_MIB / 2))
     MESSAGE_MIB=$(clamp $((DIRECT_MIB / 3)) 1 512)
     WEIGHTS_MIB=$((rest - HEAP_MIB - DIRECT_MIB - QUEUED_MIB))
 }
