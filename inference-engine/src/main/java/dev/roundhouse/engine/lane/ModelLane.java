@@ -32,7 +32,7 @@ public final class ModelLane {
   private final boolean delaysLate;
   private long maxQueueDelayNanos;
   private double weight;
-  private final CoalescablePrefix prefix;
+  private final BatchCandidates candidates;
 
   /** True while the lane stands in the list of those whose place is to be found again. */
   private boolean placeLost;
@@ -42,7 +42,7 @@ public final class ModelLane {
     slot = model.slot();
     version = model.version();
     counters = model.counters();
-    prefix = shared.prefix();
+    candidates = shared.candidates();
     coalesces = model.spec().isCoalescable();
     delaysLate = options.delaysLate();
     maxQueueDelayNanos = options.maxQueueDelayNanos();
@@ -212,11 +212,13 @@ public final class ModelLane {
     return planByLooking(nowNanos, judgesTime, mostRows);
   }
 
-  /** As {@link #plan}, with the coalescable prefix measured for certain. */
+  /**
+   * As {@link #plan}, but always looks at what waits, so that {@code candidates} is of this lane.
+   */
   private BatchPlan planByLooking(long nowNanos, boolean judgesTime, int mostRows) {
     BatchPlanner planner = planners[queue.get(0).variant()];
-    prefix.measure(this, coalesces ? planner.largest() : 0, nowNanos, judgesTime);
-    return planner.plan(prefix, mostRows);
+    candidates.measure(this, coalesces ? planner.largest() : 0, nowNanos, judgesTime);
+    return planner.plan(candidates, mostRows);
   }
 
   /** Holds no batch any more. */
@@ -244,7 +246,8 @@ public final class ModelLane {
     }
     BatchPlan plan = planByLooking(Long.MIN_VALUE, false, Integer.MAX_VALUE);
     boolean canGrow =
-        prefix.count() == queue.size() && prefix.sum() < planners[front.variant()].mostRows();
+        candidates.count() == queue.size()
+            && candidates.sum() < planners[front.variant()].mostRows();
     if (!canGrow) {
       return Long.MIN_VALUE;
     }

@@ -1,6 +1,6 @@
 package dev.roundhouse.engine.lane;
 
-import dev.roundhouse.engine.layout.LayoutCache;
+import dev.roundhouse.engine.layout.SharedLayouts;
 import dev.roundhouse.engine.schedule.BatchPlanner;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -13,12 +13,12 @@ import java.util.Map;
  */
 public final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
-  private final CoalescablePrefix prefix = new CoalescablePrefix();
-  private final LayoutCache layouts = new LayoutCache();
+  private final BatchCandidates candidates = new BatchCandidates();
+  private final SharedLayouts layouts = new SharedLayouts();
 
-  /** What looks at a queue to plan a batch. */
-  CoalescablePrefix prefix() {
-    return prefix;
+  /** What measures the front of a queue to plan a batch. */
+  BatchCandidates candidates() {
+    return candidates;
   }
 
   /** A planner for compiled sizes and a row cap. */
@@ -28,7 +28,7 @@ public final class SharedParts {
         new PlannerKey(key, rowCap), unknown -> new BatchPlanner(sizes, rowCap));
   }
 
-  LayoutCache layouts() {
+  SharedLayouts layouts() {
     return layouts;
   }
 

@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A compiled program with everything about a batch of it worked out beforehand. What belongs to
- * one run is in the batch's slot. Owned by the dispatch thread.
+ * A compiled program and what its batches have in common: layout, weights, cost. What belongs to a
+ * single run is in the batch's slot. Owned by the dispatch thread.
  */
 public final class PreparedProgram {
   /** A call that starts a run elsewhere takes a few microseconds. */
