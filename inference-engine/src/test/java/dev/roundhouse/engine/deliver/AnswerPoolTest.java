@@ -33,7 +33,9 @@ class AnswerPoolTest {
       long bytes = i < 20_000 ? i + 1 : 1 + random.nextLong(1L << (1 + random.nextInt(45)));
       int index = AnswerPool.index(bytes);
       long block = AnswerPool.blockBytes(index);
-      assertThat(block).as("seed %d: block for %d bytes", seed, bytes).isGreaterThanOrEqualTo(bytes);
+      assertThat(block)
+          .as("seed %d: block for %d bytes", seed, bytes)
+          .isGreaterThanOrEqualTo(bytes);
       if (index > 0) {
         assertThat(AnswerPool.blockBytes(index - 1))
             .as("seed %d: the class below, for %d bytes", seed, bytes)
@@ -73,7 +75,9 @@ class AnswerPoolTest {
     blocks.forEach(AnswerPool.Block::giveBack);
     assertThat(pool.idleBytes()).isBetween(KEPT - blocks.getFirst().memory().byteSize(), KEPT);
     long freed = blocks.stream().filter(block -> !block.memory().scope().isAlive()).count();
-    assertThat(freed).as("given back to the system").isEqualTo(40 - pool.idleBytes() / AnswerPool.blockBytes(AnswerPool.index(100_000)));
+    assertThat(freed)
+        .as("given back to the system")
+        .isEqualTo(40 - pool.idleBytes() / AnswerPool.blockBytes(AnswerPool.index(100_000)));
     pool.close();
     assertThat(pool.idleBytes()).isZero();
     assertThat(blocks).noneMatch(block -> block.memory().scope().isAlive());
