@@ -23,7 +23,7 @@ public final class Lanes {
 
   private final Discipline discipline;
   private final ReadyHeap held = new ReadyHeap();
-  private final ArrayDeque<ModelLane> placeLost = new ArrayDeque<>();
+  private final ArrayDeque<ModelLane> dirty = new ArrayDeque<>();
   private final ArrayDeque<QueuedRequest> committed = new ArrayDeque<>();
 
   /** The longest run of late, of any model: one that is not repeated fades slowly. */
@@ -50,7 +50,7 @@ public final class Lanes {
   public void remove(int slot) {
     ModelLane lane = find(slot);
     if (lane != null) {
-      placeLost.remove(lane);
+      dirty.remove(lane);
       lanes[slot] = null;
       held.remove(slot);
       discipline.unregister(slot);
@@ -153,8 +153,8 @@ public final class Lanes {
       lane.counters().frontArrived(request.arrivalNanos());
     }
     boolean matters = lane.queue().size() == 1 || discipline.watchesQueues() || lane.holds();
-    if (matters && lane.losePlace()) {
-      placeLost.add(lane);
+    if (matters && lane.markDirty()) {
+      dirty.add(lane);
     }
   }
 
@@ -165,14 +165,14 @@ public final class Lanes {
       committed.remove(request);
       committed.addFirst(request);
     }
-    if (lane.losePlace()) {
-      placeLost.add(lane);
+    if (lane.markDirty()) {
+      dirty.add(lane);
     }
   }
 
   /** True when no lane could run before a held batch is due. */
   public boolean isIdle() {
-    return placeLost.isEmpty() && committed.isEmpty() && discipline.isEmpty();
+    return dirty.isEmpty() && committed.isEmpty() && discipline.isEmpty();
   }
 
   /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
@@ -187,8 +187,8 @@ public final class Lanes {
 
   /** The lane to run next, whose queue is not empty; null when none may run now. */
   public @Nullable ModelLane next(long nowNanos) {
-    for (ModelLane lane = placeLost.poll(); lane != null; lane = placeLost.poll()) {
-      lane.placeFound();
+    for (ModelLane lane = dirty.poll(); lane != null; lane = dirty.poll()) {
+      lane.clearDirty();
       settle(lane, nowNanos);
     }
     while (held.firstKey() <= nowNanos) {

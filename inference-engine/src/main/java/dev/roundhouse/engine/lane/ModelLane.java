@@ -32,10 +32,10 @@ public final class ModelLane {
   private final boolean delaysLate;
   private long maxQueueDelayNanos;
   private double weight;
-  private final BatchCandidates candidates;
+  private final CoalescablePrefix candidates;
 
   /** True while the lane stands in the list of those whose place is to be found again. */
-  private boolean placeLost;
+  private boolean dirty;
 
   public ModelLane(ServedModel model, LaneOptions options, SharedParts shared) {
     this.model = model;
@@ -144,14 +144,14 @@ public final class ModelLane {
   }
 
   /** Notes that the lane's place is to be found again; false when that was noted already. */
-  boolean losePlace() {
-    boolean first = !placeLost;
-    placeLost = true;
+  boolean markDirty() {
+    boolean first = !dirty;
+    dirty = true;
     return first;
   }
 
-  void placeFound() {
-    placeLost = false;
+  void clearDirty() {
+    dirty = false;
   }
 
   /** True when the request has passed its deadline, or has waited too long to be let wait on. */

@@ -1,6 +1,6 @@
 package dev.roundhouse.engine.lane;
 
-import dev.roundhouse.engine.layout.SharedLayouts;
+import dev.roundhouse.engine.layout.LayoutCache;
 import dev.roundhouse.engine.schedule.BatchPlanner;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -13,11 +13,11 @@ import java.util.Map;
  */
 public final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
-  private final BatchCandidates candidates = new BatchCandidates();
-  private final SharedLayouts layouts = new SharedLayouts();
+  private final CoalescablePrefix candidates = new CoalescablePrefix();
+  private final LayoutCache layouts = new LayoutCache();
 
   /** What measures the front of a queue to plan a batch. */
-  BatchCandidates candidates() {
+  CoalescablePrefix candidates() {
     return candidates;
   }
 
@@ -28,7 +28,7 @@ public final class SharedParts {
         new PlannerKey(key, rowCap), unknown -> new BatchPlanner(sizes, rowCap));
   }
 
-  SharedLayouts layouts() {
+  LayoutCache layouts() {
     return layouts;
   }
 

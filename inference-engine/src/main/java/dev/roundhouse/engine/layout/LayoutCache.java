@@ -15,7 +15,7 @@ import java.util.Objects;
  * architectures, and what they share stays in the processor's caches. A layout goes with the last
  * program that uses it. Owned by the dispatch thread.
  */
-public final class SharedLayouts {
+public final class LayoutCache {
   private final Map<Key, Shared> byKey = new HashMap<>();
   private final Map<ProgramLayout, Shared> byLayout = new IdentityHashMap<>();
 

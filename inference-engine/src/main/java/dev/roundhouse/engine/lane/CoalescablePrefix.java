@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * program could answer in time, are among them with no rows. One serves all lanes, a plan at a
  * time. Owned by the dispatch thread.
  */
-final class BatchCandidates implements BatchPlanner.Rows {
+final class CoalescablePrefix implements BatchPlanner.Rows {
   private @Nullable ModelLane lane;
   private @Nullable ModelQueue queue;
   private int count;
