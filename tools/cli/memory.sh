@@ -64,6 +64,7 @@ size_memory() {
     QUEUED_MIB=$((HEAP_MIB / 2))
     UNREAD_MIB=$((QUEUED_MIB / 2))
     MESSAGE_MIB=$(clamp $((DIRECT_MIB / 3)) 1 512)
+    # shellcheck disable=SC2034  # for those who source this
     WEIGHTS_MIB=$((rest - HEAP_MIB - DIRECT_MIB - QUEUED_MIB))
 }
 
@@ -72,6 +73,7 @@ memory_options() {
     local limit
     limit=$(memory_limit_mib) || exit
     size_memory "$limit"
+    # shellcheck disable=SC2034  # for those who source this
     MEMORY_OPTIONS=("-Xmx${HEAP_MIB}m" "-XX:MaxDirectMemorySize=${DIRECT_MIB}m" -XX:+ExitOnOutOfMemoryError
         "-Dlauncher.max-queued-bytes=${QUEUED_MIB}MB" "-Dlauncher.max-unread=${UNREAD_MIB}MB"
         "-Dlauncher.max-message-size=${MESSAGE_MIB}MB")
