@@ -91,7 +91,7 @@ class LargeAnswersTest {
     Submission pieces =
         engine
             .engine()
-            .submit(InferenceRequest.of("pieces", List.of(rows(200, width, 1)), sink).build());
+            .submit(InferenceRequest.of("pieces", List.of(rows(3, width, 1)), sink).build());
     assertThat(reading.await(20, TimeUnit.SECONDS)).isTrue();
     assertThat(pieces.cancel()).isTrue();
     engine.runsTake(0);
