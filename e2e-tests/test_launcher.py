@@ -83,6 +83,7 @@ def test_should_tell_the_process_its_parts() -> None:
         "-XX:MaxDirectMemorySize=358m",
         "-XX:+ExitOnOutOfMemoryError",
         "-Dlauncher.max-queued-bytes=358MB",
+        "-Dlauncher.max-unread=179MB",
         "-Dlauncher.max-message-size=119MB",
     ]
 

@@ -24,7 +24,8 @@ ATTACK_ROWS = 9_000
 FITTING_CALLERS = 3
 FITTING_ROWS = 250
 SECONDS = 4
-UNLIMITED = [("grpc.max_receive_message_length", -1)]
+# Each caller is a client of its own: by default the clients of one process share a connection, and its limits.
+OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
 NUMBERS = re.compile(r"needs (\d+) \((\d+) of inputs, (\d+) of its answer\), more than the limit of (\d+) bytes")
 
 
@@ -65,7 +66,7 @@ class Callers:
             thread.start()
 
     def _repeat(self, name: str, call: Callable[[GRPCInferenceServiceStub], None]) -> None:
-        with grpc.insecure_channel(self.worker.address, UNLIMITED) as channel:
+        with grpc.insecure_channel(self.worker.address, OPTIONS) as channel:
             stub = GRPCInferenceServiceStub(channel)
             while not self.over.is_set():
                 began = time.monotonic()

@@ -21,8 +21,9 @@ from worker_process import WorkerProcess, wait_until
 IDLE = 98
 WEIGHTS = {"heavy": 3, "light": 1}
 RUN_SECONDS = {"heavy": 0.004, "light": 0.0003}
-OUTSTANDING = {"heavy": 32, "light": 256}
+OUTSTANDING = {"heavy": 64, "light": 512}
 LEAST_WAITING = 2
+ATTEMPTS = 3  # a queue that runs empty gives its share away: then it was the callers that were measured
 SETTLE_SECONDS = 2
 MEASURED_SECONDS = 5
 DUE = 0.75
@@ -119,12 +120,14 @@ def test_should_share_by_weight_when_98_idle_models_are_registered_too(
             "queues are filled",
         )
         time.sleep(SETTLE_SECONDS)
-        fewest = dict(OUTSTANDING)
-        share = share_of_heavy(worker, fewest)
+        for _ in range(ATTEMPTS):
+            fewest = dict(OUTSTANDING)
+            share = share_of_heavy(worker, fewest)
+            if min(fewest.values()) >= LEAST_WAITING:
+                break
         models = show(worker)
     means = {name: round(models[name]["programs"][0]["meanMicros"]) for name in WEIGHTS}
     report(f"{discipline}: {share:.2%} of device time, due {DUE:.0%}; runs of {means} us; fewest waiting {fewest}")
     assert all(models[f"idle-{i}"]["runs"]["executions"] == 0 for i in range(IDLE))
-    # A queue that runs empty gives its share away: then it was the callers that were measured.
-    assert min(fewest.values()) >= LEAST_WAITING
+    assert min(fewest.values()) >= LEAST_WAITING, "the callers kept no queue filled; the machine is too busy"
     assert share == pytest.approx(DUE, abs=TOLERANCE)

@@ -51,7 +51,8 @@ clamp() { # VALUE LEAST MOST
     echo $(($1 < $2 ? $2 : $1 > $3 ? $3 : $1))
 }
 
-# size_memory MIB: leaves the parts, in MiB, in HEAP_MIB, DIRECT_MIB, QUEUED_MIB, MESSAGE_MIB and WEIGHTS_MIB.
+# size_memory MIB: leaves the parts, in MiB, in HEAP_MIB, DIRECT_MIB, QUEUED_MIB, UNREAD_MIB, MESSAGE_MIB and
+# WEIGHTS_MIB.
 size_memory() {
     local rest
     (($1 >= MEMORY_LEAST_MIB)) ||
@@ -61,15 +62,19 @@ size_memory() {
     HEAP_MIB=$(clamp $((rest / 5)) 192 8192)
     DIRECT_MIB=$(clamp $((rest / 10)) 96 4096)
     QUEUED_MIB=$((HEAP_MIB / 2))
+    UNREAD_MIB=$((QUEUED_MIB / 2))
     MESSAGE_MIB=$(clamp $((DIRECT_MIB / 3)) 1 512)
+    # shellcheck disable=SC2034  # for those who source this
     WEIGHTS_MIB=$((rest - HEAP_MIB - DIRECT_MIB - QUEUED_MIB))
 }
 
-# Leaves the JVM's options in MEMORY_OPTIONS. The two sizes are defaults: configuration wins over them.
+# Leaves the JVM's options in MEMORY_OPTIONS. The last three sizes are defaults: configuration wins over them.
 memory_options() {
     local limit
     limit=$(memory_limit_mib) || exit
     size_memory "$limit"
+    # shellcheck disable=SC2034  # for those who source this
     MEMORY_OPTIONS=("-Xmx${HEAP_MIB}m" "-XX:MaxDirectMemorySize=${DIRECT_MIB}m" -XX:+ExitOnOutOfMemoryError
-        "-Dlauncher.max-queued-bytes=${QUEUED_MIB}MB" "-Dlauncher.max-message-size=${MESSAGE_MIB}MB")
+        "-Dlauncher.max-queued-bytes=${QUEUED_MIB}MB" "-Dlauncher.max-unread=${UNREAD_MIB}MB"
+        "-Dlauncher.max-message-size=${MESSAGE_MIB}MB")
 }

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
@@ -33,6 +34,7 @@ public final class AnswerPool implements AutoCloseable {
   private final LongAdder blocksInUse = new LongAdder();
   private final AtomicReferenceArray<@Nullable Shelf> shelves = new AtomicReferenceArray<>(SHELVES);
   private final Arena slabs = Arena.ofShared();
+  private final AtomicBoolean slabsFreed = new AtomicBoolean();
   private volatile boolean closed;
 
   /**
@@ -70,7 +72,7 @@ public final class AnswerPool implements AutoCloseable {
     return idleBytes.get();
   }
 
-  /** Frees what lies idle, and large blocks that are in use as they are given back. */
+  /** Frees what lies idle, and what is in use as soon as it is given back. */
   @Override
   public void close() {
     closed = true;
@@ -80,13 +82,25 @@ public final class AnswerPool implements AutoCloseable {
         shelf.free();
       }
     }
-    if (blocksInUse.sum() == 0) {
+    freeSlabsIfUnused();
+  }
+
+  private void freeSlabsIfUnused() {
+    if (blocksInUse.sum() == 0 && slabsFreed.compareAndSet(false, true)) {
       slabs.close();
     }
   }
 
   private void giveBack(Block block) {
+    shelve(block);
     blocksInUse.decrement();
+    if (closed) {
+      block.shelf.free();
+      freeSlabsIfUnused();
+    }
+  }
+
+  private void shelve(Block block) {
     Shelf shelf = block.shelf;
     if (block.arena == null) {
       shelf.keep(block);

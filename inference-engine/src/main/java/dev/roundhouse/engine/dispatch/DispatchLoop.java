@@ -43,19 +43,20 @@ public final class DispatchLoop {
   private static final int SLOTS = 3;
   private static final int REQUESTS_PER_TURN = 256;
 
-  /** Copying less than this takes less time than it takes to measure; it counts as execution. */
+  /** Copying less than this takes less time than to measure it; it counts as part of the run. */
   private static final long UNTIMED_COPY_BYTES = 16 << 10;
 
   /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */
   static final long INLINE_OUTPUT_BYTES = 256 << 10;
 
   /**
-   * How long before the expected end of a run the next batch is armed, beside the time that arming
-   * took of late. The later, the more has arrived that it can take along.
+   * How long before the expected end of a run the next batch is armed, and twice the time that
+   * arming took of late before that. The later, the fewer requests arrive after it and have the
+   * batch made up anew.
    */
   private static final long ARM_AHEAD_NANOS = 100_000;
 
-  /** Beside a run shorter than this nothing is armed: making a batch up twice costs more. */
+  /** Beside shorter runs nothing is armed: making a batch up twice costs more than it saves. */
   private static final long SHORT_RUN_NANOS = 30_000;
 
   /** How often a run is looked at that does not tell when it is over. */
@@ -92,7 +93,8 @@ public final class DispatchLoop {
   /** What {@link #awaitDevice} got from the run that is under way. */
   private @Nullable Throwable awaited;
 
-  private boolean told;
+  /** True when somebody is woken at the end of the run that is under way. */
+  private boolean wakesAtEnd;
 
   /** True when the device did not take the callback: the end of the run must be looked for. */
   private boolean untold;
@@ -407,12 +409,15 @@ public final class DispatchLoop {
       }
     }
     if (slot != null && !isUnwanted(slot)) {
+      if (slot.program().runsInCall()) {
+        answerEnded(); // or its callers would wait for this run too
+      }
       start(slot, now);
     }
     return 1;
   }
 
-  /** Lets go of members that were cancelled of late; true when none is left to run for. */
+  /** Lets go of members that were cancelled of late; true when nobody is left to run for. */
   private boolean isUnwanted(BatchSlot slot) {
     if (slot.isWarmUp()) {
       return false;
@@ -473,8 +478,9 @@ public final class DispatchLoop {
       failBeforeRun(slot, failure);
       return;
     }
+    slot.program().calledFor(clock.nanoTime() - now);
     running = slot;
-    told = false;
+    wakesAtEnd = false;
     untold = false;
     calls.runStarted(now);
   }
@@ -645,8 +651,8 @@ public final class DispatchLoop {
   /** Has {@code wake} called when the run that is under way is over. */
   void wakeAtRunEnd(Runnable wake) {
     BatchSlot run = running;
-    if (run != null && !told) {
-      told = true;
+    if (run != null && !wakesAtEnd) {
+      wakesAtEnd = true;
       try {
         run.execution().onDone(wake);
       } catch (Throwable e) {
@@ -662,8 +668,8 @@ public final class DispatchLoop {
   }
 
   /**
-   * Longest time between two choices while there was work, with what the device did on this thread.
-   * Any thread may ask.
+   * The longest time between two choices while there was work, device calls included. Any thread
+   * may ask.
    */
   long longestCycleNanos() {
     return longestCycleNanos;
@@ -820,8 +826,8 @@ public final class DispatchLoop {
 
   /**
    * Ends every request in this loop's batches and lanes, because the engine has failed. Nothing is
-   * trusted and nothing is freed: the process is about to end. Called by the dispatch thread, or by
-   * the watchdog that took its place.
+   * freed, for nothing can be trusted and the process is about to end. Called by the dispatch
+   * thread, or by the watchdog that took its place.
    *
    * @return what ends those that were handed over and not yet seen
    */

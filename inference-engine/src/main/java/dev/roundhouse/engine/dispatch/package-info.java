@@ -1,7 +1,8 @@
 /**
- * The one thread that runs models: takes requests from the queues, assembles a batch in a staging
- * slot, executes it, slices the outputs, delivers the outcomes. {@link
+ * The one thread that runs models, and the pipeline of three batch slots that it turns: one batch
+ * armed, one on the device, one being answered. {@link
  * dev.roundhouse.engine.dispatch.DispatchLoop#doWork} is called by that thread, or by a test.
+ * Beside it, {@code outputs} delivers large answers and {@code watchdog} ends an engine that hangs.
  */
 @NullMarked
 package dev.roundhouse.engine.dispatch;

@@ -13,20 +13,20 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every model's lane, and which of them runs next. A lane with requests is in one of two places: it
- * is ready, and the discipline knows it; or its batch is held for more requests until a certain
- * moment. Committed requests stand in a line of their own that goes first. Owned by the dispatch
- * thread.
+ * Every model's lane, and which of them runs next. A lane with requests is in one of two places:
+ * ready, and known to the discipline; or held, its batch waiting for more requests until a certain
+ * moment. Calls that run ahead of all queues (a meta's) stand in a line of their own. Owned by the
+ * dispatch thread.
  */
 public final class Lanes {
-  private static final int SINKS_IN_RUNS = 256;
+  private static final int FADES_IN_RUNS = 256;
 
   private final Discipline discipline;
   private final ReadyHeap held = new ReadyHeap();
-  private final ArrayDeque<ModelLane> placeLost = new ArrayDeque<>();
+  private final ArrayDeque<ModelLane> dirty = new ArrayDeque<>();
   private final ArrayDeque<QueuedRequest> committed = new ArrayDeque<>();
 
-  /** The longest run of late, of any model: it sinks slowly. */
+  /** The longest run of late, of any model: one that is not repeated fades slowly. */
   private long recentlyLongestNanos;
 
   private boolean holding = true;
@@ -50,7 +50,7 @@ public final class Lanes {
   public void remove(int slot) {
     ModelLane lane = find(slot);
     if (lane != null) {
-      placeLost.remove(lane);
+      dirty.remove(lane);
       lanes[slot] = null;
       held.remove(slot);
       discipline.unregister(slot);
@@ -128,10 +128,10 @@ public final class Lanes {
     discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
   }
 
-  /** As {@link #ran}, of a run that was nobody's account. */
+  /** As {@link #ran}, of a run that is on nobody's account. */
   public void ranUncharged(long deviceNanos) {
     recentlyLongestNanos =
-        Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / SINKS_IN_RUNS);
+        Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / FADES_IN_RUNS);
   }
 
   /** Takes note that a chosen batch does not run. */
@@ -153,8 +153,8 @@ public final class Lanes {
       lane.counters().frontArrived(request.arrivalNanos());
     }
     boolean matters = lane.queue().size() == 1 || discipline.watchesQueues() || lane.holds();
-    if (matters && lane.losePlace()) {
-      placeLost.add(lane);
+    if (matters && lane.markDirty()) {
+      dirty.add(lane);
     }
   }
 
@@ -165,14 +165,14 @@ public final class Lanes {
       committed.remove(request);
       committed.addFirst(request);
     }
-    if (lane.losePlace()) {
-      placeLost.add(lane);
+    if (lane.markDirty()) {
+      dirty.add(lane);
     }
   }
 
   /** True when no lane could run before a held batch is due. */
   public boolean isIdle() {
-    return placeLost.isEmpty() && committed.isEmpty() && discipline.isEmpty();
+    return dirty.isEmpty() && committed.isEmpty() && discipline.isEmpty();
   }
 
   /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
@@ -187,8 +187,8 @@ public final class Lanes {
 
   /** The lane to run next, whose queue is not empty; null when none may run now. */
   public @Nullable ModelLane next(long nowNanos) {
-    for (ModelLane lane = placeLost.poll(); lane != null; lane = placeLost.poll()) {
-      lane.placeFound();
+    for (ModelLane lane = dirty.poll(); lane != null; lane = dirty.poll()) {
+      lane.clearDirty();
       settle(lane, nowNanos);
     }
     while (held.firstKey() <= nowNanos) {

@@ -32,17 +32,17 @@ public final class ModelLane {
   private final boolean delaysLate;
   private long maxQueueDelayNanos;
   private double weight;
-  private final CoalescablePrefix prefix;
+  private final CoalescablePrefix candidates;
 
   /** True while the lane stands in the list of those whose place is to be found again. */
-  private boolean placeLost;
+  private boolean dirty;
 
   public ModelLane(ServedModel model, LaneOptions options, SharedParts shared) {
     this.model = model;
     slot = model.slot();
     version = model.version();
     counters = model.counters();
-    prefix = shared.prefix();
+    candidates = shared.candidates();
     coalesces = model.spec().isCoalescable();
     delaysLate = options.delaysLate();
     maxQueueDelayNanos = options.maxQueueDelayNanos();
@@ -144,14 +144,14 @@ public final class ModelLane {
   }
 
   /** Notes that the lane's place is to be found again; false when that was noted already. */
-  boolean losePlace() {
-    boolean first = !placeLost;
-    placeLost = true;
+  boolean markDirty() {
+    boolean first = !dirty;
+    dirty = true;
     return first;
   }
 
-  void placeFound() {
-    placeLost = false;
+  void clearDirty() {
+    dirty = false;
   }
 
   /** True when the request has passed its deadline, or has waited too long to be let wait on. */
@@ -212,11 +212,13 @@ public final class ModelLane {
     return planByLooking(nowNanos, judgesTime, mostRows);
   }
 
-  /** As {@link #plan}, with the coalescable prefix measured for certain. */
+  /**
+   * As {@link #plan}, but always looks at what waits, so that {@code candidates} is of this lane.
+   */
   private BatchPlan planByLooking(long nowNanos, boolean judgesTime, int mostRows) {
     BatchPlanner planner = planners[queue.get(0).variant()];
-    prefix.measure(this, coalesces ? planner.largest() : 0, nowNanos, judgesTime);
-    return planner.plan(prefix, mostRows);
+    candidates.measure(this, coalesces ? planner.largest() : 0, nowNanos, judgesTime);
+    return planner.plan(candidates, mostRows);
   }
 
   /** Holds no batch any more. */
@@ -244,7 +246,8 @@ public final class ModelLane {
     }
     BatchPlan plan = planByLooking(Long.MIN_VALUE, false, Integer.MAX_VALUE);
     boolean canGrow =
-        prefix.count() == queue.size() && prefix.sum() < planners[front.variant()].mostRows();
+        candidates.count() == queue.size()
+            && candidates.sum() < planners[front.variant()].mostRows();
     if (!canGrow) {
       return Long.MIN_VALUE;
     }

@@ -13,12 +13,12 @@ import java.util.Map;
  */
 public final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
-  private final CoalescablePrefix prefix = new CoalescablePrefix();
+  private final CoalescablePrefix candidates = new CoalescablePrefix();
   private final LayoutCache layouts = new LayoutCache();
 
-  /** What looks at a queue to plan a batch. */
-  CoalescablePrefix prefix() {
-    return prefix;
+  /** What measures the front of a queue to plan a batch. */
+  CoalescablePrefix candidates() {
+    return candidates;
   }
 
   /** A planner for compiled sizes and a row cap. */

@@ -10,16 +10,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A compiled program with everything about a batch of it worked out beforehand. Nothing of a run is
- * kept here: that is in the batch's slot. Owned by the dispatch thread.
+ * A compiled program and what its batches have in common: layout, weights, cost. What belongs to a
+ * single run is in the batch's slot. Owned by the dispatch thread.
  */
 public final class PreparedProgram {
+  /** A call that starts a run elsewhere takes a few microseconds. */
+  private static final long LONG_CALL_NANOS = 50_000;
+
   private final DeviceProgram program;
   private final int batchSize;
   private final ProgramLayout layout;
   private final DeviceBuffer[] weights;
   private final CostEstimate cost;
   private final BatchTally tally;
+  private boolean runsInCall;
 
   public PreparedProgram(ServedModel model, CompiledProgram compiled, ProgramLayout layout) {
     this.layout = layout;
@@ -51,6 +55,19 @@ public final class PreparedProgram {
   /** How often it ran. */
   public BatchTally tally() {
     return tally;
+  }
+
+  /**
+   * Notes how long the call took that started a run: XLA's CPU client runs what it thinks is short
+   * inside that call.
+   */
+  public void calledFor(long nanos) {
+    runsInCall = nanos >= LONG_CALL_NANOS;
+  }
+
+  /** True when starting a run takes as long as the run. */
+  public boolean runsInCall() {
+    return runsInCall;
   }
 
   /** Arguments of a run: the inputs, which are the first, and the weights after them. */

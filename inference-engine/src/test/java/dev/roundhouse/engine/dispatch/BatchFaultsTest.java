@@ -153,7 +153,7 @@ class BatchFaultsTest {
   @ParameterizedTest
   @MethodSource("kinds")
   void shouldCostOneMemberOnlyWhenItsInputThrowsWhenItIsRead(Fault fault) {
-    engine.runsTake(Duration.ofMillis(50).toNanos());
+    engine.runsTake(Duration.ofMillis(400).toNanos());
     long before = engine.executions();
     CompletableFuture<Reply> running = engine.submit("good", 1, GOOD);
     LiveEngine.await("it runs", () -> engine.executions() > before);

@@ -36,7 +36,7 @@ public final class TestBundle {
       };
 
   private final Map<String, byte[]> files = new TreeMap<>();
-  private final String manifest;
+  private String manifest;
 
   private TestBundle(String manifest) {
     this.manifest = manifest;
@@ -86,6 +86,12 @@ public final class TestBundle {
 
   public TestBundle program(String file, String text) {
     files.put(file, text.getBytes(StandardCharsets.UTF_8));
+    return this;
+  }
+
+  /** Adds a section {@code serving} to the manifest, of lines such as {@code weight: 2}. */
+  public TestBundle serving(String lines) {
+    manifest += "serving:\n" + lines.indent(2);
     return this;
   }
 
