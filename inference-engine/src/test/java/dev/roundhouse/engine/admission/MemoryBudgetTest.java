@@ -158,6 +158,28 @@ class MemoryBudgetTest {
     engine.assertQuiescent();
   }
 
+  @Test
+  void shouldUseTheMemoryOfAnAnswerAgainOnceItIsFreedOrClosed() {
+    TestEngine engine = engine(EngineOptions.DEFAULT);
+    int rows = 2_000;
+    long first = 0;
+    for (int round = 0; round < 6; round++) {
+      Keeping sink = new Keeping();
+      submit(engine, sink, rows, null);
+      engine.run();
+      Answer answer = sink.parts.getFirst();
+      assertThat(answer.modelVersion()).isEqualTo("1");
+      long address = answer.outputs().getFirst().data().address();
+      first = round == 0 ? address : first;
+      assertThat(address).as("round %d", round).isEqualTo(first);
+      if (round % 2 == 0) {
+        answer.free();
+      }
+      answer.close();
+    }
+    engine.assertQuiescent();
+  }
+
   private TestEngine engine(EngineOptions options) {
     TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
     engine.load(TestBundle.doubling(2, 1, 4, 16).write(repository, "m"));

@@ -3,6 +3,7 @@ package dev.roundhouse.engine.testing;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
 import java.lang.foreign.MemorySegment;
@@ -31,14 +32,30 @@ public final class HookedDevice extends ForwardingDevice {
     void on(Call call, String of);
   }
 
+  private final boolean hostVisible;
   private volatile Hook hook = (call, of) -> {};
 
   public HookedDevice(Device device) {
+    this(device, true);
+  }
+
+  /**
+   * @param hostVisible false for a device with memory of its own, whose outputs are read whole
+   */
+  public HookedDevice(Device device, boolean hostVisible) {
     super(device);
+    this.hostVisible = hostVisible;
   }
 
   public void hook(Hook other) {
     hook = other;
+  }
+
+  @Override
+  public DeviceDescription description() {
+    DeviceDescription device = super.description();
+    return new DeviceDescription(
+        device.platform(), device.kind(), device.ordinal(), hostVisible, device.attributes());
   }
 
   @Override

@@ -37,11 +37,18 @@ public final class LiveEngine implements AutoCloseable {
   }
 
   public LiveEngine(EngineOptions options, ReferenceFunction function) {
+    this(options, function, true);
+  }
+
+  /**
+   * @param hostVisible false for a device with memory of its own
+   */
+  public LiveEngine(EngineOptions options, ReferenceFunction function, boolean hostVisible) {
     simulated =
         new SimulatedDevice(
             SimulatedDeviceOptions.instant(function).withExecutionNanos(program -> runNanos),
             NanoClock.SYSTEM);
-    device = new HookedDevice(simulated);
+    device = new HookedDevice(simulated, hostVisible);
     engine = Engine.open(options, device);
   }
 

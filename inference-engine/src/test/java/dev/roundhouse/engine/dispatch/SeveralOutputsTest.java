@@ -1,0 +1,184 @@
+package dev.roundhouse.engine.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.bundle.ProgramCode;
+import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.weights.Weight;
+import dev.roundhouse.bundle.weights.WeightSource;
+import dev.roundhouse.engine.model.ModelImage;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.TestEngine;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** {@code x f32[n,1] -> wide f32[n,33], last f32[2,n]}: outputs of other sizes and another axis. */
+class SeveralOutputsTest {
+  private static final int WIDE = 33;
+
+  private final TestEngine engine =
+      TestEngine.of(
+          (program, arguments, results) -> {
+            int rows = (int) (arguments.getFirst().byteSize() / 4);
+            for (int row = 0; row < rows; row++) {
+              float x = get(arguments.getFirst(), row);
+              for (int column = 0; column < WIDE; column++) {
+                set(results.get(0), row * WIDE + column, x + column);
+              }
+              set(results.get(1), row, 10 * x);
+              set(results.get(1), rows + row, 100 * x);
+            }
+          });
+
+  @BeforeEach
+  void load() {
+    assertThat(engine.engine().load(image()).join().state()).isEqualTo(ModelState.READY);
+  }
+
+  @Test
+  void shouldGiveEachCallerItsRowsOfEveryOutputWhateverTheBatchAxis() {
+    Submission one = submit(List.of(), 1);
+    Submission two = submit(List.of(), 2, 3);
+    engine.run();
+    assertThat(engine.completed(two).timings().batchRows()).as("together").isEqualTo(3);
+    assertOutputs(one, 1);
+    assertOutputs(two, 2, 3);
+    done();
+  }
+
+  @Test
+  void shouldPutPiecesTogetherAlongEveryOutputsOwnAxis() {
+    float[] values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    Submission large = submit(List.of(), values);
+    engine.run();
+    assertOutputs(large, values);
+    done();
+  }
+
+  @Test
+  void shouldReturnTheOutputsThatAreAskedForInTheOrderAskedFor() {
+    Submission swapped = submit(List.of("last", "wide"), 4, 5);
+    Submission single = submit(List.of("last"), 6);
+    engine.run();
+    assertThat(engine.completed(swapped).outputs())
+        .extracting(OutputTensor::name)
+        .containsExactly("last", "wide");
+    assertThat(Floats.of(engine.completed(swapped).outputs().getFirst()))
+        .containsExactly(40, 50, 400, 500);
+    assertThat(Floats.of(engine.completed(swapped).outputs().getLast())[WIDE]).isEqualTo(5);
+    assertThat(engine.completed(single).outputs()).hasSize(1);
+    assertThat(Floats.of(engine.completed(single).outputs().getFirst())).containsExactly(60, 600);
+    done();
+  }
+
+  private void assertOutputs(Submission request, float... values) {
+    List<OutputTensor> outputs = engine.completed(request).outputs();
+    assertThat(outputs).extracting(OutputTensor::name).containsExactly("wide", "last");
+    int rows = values.length;
+    assertThat(outputs.get(0).shape().dims()).containsExactly(rows, WIDE);
+    assertThat(outputs.get(1).shape().dims()).containsExactly(2, rows);
+    float[] wide = Floats.of(outputs.get(0));
+    float[] last = Floats.of(outputs.get(1));
+    for (int row = 0; row < rows; row++) {
+      for (int column = 0; column < WIDE; column++) {
+        assertThat(wide[row * WIDE + column]).isEqualTo(values[row] + column);
+      }
+      assertThat(last[row]).isEqualTo(10 * values[row]);
+      assertThat(last[rows + row]).isEqualTo(100 * values[row]);
+    }
+  }
+
+  private Submission submit(List<String> outputs, float... values) {
+    return engine.submit(
+        engine
+            .request("m", Floats.input("x", new long[] {values.length, 1}, values))
+            .outputs(outputs));
+  }
+
+  private void done() {
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  private static float get(MemorySegment floats, int index) {
+    return floats.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, index);
+  }
+
+  private static void set(MemorySegment floats, int index, float value) {
+    floats.setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, index, value);
+  }
+
+  private static ModelImage image() {
+    ModelSpec spec =
+        new ModelSpec(
+            "m",
+            "3",
+            ModelSpec.Kind.MODEL,
+            "",
+            List.of(new TensorSpec("x", DType.F32, List.of(Axis.BATCH, new Axis.Fixed(1)))),
+            List.of(
+                new TensorSpec("wide", DType.F32, List.of(Axis.BATCH, new Axis.Fixed(WIDE))),
+                new TensorSpec("last", DType.F32, List.of(new Axis.Fixed(2), Axis.BATCH))),
+            Optional.empty(),
+            List.of(4),
+            List.of(Variant.SINGLE),
+            List.of(),
+            ServingDefaults.DEFAULT,
+            Map.of());
+    return new ModelImage("1", spec, new ArrayList<>(List.of(new Program())), new NoWeights());
+  }
+
+  private static final class NoWeights implements WeightSource {
+    @Override
+    public List<Weight> arguments() {
+      return List.of();
+    }
+
+    @Override
+    public void copyTo(int index, MemorySegment target) {}
+  }
+
+  private static final class Program implements ProgramCode {
+    @Override
+    public int variant() {
+      return 0;
+    }
+
+    @Override
+    public int batchSize() {
+      return 4;
+    }
+
+    @Override
+    public String name() {
+      return "model.b4.mlir";
+    }
+
+    @Override
+    public byte[] read() {
+      return """
+      module {
+        func.func public @main(%x: tensor<4x1xf32>) -> (tensor<4x33xf32>, tensor<2x4xf32>) {
+          return %x, %x : tensor<4x33xf32>, tensor<2x4xf32>
+        }
+      }
+      """
+          .getBytes(StandardCharsets.UTF_8);
+    }
+  }
+}
