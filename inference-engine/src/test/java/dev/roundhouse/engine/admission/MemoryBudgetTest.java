@@ -39,7 +39,9 @@ class MemoryBudgetTest {
     assertThat(engine.engine().heldBytes()).isEqualTo(32);
     Answer answer = sink.parts.getFirst();
     answer.free();
-    assertThat(engine.engine().heldBytes()).as("what it was copied to lies somewhere").isEqualTo(32);
+    assertThat(engine.engine().heldBytes())
+        .as("what it was copied to lies somewhere")
+        .isEqualTo(32);
     answer.close();
     assertThat(engine.engine().heldBytes()).isZero();
     answer.close();
@@ -85,7 +87,8 @@ class MemoryBudgetTest {
     Outcome.Refused refused = (Outcome.Refused) engine.outcome(large);
     assertThat(refused.status()).isEqualTo(Status.INVALID_ARGUMENT);
     assertThat(refused.message())
-        .contains("the answer to 13 rows of model 'm' would have 104 bytes and a message holds 100");
+        .contains(
+            "the answer to 13 rows of model 'm' would have 104 bytes and a message holds 100");
     Submission fits = submit(engine, 12);
     engine.run();
     engine.completed(fits);
@@ -178,8 +181,7 @@ class MemoryBudgetTest {
   }
 
   private TestEngine engine(EngineOptions options) {
-    TestEngine engine =
-        new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
+    TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
     engine.load(TestBundle.doubling(2, 1, 4, 16).write(repository, "m"));
     return engine;
   }

@@ -113,8 +113,7 @@ class LargeAnswersTest {
     }
     engine
         .engine()
-        .submit(
-            InferenceRequest.of("other", List.of(rows(1, 3 * width, 5)), keeping).build());
+        .submit(InferenceRequest.of("other", List.of(rows(1, 3 * width, 5)), keeping).build());
     Answer answer = get(kept);
     release.countDown();
     assertThat(get(sink.reply()).outcome()).isInstanceOf(Outcome.Cancelled.class);

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A device whose memory the host does not see: outputs are read whole, once, and cut apart then. */
+/**
+ * A device whose memory the host does not see: outputs are read whole, once, and cut apart then.
+ */
 @Timeout(60)
 class OwnMemoryDeviceTest {
   @TempDir Path repository;
@@ -59,8 +61,7 @@ class OwnMemoryDeviceTest {
   @ValueSource(ints = {3, 70_000})
   void shouldPutPiecesTogether(int width) {
     load(width);
-    float[] values =
-        Floats.of(get(engine.submit("m", rows(11, width, 5))).outputs().getFirst());
+    float[] values = Floats.of(get(engine.submit("m", rows(11, width, 5))).outputs().getFirst());
     assertThat(values).hasSize(11 * width);
     for (int i = 0; i < values.length; i++) {
       if (values[i] != 2f * (5 + i % 1000)) {

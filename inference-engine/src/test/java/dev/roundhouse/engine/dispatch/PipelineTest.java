@@ -267,7 +267,8 @@ class PipelineTest {
             EngineOptions.builder().discipline(EarliestDeadline::new).build());
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "a"));
     Submission a = engine.submit("a", engine.clock().nanoTime() + 25 * RUN, List.of(), input(1));
-    List<Submission> patient = List.of(row(engine, "a", 2), row(engine, "a", 3), row(engine, "a", 4));
+    List<Submission> patient =
+        List.of(row(engine, "a", 2), row(engine, "a", 3), row(engine, "a", 4));
     engine.run();
     assertThat(engine.completed(a).timings().computeNanos()).isEqualTo(10 * RUN);
     patient.forEach(engine::completed);

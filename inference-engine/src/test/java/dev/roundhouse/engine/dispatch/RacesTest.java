@@ -53,9 +53,7 @@ class RacesTest {
     ModelTotals totals = engine.engine().counters("m").orElseThrow();
     assertThat(totals.get(Metric.ACCEPTED)).as("seed %d", seed).isEqualTo(calls.size());
     assertThat(totals.get(Metric.COMPLETED)).isEqualTo(count(Outcome.Completed.class));
-    assertThat(totals.get(Metric.CANCELLED))
-        .isEqualTo(count(Outcome.Cancelled.class))
-        .isPositive();
+    assertThat(totals.get(Metric.CANCELLED)).isEqualTo(count(Outcome.Cancelled.class)).isPositive();
     assertThat(totals.waiting()).isZero();
     engine.close();
   }
@@ -95,8 +93,7 @@ class RacesTest {
   void shouldEndEveryRequestWhenModelsComeAndGoWhileRequestsCome() throws InterruptedException {
     load();
     AtomicInteger left = new AtomicInteger(1);
-    Thread callers =
-        Thread.ofPlatform().start(() -> callers(20_000, () -> left.get() > 0, true));
+    Thread callers = Thread.ofPlatform().start(() -> callers(20_000, () -> left.get() > 0, true));
     for (int cycle = 0; cycle < 40; cycle++) {
       get(engine.engine().unload("m"));
       load();

@@ -25,7 +25,9 @@ class RequestRingTest {
         public void onEnd(Outcome outcome) {}
       };
 
-  /** Against a plain list: requests come, are taken from the front, put back there, and cancelled. */
+  /**
+   * Against a plain list: requests come, are taken from the front, put back there, and cancelled.
+   */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
   void shouldKeepOrderDeadlinesAndSizesWhenRequestsArePutBack(long seed) {
@@ -61,7 +63,9 @@ class RequestRingTest {
           }
           expected.removeIf(QueuedRequest::isDone);
           if (!expected.isEmpty()) {
-            assertThat(ring.remove()).as("seed %d, step %d", seed, step).isSameAs(expected.getFirst());
+            assertThat(ring.remove())
+                .as("seed %d, step %d", seed, step)
+                .isSameAs(expected.getFirst());
             taken.addLast(expected.removeFirst());
           }
         }
@@ -70,8 +74,7 @@ class RequestRingTest {
     }
   }
 
-  private static void check(
-      RequestRing ring, List<QueuedRequest> expected, long seed, int step) {
+  private static void check(RequestRing ring, List<QueuedRequest> expected, long seed, int step) {
     List<QueuedRequest> live = new ArrayList<>();
     boolean single = true;
     for (int i = 0; i < ring.size(); i++) {
