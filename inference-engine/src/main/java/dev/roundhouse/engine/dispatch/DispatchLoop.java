@@ -409,8 +409,8 @@ public final class DispatchLoop {
       }
     }
     if (slot != null && !isUnwanted(slot)) {
-      if (slot.program().runsInCall()) {
-        answerEnded(); // or its callers would wait for this run too
+      if (slot.program().runsInCall() && answerEnded() > 0) {
+        now = clock.nanoTime(); // answered first, or those callers would wait for this run too
       }
       start(slot, now);
     }
