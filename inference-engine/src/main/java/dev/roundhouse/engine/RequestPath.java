@@ -144,11 +144,6 @@ final class RequestPath {
     return bytes.held();
   }
 
-  /** Blocks of answer memory that are in use. */
-  long answerBlocksInUse() {
-    return answers.blocksInUse();
-  }
-
   /** Refuses what comes from now on, but for the calls of metas that were accepted. */
   void closeAdmission() {
     admission.close();

@@ -79,6 +79,10 @@ final class InferCall implements AnswerSink {
     } catch (RuntimeException e) {
       InferenceGrpcService.fail(call, e);
       return;
+    } catch (Error e) {
+      // The call must end: its client would wait for ever.
+      InferenceGrpcService.fail(call, new IllegalStateException("no answer could be made", e));
+      return;
     }
     call.onNext(message);
     call.onCompleted();
