@@ -158,6 +158,11 @@ public final class PjrtDevice implements Device {
     attributes.put("plugin", client.plugin().path().toString());
     attributes.put("pjrt_api_version", client.plugin().apiVersion());
     return new DeviceDescription(
-        client.platform(), client.deviceKind(), ordinal, isHost(client), attributes);
+        client.platform(),
+        client.deviceKind(),
+        ordinal,
+        isHost(client),
+        isHost(client),
+        attributes);
   }
 }

@@ -30,6 +30,11 @@ import java.util.concurrent.TimeUnit;
  */
 final class DeviceIdle implements Bench {
   private static final long RUN_NANOS = 1_000_000;
+
+  /** Of runs that warm the code up: at 1 ms each it would be compiled minutes later. */
+  private static final long WARM_UP_RUN_NANOS = 20_000;
+
+  private static final int WARM_UP_MILLIS = 3_000;
   private static final long DELIVERY_NANOS = 200_000;
   private static final int OUTSTANDING = 8;
   private static final double BUDGET = 0.02;
@@ -46,7 +51,7 @@ final class DeviceIdle implements Bench {
 
   @Override
   public void run(BenchRun run) throws Exception {
-    PacedDevice device = new PacedDevice(RUN_NANOS);
+    PacedDevice device = new PacedDevice(WARM_UP_RUN_NANOS);
     int rounds = run.quick() ? 5 : 21;
     int millis = run.quick() ? 300 : 1000;
     ModelOptions alone =
@@ -56,10 +61,13 @@ final class DeviceIdle implements Bench {
     try (Engine engine = Engine.open(options, device)) {
       engine.load(NoOpModel.image(0)).join();
       run.say("%s: warming up", name());
-      sample(engine, device, 3 * millis);
+      sample(engine, device, WARM_UP_MILLIS, 0);
+      device.pace(RUN_NANOS);
+      sample(engine, device, millis, DELIVERY_NANOS);
       Pairs pairs = new Pairs();
       for (int round = 0; round < rounds; round++) {
-        pairs.add(Math.max(sample(engine, device, millis), Double.MIN_NORMAL), BUDGET);
+        double idle = sample(engine, device, millis, DELIVERY_NANOS);
+        pairs.add(Math.max(idle, Double.MIN_NORMAL), BUDGET);
       }
       run.cells()
           .accept(
@@ -72,12 +80,12 @@ final class DeviceIdle implements Bench {
     }
   }
 
-  private static double sample(Engine engine, PacedDevice device, int millis)
+  private static double sample(Engine engine, PacedDevice device, int millis, long deliveryNanos)
       throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     device.forget();
     for (int i = 0; i < OUTSTANDING; i++) {
-      new Caller(engine, end).submit();
+      new Caller(engine, end, deliveryNanos).submit();
     }
     while (engine.openRequests() > 0) {
       Thread.sleep(1);
@@ -89,6 +97,7 @@ final class DeviceIdle implements Bench {
   private static final class Caller implements AnswerSink {
     private final Engine engine;
     private final long end;
+    private final long deliveryNanos;
     private final InputTensor row =
         new InputTensor(
             NoOpModel.INPUT,
@@ -96,9 +105,10 @@ final class DeviceIdle implements Bench {
             NoOpModel.ONE_ROW,
             TensorData.of(MemorySegment.ofArray(new byte[NoOpModel.INPUT_BYTES])));
 
-    Caller(Engine engine, long end) {
+    Caller(Engine engine, long end, long deliveryNanos) {
       this.engine = engine;
       this.end = end;
+      this.deliveryNanos = deliveryNanos;
     }
 
     void submit() {
@@ -107,7 +117,7 @@ final class DeviceIdle implements Bench {
 
     @Override
     public void onPart(Answer part) {
-      long until = System.nanoTime() + DELIVERY_NANOS;
+      long until = System.nanoTime() + deliveryNanos;
       while (System.nanoTime() < until) {
         Thread.onSpinWait();
       }

@@ -28,7 +28,7 @@ final class NoOpDevice implements Device {
 
   @Override
   public DeviceDescription description() {
-    return new DeviceDescription("simulated", "no-op", 0, true, Map.of());
+    return new DeviceDescription("simulated", "no-op", 0, true, false, Map.of());
   }
 
   @Override

@@ -15,12 +15,12 @@ import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The simulated device with runs of one length, which notes how long it stands idle between two of
- * them. Executions are started by one thread; figures are read while none runs.
+ * The simulated device whose runs all take the same time, which notes how long it stands idle
+ * between two of them. Executions are started by one thread; figures are read while none runs.
  */
 final class PacedDevice implements Device {
   private final SimulatedDevice device;
-  private final long runNanos;
+  private long runNanos;
   private long firstStart;
   private long lastEnd;
   private long idleNanos;
@@ -30,8 +30,13 @@ final class PacedDevice implements Device {
     device =
         new SimulatedDevice(
             SimulatedDeviceOptions.instant(ReferenceFunction.ZERO)
-                .withExecutionNanos(program -> runNanos),
+                .withExecutionNanos(program -> this.runNanos),
             NanoClock.SYSTEM);
+  }
+
+  /** Has later runs take another time. */
+  void pace(long nanos) {
+    runNanos = nanos;
   }
 
   void forget() {

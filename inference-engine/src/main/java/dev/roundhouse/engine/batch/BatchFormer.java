@@ -114,6 +114,22 @@ public final class BatchFormer {
     }
   }
 
+  /**
+   * True when a batch could be another, had it been made up after this request came: as when it has
+   * room for more rows, or the request goes before one of its members or is for another model.
+   */
+  public boolean mayChange(BatchSlot slot, QueuedRequest request) {
+    if (slot.isWarmUp()) {
+      return false; // it runs as it is
+    }
+    ModelLane lane = slot.lane();
+    return request.slot() != lane.slot()
+        || request.isCommitted()
+        || request.level() > 0
+        || slot.live() < slot.size()
+        || slot.rows() < lane.mostRows(slot.requireRequest(0).variant());
+  }
+
   /** Ends requests at the front that are over, and has those wait on that are to be delayed. */
   private void dropOver(ModelLane lane, long nowNanos, boolean judges) {
     ModelQueue queue = lane.queue();

@@ -60,6 +60,7 @@ public final class SimulatedDevice implements Device {
         "Roundhouse simulated device",
         0,
         true,
+        false,
         Map.of(
             "memory_bytes", Long.toString(options.memoryBytes()),
             "link_bytes_per_second", Long.toString(options.linkBytesPerSecond())));

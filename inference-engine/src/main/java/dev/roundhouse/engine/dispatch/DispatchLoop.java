@@ -50,19 +50,23 @@ public final class DispatchLoop {
   static final long INLINE_OUTPUT_BYTES = 256 << 10;
 
   /**
-   * How long before the expected end of a run the next batch is armed, and twice the time that
-   * arming took of late before that. The later, the fewer requests arrive after it and have the
-   * batch made up anew.
+   * How long before the expected end of a run the next batch is armed, and before that twice the
+   * time that arming took of late and as much as this thread wakes late. The later, the fewer
+   * requests arrive after it and have the batch made up anew.
    */
   private static final long ARM_AHEAD_NANOS = 100_000;
 
   /** Beside shorter runs nothing is armed: making a batch up twice costs more than it saves. */
   private static final long SHORT_RUN_NANOS = 30_000;
 
+  /** How long after its expected end a run is about to end. */
+  private static final long LATE_END_NANOS = 60_000;
+
   /** How often a run is looked at that does not tell when it is over. */
   private static final long LOOK_NANOS = 1_000_000;
 
   private final Device device;
+  private final boolean runsOnHost;
   private final Discipline discipline;
   private final NanoClock clock;
   private final Ingress<QueuedRequest> requests;
@@ -99,7 +103,7 @@ public final class DispatchLoop {
   /** True when the device did not take the callback: the end of the run must be looked for. */
   private boolean untold;
 
-  /** True when something has come in since the armed batch was chosen. */
+  /** True when something has happened since the armed batch was chosen that may change it. */
   private boolean newsSinceArming;
 
   private boolean warmedLast;
@@ -108,6 +112,7 @@ public final class DispatchLoop {
   private boolean chargesWarmUp;
 
   private long armingNanos;
+  private long wakeLateNanos = WakeLateness.AT_FIRST_NANOS;
 
   /** Set by a caller who takes back a request that may be in the armed batch. */
   private volatile boolean cancelled;
@@ -142,6 +147,7 @@ public final class DispatchLoop {
     lanes = new Lanes(discipline);
     ends = new WaitingEnd(accounting);
     former = new BatchFormer(ends, lanes, discipline.shedsByCost());
+    runsOnHost = device.description().onHostProcessors();
     boolean readsInPlace = device.description().hostVisible();
     delivery = new Delivery(accounting, budget, pool, failures, clock, true, readsInPlace);
     assembler =
@@ -193,9 +199,9 @@ public final class DispatchLoop {
         break;
       }
       lanes.enqueue(request);
+      newsSinceArming |= armed != null && former.mayChange(armed, request);
       taken++;
     }
-    newsSinceArming |= taken > 0;
     return taken;
   }
 
@@ -296,8 +302,16 @@ public final class DispatchLoop {
     }
     boolean ready = !lanes.isIdle() || warmUp.wantsRun();
     long readyAt = ready ? Long.MIN_VALUE : lanes.nextReleaseNanos();
-    return Math.max(
-        readyAt, run.startedNanos() + run.expectedNanos() - ARM_AHEAD_NANOS - 2 * armingNanos);
+    return Math.max(readyAt, attendAtNanos(run));
+  }
+
+  /** From when on the loop is to be turning, to arm the next batch and to see the run end. */
+  private long attendAtNanos(BatchSlot run) {
+    return expectedEndNanos(run) - ARM_AHEAD_NANOS - 2 * armingNanos - wakeLateNanos;
+  }
+
+  private static long expectedEndNanos(BatchSlot run) {
+    return run.startedNanos() + run.expectedNanos();
   }
 
   private int armNext(BatchSlot run) {
@@ -510,7 +524,7 @@ public final class DispatchLoop {
       failures.notFreed(e);
     }
     // The batch that is armed was chosen by an estimate: by the truth another may be due.
-    newsSinceArming |= slot.computeNanos() != slot.expectedNanos();
+    newsSinceArming |= armed != null && mayChangeBy(slot, armed);
     // A run that failed held the device too.
     if (isCharged(slot)) {
       lanes.ran(slot.lane(), slot.expectedNanos(), slot.computeNanos(), slot.endedNanos());
@@ -523,6 +537,12 @@ public final class DispatchLoop {
     }
     ended = slot;
     endedBy = failure;
+  }
+
+  private boolean mayChangeBy(BatchSlot run, BatchSlot next) {
+    return (run.computeNanos() > run.expectedNanos() && next.hasDeadline())
+        || (run.computeNanos() != run.expectedNanos()
+            && lanes.isAnotherReady(next.lane(), run.endedNanos()));
   }
 
   private static void count(BatchSlot slot) {
@@ -661,12 +681,6 @@ public final class DispatchLoop {
     }
   }
 
-  /** When the run under way is expected to be over, on the clock; far away when there is none. */
-  long expectedEndNanos() {
-    BatchSlot run = running;
-    return run == null ? Long.MAX_VALUE : run.startedNanos() + run.expectedNanos();
-  }
-
   /**
    * The longest time between two choices while there was work, device calls included. Any thread
    * may ask.
@@ -704,9 +718,33 @@ public final class DispatchLoop {
     return untold ? Math.min(until, LOOK_NANOS) : until;
   }
 
-  long untilExpectedEndNanos() {
-    long end = expectedEndNanos();
-    return end == Long.MAX_VALUE ? end : end - clock.nanoTime();
+  /**
+   * How long until the loop is to be turning on account of the run under way; below 0 when it is to
+   * be now, {@link Long#MAX_VALUE} when nothing runs.
+   */
+  long untilAttentionNanos() {
+    BatchSlot run = running;
+    return run == null ? Long.MAX_VALUE : attendAtNanos(run) - clock.nanoTime();
+  }
+
+  /** True when the run under way is about to end, by what its program took of late. */
+  boolean isEndNear() {
+    BatchSlot run = running;
+    if (run == null) {
+      return false;
+    }
+    long now = clock.nanoTime();
+    return now >= attendAtNanos(run) && now < expectedEndNanos(run) + LATE_END_NANOS;
+  }
+
+  /** Takes note of how late the thread that turns this loop wakes when it sleeps for a set time. */
+  void wakesLateBy(long nanos) {
+    wakeLateNanos = nanos;
+  }
+
+  /** True while a run is under way that the processors of this host compute. */
+  boolean isComputingHere() {
+    return runsOnHost && running != null;
   }
 
   /** True when {@link #doWork} would find something to do now. */

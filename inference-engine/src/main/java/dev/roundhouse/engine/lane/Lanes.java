@@ -175,6 +175,14 @@ public final class Lanes {
     return dirty.isEmpty() && committed.isEmpty() && discipline.isEmpty();
   }
 
+  /** True when a model that is not this lane's could be the next to run. */
+  public boolean isAnotherReady(ModelLane than, long nowNanos) {
+    return !committed.isEmpty()
+        || discipline.hasOther(than.slot())
+        || held.firstKey() <= nowNanos
+        || dirty.size() > (than.isDirty() ? 1 : 0);
+  }
+
   /** When the next held batch is due; {@link Long#MAX_VALUE} when none is held. */
   public long nextReleaseNanos() {
     return held.firstKey();

@@ -154,6 +154,15 @@ public final class ModelLane {
     dirty = false;
   }
 
+  boolean isDirty() {
+    return dirty;
+  }
+
+  /** Most rows of different requests that may run together. */
+  public int mostRows(int variant) {
+    return planners[variant].mostRows();
+  }
+
   /** True when the request has passed its deadline, or has waited too long to be let wait on. */
   public boolean isOverdue(QueuedRequest request, long nowNanos) {
     return nowNanos >= request.deadlineNanos()

@@ -46,6 +46,9 @@ public interface Discipline {
   /** True when no model is ready. */
   boolean isEmpty();
 
+  /** True when a model is ready that is not this one. */
+  boolean hasOther(int slot);
+
   /**
    * The model to run next; it stays ready until {@link #notReady} says otherwise. Changes nothing:
    * asked again, the answer is the same.

@@ -36,6 +36,11 @@ abstract class KeyedDiscipline implements Discipline {
   }
 
   @Override
+  public final boolean hasOther(int slot) {
+    return heap.hasOther(slot);
+  }
+
+  @Override
   public final int choose() {
     return heap.first();
   }

@@ -36,6 +36,11 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
     return slot < positions.length && positions[slot] != ABSENT;
   }
 
+  /** True when there is a slot that is not this one. */
+  final boolean hasOther(int slot) {
+    return size > (contains(slot) ? 1 : 0);
+  }
+
   /** The slot that comes before all others. */
   public final int first() {
     if (size == 0) {

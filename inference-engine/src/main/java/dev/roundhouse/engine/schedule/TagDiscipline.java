@@ -68,6 +68,11 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
   }
 
   @Override
+  public final boolean hasOther(int slot) {
+    return heap().hasOther(slot);
+  }
+
+  @Override
   public final void charge(int slot, long expectedNanos, long nowNanos) {
     double perNano = factor(nowNanos) / weights[slot];
     boolean ready = heap().contains(slot);

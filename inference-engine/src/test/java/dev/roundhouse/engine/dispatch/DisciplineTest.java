@@ -256,6 +256,11 @@ class DisciplineTest {
           }
 
           @Override
+          public boolean hasOther(int slot) {
+            return fifo.hasOther(slot);
+          }
+
+          @Override
           public int choose() {
             return fifo.choose();
           }

@@ -49,6 +49,11 @@ public final class BrittleDiscipline implements Discipline {
   }
 
   @Override
+  public boolean hasOther(int slot) {
+    return sound.hasOther(slot);
+  }
+
+  @Override
   public int choose() {
     onChoice.run();
     return sound.choose();

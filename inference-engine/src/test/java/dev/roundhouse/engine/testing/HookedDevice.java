@@ -55,7 +55,12 @@ public final class HookedDevice extends ForwardingDevice {
   public DeviceDescription description() {
     DeviceDescription device = super.description();
     return new DeviceDescription(
-        device.platform(), device.kind(), device.ordinal(), hostVisible, device.attributes());
+        device.platform(),
+        device.kind(),
+        device.ordinal(),
+        hostVisible,
+        device.onHostProcessors(),
+        device.attributes());
   }
 
   @Override

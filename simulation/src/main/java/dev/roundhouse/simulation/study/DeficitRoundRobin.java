@@ -67,6 +67,12 @@ final class DeficitRoundRobin implements Discipline {
   }
 
   @Override
+  public boolean hasOther(int slot) {
+    boolean own = slot < ready.length && ready[slot];
+    return turns.size() > (own ? 1 : 0);
+  }
+
+  @Override
   public int choose() {
     while (credit[turns.element()] <= 0) {
       int slot = turns.remove();

@@ -46,6 +46,11 @@ record WithoutLaxity(Discipline discipline) implements Discipline {
   }
 
   @Override
+  public boolean hasOther(int slot) {
+    return discipline.hasOther(slot);
+  }
+
+  @Override
   public int choose() {
     return discipline.choose();
   }

@@ -1,0 +1,27 @@
+package dev.roundhouse.engine.dispatch;
+
+/**
+ * How late the operating system wakes a thread that sleeps for a set time: near the worst of late,
+ * which fades. Linux adds 50 us by default, a busy or virtual machine more. Not thread-safe.
+ */
+final class WakeLateness {
+  /** Linux's default timer slack. */
+  static final long AT_FIRST_NANOS = 50_000;
+
+  /** Longer waits for a processor are rare, and nothing that an earlier wake-up would help. */
+  static final long MOST_NANOS = 250_000;
+
+  private static final int FADES_IN_SLEEPS = 32;
+
+  private long nanos = AT_FIRST_NANOS;
+
+  /** Takes note of a sleep that nobody cut short. */
+  void woke(long lateNanos) {
+    long late = Math.clamp(lateNanos, 0, MOST_NANOS);
+    nanos = Math.max(late, nanos - (nanos - late) / FADES_IN_SLEEPS);
+  }
+
+  long nanos() {
+    return nanos;
+  }
+}
