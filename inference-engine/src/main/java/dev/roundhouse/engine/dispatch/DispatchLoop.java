@@ -421,6 +421,8 @@ public final class DispatchLoop {
       if (!assembleAndArm(slot)) {
         return 1;
       }
+    } else {
+      lanes.noteFront(slot.lane()); // until now its members waited
     }
     if (slot != null && !isUnwanted(slot)) {
       if (slot.program().runsInCall() && answerEnded() > 0) {
@@ -477,9 +479,7 @@ public final class DispatchLoop {
 
   private void start(BatchSlot slot, long formedNanos) {
     long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
-    ModelLane lane = slot.lane();
     slot.leaveQueue();
-    lanes.noteFront(lane);
     calls.enter(now);
     Throwable failure = null;
     try {
@@ -549,7 +549,9 @@ public final class DispatchLoop {
     ModelCounters counters = slot.lane().counters();
     counters.addOnDispatch(Metric.EXECUTIONS, 1);
     counters.addOnDispatch(Metric.ROWS, slot.rows());
-    counters.addOnDispatch(Metric.PADDING_ROWS, slot.paddingRows());
+    if (slot.paddingRows() > 0) {
+      counters.addOnDispatch(Metric.PADDING_ROWS, slot.paddingRows());
+    }
     counters.addOnDispatch(Metric.COMPUTE, slot.computeNanos());
     slot.program().tally().ran(slot.rows());
   }

@@ -100,7 +100,7 @@ public final class Accounting {
 
   private void deliver(QueuedRequest request, @Nullable Answer answer, Outcome outcome) {
     request.letGo(answer != null);
-    var sink = request.request().sink();
+    var sink = request.sink();
     if (answer != null) {
       try {
         sink.onPart(answer);

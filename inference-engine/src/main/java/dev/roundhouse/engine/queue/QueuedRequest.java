@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.queue;
 
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Submission;
@@ -57,6 +58,10 @@ public final class QueuedRequest implements Submission {
   private final InferenceRequest request;
   private final Canceller canceller;
 
+  // Of the request, for the dispatch thread: it need not touch an object of another thread's more.
+  private final AnswerSink sink;
+  private final long deadlineNanos;
+
   @SuppressWarnings("FieldMayBeFinal") // written through STATE
   private volatile State state = State.NEW;
 
@@ -84,6 +89,8 @@ public final class QueuedRequest implements Submission {
   public QueuedRequest(InferenceRequest request, Canceller canceller) {
     this.request = request;
     this.canceller = canceller;
+    sink = request.sink();
+    deadlineNanos = request.deadlineNanos();
   }
 
   @Override
@@ -154,9 +161,14 @@ public final class QueuedRequest implements Submission {
     return arrivalNanos;
   }
 
+  /** Where the answer goes. */
+  AnswerSink sink() {
+    return sink;
+  }
+
   /** On the engine's clock; {@link InferenceRequest#NO_DEADLINE} when there is none. */
   public long deadlineNanos() {
-    return request.deadlineNanos();
+    return deadlineNanos;
   }
 
   /** Until when it may wait; {@link InferenceRequest#NO_DEADLINE} for as long as it takes. */

@@ -21,7 +21,7 @@ final class FairScore {
    * @param cap bounds how far recent use can count, above 0
    */
   static double of(double share, double recent, double cost, double cap) {
-    double deficit = Math.clamp(share - recent, -cap, cap);
+    double deficit = Math.max(-cap, Math.min(share - recent, cap)); // Math.clamp checks its bounds
     return deficit >= 0 ? deficit / cost : deficit * cost;
   }
 }

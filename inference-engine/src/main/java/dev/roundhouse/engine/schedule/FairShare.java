@@ -79,6 +79,7 @@ public final class FairShare extends TagDiscipline {
 
   @Override
   public void ready(int slot, Front front) {
+    placeCharged();
     rowCosts[slot] = front.rowCostNanos();
     if (!heap.contains(slot)) {
       join(slot);
@@ -89,6 +90,7 @@ public final class FairShare extends TagDiscipline {
 
   @Override
   public int choose() {
+    placeCharged();
     double level = level();
     boolean holds = level >= lowLevel && readyWeight.value() <= highWeight;
     boolean tight = heap.looks() - looksAtRenewal <= heap.size();
@@ -104,6 +106,7 @@ public final class FairShare extends TagDiscipline {
    */
   @Override
   public Standing standing(int slot) {
+    placeCharged();
     double weight = weight(slot);
     double share = weight / others(slot, readyWeight, countedWeights, weight);
     double used = weight * (heap.contains(slot) ? tag(slot) : Math.max(tag(slot), tags().clock()));

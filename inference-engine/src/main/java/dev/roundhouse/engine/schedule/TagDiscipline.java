@@ -7,8 +7,16 @@ import java.util.Arrays;
  * that idled starts at the virtual clock, so it neither pays for its absence nor saves it up.
  */
 abstract sealed class TagDiscipline implements Discipline permits VirtualTime, FairShare {
+  private static final int NONE = -1;
+
   private final VirtualTags tags = new VirtualTags();
   private double[] weights = new double[Slots.FIRST_LENGTH];
+
+  /**
+   * A ready model that has been charged and not been placed since: most leave the ready ones next,
+   * and need no place.
+   */
+  private int unplaced = NONE;
 
   /** What a nanosecond now counts beside one of before. */
   abstract double factor(long nowNanos);
@@ -36,6 +44,7 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
     if (slot >= weights.length) {
       weights = Arrays.copyOf(weights, Slots.lengthFor(slot, weights.length));
     }
+    placeCharged();
     weights[slot] = weight;
     tags.ensureSlot(slot);
     placeIfReady(slot);
@@ -49,6 +58,15 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
     placeMoved();
   }
 
+  /** To be called before the order of the ready models, or a sum over them, is read. */
+  final void placeCharged() {
+    int slot = unplaced;
+    if (slot != NONE) {
+      unplaced = NONE;
+      place(slot);
+    }
+  }
+
   /** To be called before a model that idled becomes ready. */
   final void join(int slot) {
     tags.join(slot);
@@ -57,6 +75,9 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
   @Override
   public final void notReady(int slot) {
     if (heap().contains(slot)) {
+      if (unplaced == slot) {
+        unplaced = NONE;
+      }
       leave(slot);
       heap().remove(slot);
     }
@@ -74,14 +95,16 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
 
   @Override
   public final void charge(int slot, long expectedNanos, long nowNanos) {
+    placeCharged();
     double perNano = factor(nowNanos) / weights[slot];
     boolean ready = heap().contains(slot);
     tags.charge(slot, expectedNanos, perNano, ready && isDue(slot), !ready);
-    placeIfReady(slot);
+    unplaced = ready ? slot : NONE;
   }
 
   @Override
   public final void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
+    placeCharged();
     if (tags.correct(slot, expectedNanos, deviceNanos)) {
       placeMoved();
     }

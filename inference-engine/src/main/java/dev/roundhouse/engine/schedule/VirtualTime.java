@@ -26,6 +26,7 @@ public final class VirtualTime extends TagDiscipline {
 
   @Override
   public void ready(int slot, Front front) {
+    placeCharged();
     if (!heap.contains(slot)) {
       if (tags().clock() > LARGEST_CLOCK && heap.isEmpty() && tags().size() == 0) {
         tags().restart();
@@ -38,12 +39,14 @@ public final class VirtualTime extends TagDiscipline {
 
   @Override
   public int choose() {
+    placeCharged();
     return heap.first();
   }
 
   /** Its deficit is in seconds of the device; one that idles is owed nothing. */
   @Override
   public Standing standing(int slot) {
+    placeCharged();
     double behind = tags().clock() - tag(slot);
     boolean ready = heap.contains(slot);
     double owed = ready ? behind : Math.min(0, behind);
