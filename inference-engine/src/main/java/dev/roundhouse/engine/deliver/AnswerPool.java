@@ -23,7 +23,10 @@ public final class AnswerPool implements AutoCloseable {
   private static final int ALIGNMENT = 64;
   private static final int STEPS_PER_DOUBLING = 4;
   private static final long LARGEST_OF_SLABS = 4096;
-  private static final long SLAB_BYTES = 256 << 10;
+
+  /** Few, as blocks are used in turn: the more lie idle, the colder is the next in caches. */
+  private static final int BLOCKS_PER_SLAB = 64;
+
   private static final int SHELVES = STEPS_PER_DOUBLING * 58;
 
   /** Idle blocks of one size that are found without a look at a list. */
@@ -167,10 +170,10 @@ public final class AnswerPool implements AutoCloseable {
           throw e;
         }
       }
-      MemorySegment slab = slabs.allocate(SLAB_BYTES, ALIGNMENT);
       long stride = (blockBytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-      for (long at = stride; at + blockBytes <= SLAB_BYTES; at += stride) {
-        keep(new Block(AnswerPool.this, this, slab.asSlice(at, blockBytes), null));
+      MemorySegment slab = slabs.allocate(BLOCKS_PER_SLAB * stride, ALIGNMENT);
+      for (int i = 1; i < BLOCKS_PER_SLAB; i++) {
+        keep(new Block(AnswerPool.this, this, slab.asSlice(i * stride, blockBytes), null));
       }
       return new Block(AnswerPool.this, this, slab.asSlice(0, blockBytes), null);
     }

@@ -21,15 +21,10 @@ public final class DispatchThread implements AutoCloseable {
   /** How long {@link #close} waits for the requests of an engine that has failed to be ended. */
   private static final int MOST_TO_END_SECONDS = 5;
 
-  private static final VarHandle TURNS;
+  private static final VarHandle TURNS = MethodHandles.arrayElementVarHandle(long[].class);
 
-  static {
-    try {
-      TURNS = MethodHandles.lookup().findVarHandle(DispatchThread.class, "turns", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  /** In the middle of an array that keeps other data off its cache line. */
+  private static final int TURNS_INDEX = 8;
 
   private final DispatchProxy proxy;
   private final DispatchLoop loop;
@@ -41,8 +36,11 @@ public final class DispatchThread implements AutoCloseable {
   private volatile boolean parked;
   private volatile boolean stopped;
 
-  /** Turns of the loop; read by the watchdog, through TURNS. */
-  private long turns;
+  /**
+   * Turns of the loop; read by the watchdog, through TURNS. Written all the time, so it stands
+   * apart from what every submitter reads.
+   */
+  private final long[] turns = new long[2 * TURNS_INDEX + 1];
 
   private DispatchThread(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
     this.proxy = proxy;
@@ -102,7 +100,7 @@ public final class DispatchThread implements AutoCloseable {
 
   /** Turns so far; one that does not grow while the thread is awake has met something endless. */
   long turns() {
-    return (long) TURNS.getOpaque(this);
+    return (long) TURNS.getOpaque(turns, TURNS_INDEX);
   }
 
   boolean isParked() {
@@ -136,7 +134,7 @@ public final class DispatchThread implements AutoCloseable {
           proxy.failStop(failure);
           return;
         }
-        TURNS.setOpaque(this, turns + 1);
+        TURNS.setOpaque(turns, TURNS_INDEX, turns[TURNS_INDEX] + 1);
         if (loop.doWork() > 0) {
           idleSince = 0;
           continue;
