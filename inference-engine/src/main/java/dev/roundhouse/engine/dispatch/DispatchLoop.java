@@ -112,7 +112,7 @@ public final class DispatchLoop {
   private boolean chargesWarmUp;
 
   private long armingNanos;
-  private long wakeLateNanos = WakeLateness.AT_FIRST_NANOS;
+  private long wakeLateNanos;
 
   /** Set by a caller who takes back a request that may be in the armed batch. */
   private volatile boolean cancelled;
@@ -214,7 +214,7 @@ public final class DispatchLoop {
         case Command.StopHolding stop -> lanes.stopHolding();
         case Command.Describe describe -> describe.state().complete(state());
       }
-      newsSinceArming = true;
+      newsSinceArming |= !(next instanceof Command.Describe);
       work++;
     }
     for (Command.Retire next = retirements.poll(); next != null; next = retirements.poll()) {

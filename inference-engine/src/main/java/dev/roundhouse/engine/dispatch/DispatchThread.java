@@ -126,6 +126,7 @@ public final class DispatchThread implements AutoCloseable {
 
   private void run() {
     try {
+      loop.wakesLateBy(lateness.nanos());
       long idleSince = 0;
       int looks = 0;
       while (!stopped) {

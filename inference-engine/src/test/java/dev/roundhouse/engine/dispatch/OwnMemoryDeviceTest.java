@@ -33,7 +33,7 @@ class OwnMemoryDeviceTest {
 
   private final LiveEngine engine =
       new LiveEngine(
-          EngineOptions.builder().discipline(Fifo::new).build(), TestBundle.DOUBLE, false);
+          EngineOptions.builder().discipline(Fifo::new).build(), TestBundle.DOUBLE, false, false);
   private final AtomicInteger reads = new AtomicInteger();
 
   @AfterEach

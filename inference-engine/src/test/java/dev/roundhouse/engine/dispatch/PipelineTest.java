@@ -14,6 +14,7 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.engine.testing.BrittleDiscipline;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -23,6 +24,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -44,6 +47,7 @@ class PipelineTest {
     engine.step();
     Submission next = row(engine, "b", 2);
     engine.clock().advance(RUN - AHEAD - 1);
+    engine.step();
     assertThat(armed(engine)).isNull();
     engine.clock().advance(1);
     engine.step();
@@ -75,6 +79,74 @@ class PipelineTest {
       assertThat(floats(engine, batch.get(i))).containsExactly(2 * (i + 2), 2 * (i + 2));
       assertThat(engine.completed(batch.get(i)).timings().batchRows()).isEqualTo(4);
     }
+    done(engine);
+  }
+
+  @Test
+  void shouldNotChooseAgainWhenNothingThatHasComeCanChangeTheChoice() {
+    BrittleDiscipline counted = new BrittleDiscipline();
+    AtomicInteger choices = new AtomicInteger();
+    TestEngine engine = engine(counted);
+    row(engine, "a", 0);
+    engine.step();
+    List<Submission> full = new ArrayList<>();
+    for (int value = 1; value < 5; value++) {
+      full.add(row(engine, "a", value));
+    }
+    counted.onChoice(choices::incrementAndGet);
+    arm(engine, "a");
+    Submission later = row(engine, "a", 5);
+    engine.clock().advance(AHEAD);
+    engine.step();
+    assertThat(choices).as("the full batch runs as it was armed").hasValue(1);
+    engine.run();
+    for (int i = 0; i < full.size(); i++) {
+      assertThat(floats(engine, full.get(i))).containsExactly(2 * (i + 1), 2 * (i + 1));
+    }
+    assertThat(engine.completed(later).timings().batchRows()).isEqualTo(1);
+    done(engine);
+  }
+
+  @Test
+  void shouldChooseAgainWhenTheRunTookOtherThanExpectedAndAnotherModelIsReady() {
+    AtomicLong runNanos = new AtomicLong(RUN);
+    BrittleDiscipline counted = new BrittleDiscipline();
+    AtomicInteger choices = new AtomicInteger();
+    TestEngine engine = new TestEngine(device(program -> runNanos.get()), 64, counted);
+    engine.load(TestBundle.doubling(2, 1).write(repository, "a"));
+    engine.load(TestBundle.doubling(2, 1).write(repository, "b"));
+    runNanos.set(RUN + 1);
+    row(engine, "a", 0);
+    engine.step();
+    runNanos.set(RUN);
+    row(engine, "a", 1);
+    row(engine, "b", 2);
+    counted.onChoice(choices::incrementAndGet);
+    arm(engine, "a");
+    engine.clock().advance(AHEAD);
+    engine.step();
+    assertThat(choices).as("armed, and chosen again by what the run took").hasValue(2);
+    engine.run();
+    done(engine);
+  }
+
+  @Test
+  void shouldDropAnArmedRequestThatALongerRunHasMadeTooLate() {
+    AtomicLong runNanos = new AtomicLong(RUN);
+    TestEngine engine =
+        new TestEngine(device(program -> runNanos.get()), 64, new EarliestDeadline());
+    engine.load(TestBundle.doubling(2, 1).write(repository, "a"));
+    runNanos.set(3 * RUN);
+    row(engine, "a", 0);
+    engine.step();
+    runNanos.set(RUN);
+    Submission tight =
+        engine.submit("a", engine.clock().nanoTime() + 5 * RUN / 2, List.of(), input(1));
+    arm(engine, "a");
+    long before = engine.device().executions();
+    engine.run();
+    assertThat(engine.outcome(tight)).isInstanceOf(Outcome.Shed.class);
+    assertThat(engine.device().executions()).as("no run for it").isEqualTo(before);
     done(engine);
   }
 

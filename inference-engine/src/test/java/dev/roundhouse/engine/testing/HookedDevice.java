@@ -33,18 +33,21 @@ public final class HookedDevice extends ForwardingDevice {
   }
 
   private final boolean hostVisible;
+  private final boolean onHostProcessors;
   private volatile Hook hook = (call, of) -> {};
 
   public HookedDevice(Device device) {
-    this(device, true);
+    this(device, true, false);
   }
 
   /**
    * @param hostVisible false for a device with memory of its own, whose outputs are read whole
+   * @param onHostProcessors true for one whose runs need the host's processors
    */
-  public HookedDevice(Device device, boolean hostVisible) {
+  public HookedDevice(Device device, boolean hostVisible, boolean onHostProcessors) {
     super(device);
     this.hostVisible = hostVisible;
+    this.onHostProcessors = onHostProcessors;
   }
 
   public void hook(Hook other) {
@@ -59,7 +62,7 @@ public final class HookedDevice extends ForwardingDevice {
         device.kind(),
         device.ordinal(),
         hostVisible,
-        device.onHostProcessors(),
+        onHostProcessors,
         device.attributes());
   }
 

@@ -37,18 +37,23 @@ public final class LiveEngine implements AutoCloseable {
   }
 
   public LiveEngine(EngineOptions options, ReferenceFunction function) {
-    this(options, function, true);
+    this(options, function, true, false);
   }
 
   /**
    * @param hostVisible false for a device with memory of its own
+   * @param onHostProcessors true for one whose runs need the host's processors
    */
-  public LiveEngine(EngineOptions options, ReferenceFunction function, boolean hostVisible) {
+  public LiveEngine(
+      EngineOptions options,
+      ReferenceFunction function,
+      boolean hostVisible,
+      boolean onHostProcessors) {
     simulated =
         new SimulatedDevice(
             SimulatedDeviceOptions.instant(function).withExecutionNanos(program -> runNanos),
             NanoClock.SYSTEM);
-    device = new HookedDevice(simulated, hostVisible);
+    device = new HookedDevice(simulated, hostVisible, onHostProcessors);
     engine = Engine.open(options, device);
   }
 
