@@ -1,17 +1,21 @@
 # shellcheck shell=bash
 # Mutation tests: changes the compiled classes in small ways, one at a time, and counts which changes some test notices.
 
-# NAME MODULE PACKAGE [TESTS]: what is changed, and by which tests it should be noticed; without TESTS, by any of the
-# module's. A package without sources is left out.
+# Tests of the loop that are quick enough to be run for each change.
+LOOP_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeline CommittedLane Cancellation Holding \
+    Discipline SeveralOutputs OwnMemoryDevice LargeAnswers BatchFaults WakeLateness)
+
+# NAME MODULE PACKAGE [TESTS]: what is changed, and by which tests of which names it should be noticed; without TESTS, by
+# any of the module's. A package without sources is left out.
 MUTATION_PACKAGES=(
-    "schedule inference-engine dev.roundhouse.engine.schedule dev.roundhouse.engine.schedule"
-    "queue inference-engine dev.roundhouse.engine.queue"
-    "admission inference-engine dev.roundhouse.engine.admission"
-    "layout inference-engine dev.roundhouse.engine.layout"
-    "lane inference-engine dev.roundhouse.engine.lane"
-    "batch inference-engine dev.roundhouse.engine.batch"
-    "deliver inference-engine dev.roundhouse.engine.deliver"
-    "dispatch inference-engine dev.roundhouse.engine.dispatch"
+    "schedule inference-engine dev.roundhouse.engine.schedule dev.roundhouse.engine.schedule.*"
+    "queue inference-engine dev.roundhouse.engine.queue dev.roundhouse.engine.queue.*,dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
+    "admission inference-engine dev.roundhouse.engine.admission dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest,dev.roundhouse.engine.EngineTest$LOOP_TESTS"
+    "layout inference-engine dev.roundhouse.engine.layout dev.roundhouse.engine.layout.*$LOOP_TESTS"
+    "lane inference-engine dev.roundhouse.engine.lane dev.roundhouse.engine.lane.*$LOOP_TESTS"
+    "batch inference-engine dev.roundhouse.engine.batch dev.roundhouse.engine.batch.*$LOOP_TESTS"
+    "deliver inference-engine dev.roundhouse.engine.deliver dev.roundhouse.engine.deliver.*$LOOP_TESTS"
+    "dispatch inference-engine dev.roundhouse.engine.dispatch dev.roundhouse.engine.dispatch.*"
     "codec shared-kserve dev.roundhouse.kserve.codec"
 )
 
@@ -46,7 +50,7 @@ test_mutations() { # of CHOSEN
         read -r name module package tests <<<"$line"
         report=$ROOT/target/mutation/$name
         begin_step "mutations of $name"
-        run_logged "$CACHE/logs/mutation-$name.log" mutate "$module" "$package" "${tests:-dev.roundhouse}"
+        run_logged "$CACHE/logs/mutation-$name.log" mutate "$module" "$package" "${tests:-dev.roundhouse.*}"
         rm -rf "$report"
         mkdir -p "$report"
         cp -R "$ROOT/$module/target/pit-reports/." "$report"
@@ -60,7 +64,7 @@ test_mutations() { # of CHOSEN
 mutate() { # MODULE PACKAGE TESTS
     rm -rf "$ROOT/$1/target/pit-reports"
     maven -q -Pmutation -pl "$1" -am test-compile org.pitest:pitest-maven:mutationCoverage \
-        "-Dmutation.classes=$2.*" "-Dmutation.tests=$3.*"
+        "-Dmutation.classes=$2.*" "-Dmutation.tests=$3"
 }
 
 # Killed of all, per class and per package. A mutant that makes tests run out of time or memory is noticed too.

@@ -92,7 +92,7 @@ public final class Bundle implements AutoCloseable {
           .ifPresent(expected -> Digest.check(path, Digest.of(bytes), expected));
       return bytes;
     } catch (IOException e) {
-      throw new BundleException(path.toString(), "cannot be read: " + e.getMessage(), e);
+      throw BundleException.inaccessible(path, "cannot be read", e);
     }
   }
 

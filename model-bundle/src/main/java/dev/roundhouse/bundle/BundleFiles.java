@@ -36,7 +36,7 @@ final class BundleFiles {
     try {
       Files.walkFileTree(folder, files.new Visitor());
     } catch (IOException e) {
-      throw new BundleException(folder.toString(), "cannot be listed: " + e.getMessage(), e);
+      throw BundleException.inaccessible(folder, "cannot be listed", e);
     }
     return files;
   }

@@ -79,7 +79,7 @@ public final class BundleReader {
     try {
       return directory.toRealPath();
     } catch (IOException e) {
-      throw new BundleException(directory.toString(), "cannot be found: " + e.getMessage(), e);
+      throw BundleException.inaccessible(directory, "cannot be found", e);
     }
   }
 

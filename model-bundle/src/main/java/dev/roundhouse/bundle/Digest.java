@@ -25,7 +25,7 @@ final class Digest {
         digest.update(chunk, 0, count);
       }
     } catch (IOException e) {
-      throw new BundleException(file.toString(), "cannot be read: " + e.getMessage(), e);
+      throw BundleException.inaccessible(file, "cannot be read", e);
     }
     return HexFormat.of().formatHex(digest.digest());
   }

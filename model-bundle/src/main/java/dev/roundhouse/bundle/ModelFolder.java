@@ -41,7 +41,7 @@ public final class ModelFolder {
     } catch (NoSuchFileException e) {
       throw new BundleException(folder.toString(), "is not there", e);
     } catch (IOException | UncheckedIOException e) {
-      throw new BundleException(folder.toString(), "cannot be listed: " + e.getMessage(), e);
+      throw BundleException.inaccessible(folder, "cannot be listed", e);
     }
   }
 

@@ -39,7 +39,7 @@ public record ProgramFile(int variant, int batchSize, Path file, Optional<String
         throw new BundleException(file.toString(), "is larger than " + MAX_BYTES + " bytes");
       }
     } catch (IOException e) {
-      throw new BundleException(file.toString(), "cannot be read: " + e.getMessage(), e);
+      throw BundleException.inaccessible(file, "cannot be read", e);
     }
     sha256.ifPresent(expected -> Digest.check(file, Digest.of(bytes), expected));
     return bytes;

@@ -40,10 +40,8 @@ public final class Repository {
           .filter(entry -> !entry.getFileName().toString().startsWith("."))
           .sorted(Comparator.comparing(entry -> entry.getFileName().toString()))
           .toList();
-    } catch (IOException e) {
-      throw new BundleException(root.toString(), "cannot be listed: " + e.getMessage(), e);
-    } catch (UncheckedIOException e) {
-      throw new BundleException(root.toString(), "cannot be listed: " + e.getMessage(), e);
+    } catch (IOException | UncheckedIOException e) {
+      throw BundleException.inaccessible(root, "cannot be listed", e);
     }
   }
 

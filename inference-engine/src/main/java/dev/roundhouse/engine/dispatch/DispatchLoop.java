@@ -49,19 +49,6 @@ public final class DispatchLoop {
   /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */
   static final long INLINE_OUTPUT_BYTES = 256 << 10;
 
-  /**
-   * How long before the expected end of a run the next batch is armed, and before that twice the
-   * time that arming took of late and as much as this thread wakes late. The later, the fewer
-   * requests arrive after it and have the batch made up anew.
-   */
-  private static final long ARM_AHEAD_NANOS = 100_000;
-
-  /** Beside shorter runs nothing is armed: making a batch up twice costs more than it saves. */
-  private static final long SHORT_RUN_NANOS = 30_000;
-
-  /** How long after its expected end a run is about to end. */
-  private static final long LATE_END_NANOS = 60_000;
-
   /** How often a run is looked at that does not tell when it is over. */
   private static final long LOOK_NANOS = 1_000_000;
 
@@ -84,6 +71,7 @@ public final class DispatchLoop {
   private final WarmUp warmUp = new WarmUp();
   private final SharedParts shared = new SharedParts();
   private final DeviceCalls calls = new DeviceCalls();
+  private final LookAhead lookAhead = new LookAhead();
   private final BatchSlot[] slots = new BatchSlot[SLOTS];
 
   /** Where a batch is made up that may take the place of the armed one; empty in between. */
@@ -110,9 +98,6 @@ public final class DispatchLoop {
 
   /** True when the warm-up run that has been made up is charged to its model. */
   private boolean chargesWarmUp;
-
-  private long armingNanos;
-  private long wakeLateNanos;
 
   /** Set by a caller who takes back a request that may be in the armed batch. */
   private volatile boolean cancelled;
@@ -297,21 +282,12 @@ public final class DispatchLoop {
 
   /** When the next batch is to be armed; far away when there is none, or no slot for it. */
   private long armAtNanos(BatchSlot run) {
-    if (armed != null || run.expectedNanos() < SHORT_RUN_NANOS || freeSlot() == null) {
+    if (armed != null || lookAhead.isShort(run) || freeSlot() == null) {
       return Long.MAX_VALUE;
     }
     boolean ready = !lanes.isIdle() || warmUp.wantsRun();
     long readyAt = ready ? Long.MIN_VALUE : lanes.nextReleaseNanos();
-    return Math.max(readyAt, attendAtNanos(run));
-  }
-
-  /** From when on the loop is to be turning, to arm the next batch and to see the run end. */
-  private long attendAtNanos(BatchSlot run) {
-    return expectedEndNanos(run) - ARM_AHEAD_NANOS - 2 * armingNanos - wakeLateNanos;
-  }
-
-  private static long expectedEndNanos(BatchSlot run) {
-    return run.startedNanos() + run.expectedNanos();
+    return Math.max(readyAt, lookAhead.attendAtNanos(run));
   }
 
   private int armNext(BatchSlot run) {
@@ -334,7 +310,7 @@ public final class DispatchLoop {
         slot.lane().counters().frontArrived(slot.oldestArrivalNanos()); // they wait all the same
       }
     }
-    armingNanos += (clock.nanoTime() - now - armingNanos) / 8;
+    lookAhead.armedIn(clock.nanoTime() - now);
     return 1;
   }
 
@@ -726,22 +702,18 @@ public final class DispatchLoop {
    */
   long untilAttentionNanos() {
     BatchSlot run = running;
-    return run == null ? Long.MAX_VALUE : attendAtNanos(run) - clock.nanoTime();
+    return run == null ? Long.MAX_VALUE : lookAhead.attendAtNanos(run) - clock.nanoTime();
   }
 
   /** True when the run under way is about to end, by what its program took of late. */
   boolean isEndNear() {
     BatchSlot run = running;
-    if (run == null) {
-      return false;
-    }
-    long now = clock.nanoTime();
-    return now >= attendAtNanos(run) && now < expectedEndNanos(run) + LATE_END_NANOS;
+    return run != null && lookAhead.isEndNear(run, clock.nanoTime());
   }
 
   /** Takes note of how late the thread that turns this loop wakes when it sleeps for a set time. */
   void wakesLateBy(long nanos) {
-    wakeLateNanos = nanos;
+    lookAhead.wakesLateBy(nanos);
   }
 
   /** True while a run is under way that the processors of this host compute. */

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.request.Answer;
@@ -33,6 +34,86 @@ class ModelQueueTest {
       order.add(queue.remove());
     }
     assertThat(order).containsExactly(committed, alsoCommitted, first, second);
+  }
+
+  /** Against a sorted list: levels, calls that run ahead, large ones, and those that are late. */
+  @ParameterizedTest
+  @ValueSource(longs = {11, 12, 13, 14})
+  void shouldKeepEveryRankInOrder(long seed) {
+    Random random = new Random(seed);
+    ModelQueue queue = new ModelQueue();
+    List<List<QueuedRequest>> ranks = new ArrayList<>();
+    for (int rank = 0; rank < 9; rank++) {
+      ranks.add(new ArrayList<>());
+    }
+    for (int step = 0; step < 5_000; step++) {
+      String at = "seed %d, step %d".formatted(seed, step);
+      List<QueuedRequest> all = ranks.stream().flatMap(List::stream).toList();
+      switch (random.nextInt(all.isEmpty() ? 1 : 4)) {
+        case 0 -> {
+          boolean ahead = random.nextInt(5) == 0;
+          int level = random.nextInt(5);
+          QueuedRequest request =
+              request(
+                  ahead ? new MetaRun() : null,
+                  random.nextInt(1_000),
+                  level,
+                  random.nextInt(20) == 0 ? 3 : 1);
+          queue.add(request);
+          ranks.get(ahead ? 0 : 1 + 2 * Math.max(0, level - 1)).add(request);
+        }
+        case 1 -> {
+          QueuedRequest front = all.getFirst();
+          assertThat(queue.remove()).as(at).isSameAs(front);
+          ranks.forEach(rank -> rank.remove(front));
+          if (random.nextInt(3) == 0) {
+            queue.putBack(front);
+            rankOf(ranks, front).addFirst(front);
+          }
+        }
+        case 2 -> {
+          QueuedRequest front = all.getFirst();
+          if (!front.isCommitted()) {
+            ranks.forEach(rank -> rank.remove(front));
+            queue.delayFront();
+            assertThat(front.isDelayed()).isTrue();
+            assertThat(front.queueDeadlineNanos()).isEqualTo(InferenceRequest.NO_DEADLINE);
+            rankOf(ranks, front).add(front);
+          }
+        }
+        default -> {
+          int position = random.nextInt(all.size());
+          assertThat(queue.get(position)).as(at).isSameAs(all.get(position));
+        }
+      }
+      all = ranks.stream().flatMap(List::stream).toList();
+      assertThat(queue.size()).as(at).isEqualTo(all.size());
+      assertThat(queue.isEmpty()).as(at).isEqualTo(all.isEmpty());
+      boolean onlySingle =
+          all.stream().allMatch(each -> each.rows() == 1) && all.equals(ranks.get(1));
+      if (queue.hasOnlySingleRows()) {
+        assertThat(onlySingle).as(at).isTrue();
+      } else {
+        assertThat(onlySingle && !all.isEmpty()).as(at).isFalse();
+      }
+      assertThat(queue.earliestDeadlineNanos())
+          .as(at)
+          .isEqualTo(
+              all.stream()
+                  .filter(each -> !each.isCommitted())
+                  .mapToLong(QueuedRequest::deadlineNanos)
+                  .min()
+                  .orElse(InferenceRequest.NO_DEADLINE));
+    }
+    int size = queue.size();
+    assertThatThrownBy(() -> queue.get(size))
+        .hasMessage("position %d of %d waiting".formatted(size, size));
+  }
+
+  private static List<QueuedRequest> rankOf(
+      List<List<QueuedRequest>> ranks, QueuedRequest request) {
+    int level = Math.max(0, request.level() - 1);
+    return ranks.get(request.isCommitted() ? 0 : 1 + 2 * level + (request.isDelayed() ? 1 : 0));
   }
 
   @Test
@@ -93,6 +174,11 @@ class ModelQueueTest {
   }
 
   private static QueuedRequest request(@Nullable MetaRun run, long deadlineNanos) {
+    return request(run, deadlineNanos, 0, 1);
+  }
+
+  private static QueuedRequest request(
+      @Nullable MetaRun run, long deadlineNanos, int level, int rows) {
     QueuedRequest request =
         new QueuedRequest(
             InferenceRequest.of("model", List.of(), NOBODY)
@@ -102,9 +188,9 @@ class ModelQueueTest {
             each -> false);
     request.commit();
     request.admit(
-        new Admitted(0, 1, 0, List.of(), 0, 0, null),
+        new Admitted(0, rows, 0, List.of(), 0, 0, null),
         new ModelCounters(),
-        0,
+        level,
         InferenceRequest.NO_DEADLINE,
         0);
     return request;

@@ -1,6 +1,12 @@
 package dev.roundhouse.bundle.error;
 
+import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A bundle is refused. The message names the file and all reasons found, each with the value, the
@@ -27,6 +33,27 @@ public final class BundleException extends RuntimeException {
   public BundleException(String file, String reason, Throwable cause) {
     this(file, List.of(reason));
     initCause(cause);
+  }
+
+  /**
+   * Says why a file or folder could not be used.
+   *
+   * @param what could not be done, such as {@code cannot be read}
+   */
+  public static BundleException inaccessible(Path file, String what, Throwable cause) {
+    return new BundleException(file.toString(), what + ": " + reason(cause), cause);
+  }
+
+  /** What Java says of these is the path alone. */
+  private static @Nullable String reason(Throwable cause) {
+    return switch (cause) {
+      case UncheckedIOException wrapped when wrapped.getCause() != null ->
+          reason(wrapped.getCause());
+      case AccessDeniedException denied -> "permission denied";
+      case NoSuchFileException gone -> "it is not there";
+      case NotDirectoryException other -> "it is not a directory";
+      case Throwable other -> other.getMessage();
+    };
   }
 
   public String file() {

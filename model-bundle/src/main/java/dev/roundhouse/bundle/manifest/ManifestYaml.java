@@ -46,7 +46,7 @@ final class ManifestYaml {
     try (InputStream bytes = Files.newInputStream(manifest)) {
       return parse(bytes.readNBytes(MAX_BYTES + 1), manifest.toString());
     } catch (IOException e) {
-      throw new BundleException(manifest.toString(), "cannot be read: " + e.getMessage(), e);
+      throw BundleException.inaccessible(manifest, "cannot be read", e);
     }
   }
 

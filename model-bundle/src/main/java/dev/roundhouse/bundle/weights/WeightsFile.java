@@ -100,7 +100,7 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
       opened = true;
       return file;
     } catch (IOException | InternalError e) {
-      throw new BundleException(path.toString(), "cannot be read: " + e.getMessage(), e);
+      throw BundleException.inaccessible(path, "cannot be read", e);
     } finally {
       if (!opened) {
         close(arena, channel);

@@ -1,0 +1,55 @@
+package dev.roundhouse.engine.deliver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Status;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class FailuresTest {
+  private final Failures failures = new Failures();
+
+  @ParameterizedTest
+  @CsvSource({
+    "OUT_OF_MEMORY, RESOURCE_EXHAUSTED",
+    "UNSUPPORTED, UNIMPLEMENTED",
+    "DEVICE_LOST, UNAVAILABLE",
+    "INVALID_ARGUMENT, INTERNAL",
+    "CLOSED, INTERNAL",
+    "INTERNAL, INTERNAL",
+  })
+  void shouldSayWhatTheDeviceSaid(Code code, Status status) {
+    DeviceException cause = new DeviceException(code, "bad luck");
+    assertThat(failures.outcome("m", cause))
+        .isEqualTo(new Outcome.Failed(status, "execution of model 'm' failed: bad luck"));
+    assertThat(Failures.isLost(cause)).isEqualTo(code == Code.DEVICE_LOST);
+  }
+
+  @Test
+  void shouldSayThatThereIsNoMemory() {
+    assertThat(failures.outcome("m", new OutOfMemoryError("Cannot reserve 5 bytes")))
+        .isEqualTo(
+            new Outcome.Failed(
+                Status.RESOURCE_EXHAUSTED,
+                "the server has no memory for this run of model 'm'; retry later"));
+  }
+
+  @Test
+  void shouldTellCallersNothingOfWhatIsTheServersOwn() {
+    Outcome.Failed failed = failures.outcome("m", new IllegalStateException("at /srv/secret"));
+    assertThat(failed.status()).isEqualTo(Status.INTERNAL);
+    assertThat(failed.message()).contains("'m'").doesNotContain("secret");
+    assertThat(Failures.isLost(new IllegalStateException("at /srv/secret"))).isFalse();
+  }
+
+  @Test
+  void shouldTakeMemoryThatCannotBeReadForTheCallersMistake() {
+    Outcome.Failed failed = failures.unreadable("m", new IllegalStateException("closed"));
+    assertThat(failed.status()).isEqualTo(Status.INVALID_ARGUMENT);
+    assertThat(failed.message()).contains("'m'", "until the request has ended");
+  }
+}
