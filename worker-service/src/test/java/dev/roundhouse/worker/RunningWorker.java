@@ -38,8 +38,14 @@ final class RunningWorker implements AutoCloseable {
   private final HttpClient http = HttpClient.newHttpClient();
 
   RunningWorker(Path repository, ReferenceFunction function, String... settings) {
-    SimulatedDevice device =
-        new SimulatedDevice(SimulatedDeviceOptions.instant(function), NanoClock.SYSTEM);
+    this(repository, simulated(function), settings);
+  }
+
+  static Device simulated(ReferenceFunction function) {
+    return new SimulatedDevice(SimulatedDeviceOptions.instant(function), NanoClock.SYSTEM);
+  }
+
+  RunningWorker(Path repository, Device device, String... settings) {
     ApplicationContextInitializer<GenericApplicationContext> simulated =
         context -> {
           context.registerBean("simulatedDevice", Device.class, () -> device);

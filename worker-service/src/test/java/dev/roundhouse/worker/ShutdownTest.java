@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.dispatch.DispatchThread;
+import dev.roundhouse.engine.testing.ForwardingDevice;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
@@ -14,6 +18,8 @@ import io.grpc.StatusRuntimeException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -106,6 +112,32 @@ class ShutdownTest {
 
       assertThat(held.get(30, TimeUnit.SECONDS).getRawOutputContents(0))
           .isEqualTo(WorkerTest.floats(2, 4));
+    }
+  }
+
+  @Test
+  void shouldEndTheProcessAtOnceWhenACompileStillUsesTheDevice(CapturedOutput output)
+      throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "hangs");
+    CountDownLatch compiling = new CountDownLatch(1);
+    CompletableFuture<Void> over = new CompletableFuture<>();
+    Device device =
+        new ForwardingDevice(RunningWorker.simulated(gate)) {
+          @Override
+          public DeviceProgram compile(ProgramSource source) {
+            compiling.countDown();
+            over.join();
+            return super.compile(source);
+          }
+        };
+    try (RunningWorker worker =
+        new RunningWorker(repository, device, "--roundhouse.worker.shutdown.drain=100ms")) {
+      assertThat(compiling.await(60, TimeUnit.SECONDS)).isTrue();
+      worker.stop();
+      assertThat(worker.exited()).isCompletedWithValue(EngineLifecycle.CODE_IN_USE);
+      assertThat(output.getOut()).contains("something still uses the device, a compile");
+    } finally {
+      over.complete(null);
     }
   }
 

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
@@ -35,6 +36,9 @@ public final class EngineLifecycle
     implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {
   private static final Logger log = LoggerFactory.getLogger(EngineLifecycle.class);
 
+  /** What the process exits with when it is told to end and something still uses the device. */
+  public static final int CODE_IN_USE = 143;
+
   /** What loads get in any case: those that notice that they are to stop need a moment. */
   private static final Duration LAST_LOADS = Duration.ofSeconds(1);
 
@@ -43,6 +47,7 @@ public final class EngineLifecycle
   private final WorkerProperties properties;
   private final ApplicationContext context;
   private final Device device;
+  private final IntConsumer exit;
   private final ModelRepository repository;
   private final RepositoryWatch watch;
   private final CompletableFuture<Void> loaded = new CompletableFuture<>();
@@ -54,18 +59,21 @@ public final class EngineLifecycle
 
   /**
    * @param device taken: closed when nothing uses it any more
+   * @param exit ends the process with a code, without waiting for anything
    */
   public EngineLifecycle(
       Engine engine,
       Device device,
       Readiness readiness,
       WorkerProperties properties,
-      ApplicationContext context) {
+      ApplicationContext context,
+      IntConsumer exit) {
     this.engine = engine;
     this.device = device;
     this.readiness = readiness;
     this.properties = properties;
     this.context = context;
+    this.exit = exit;
     RepositoryProperties settings = properties.repository();
     repository = new ModelRepository(engine, properties, this::onChange);
     watch =
@@ -172,6 +180,9 @@ public final class EngineLifecycle
       log.error(
           "something still uses the device, a compile that did not end within shutdown.drain or a run"
               + " that hangs: the process ends without closing it");
+      // Not the usual way: the plugin's own clean-up at the exit may meet its thread that still
+      // runs.
+      exit.accept(engine.isAlive() ? CODE_IN_USE : FailStopExit.CODE);
     } else {
       device.close();
     }

@@ -71,8 +71,9 @@ class EngineConfiguration {
       Device device,
       Readiness readiness,
       WorkerProperties properties,
-      ApplicationContext context) {
-    return new EngineLifecycle(engine, device, readiness, properties, context);
+      ApplicationContext context,
+      IntConsumer processExit) {
+    return new EngineLifecycle(engine, device, readiness, properties, context, processExit);
   }
 
   /** What ends the process; a test puts another in its place. */
