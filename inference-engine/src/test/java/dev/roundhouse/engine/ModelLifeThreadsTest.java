@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
@@ -14,7 +15,6 @@ import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.testing.Floats;
-import dev.roundhouse.engine.testing.ForwardingDevice;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;

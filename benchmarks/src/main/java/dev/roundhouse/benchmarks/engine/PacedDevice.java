@@ -1,42 +1,40 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.bundle.tensor.TensorType;
-import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
-import dev.roundhouse.engine.device.DeviceDescription;
-import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
-import dev.roundhouse.engine.device.ProgramSource;
+import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.time.NanoClock;
-import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The simulated device whose runs all take the same time, which notes how long it stands idle
  * between two of them. Executions are started by one thread; figures are read while none runs.
  */
-final class PacedDevice implements Device {
-  private final SimulatedDevice device;
-  private long runNanos;
+final class PacedDevice extends ForwardingDevice {
   private long firstStart;
   private long lastEnd;
   private long idleNanos;
 
+  /** Shared with the simulated device: how long the next run takes. */
+  private final AtomicLong runNanos;
+
   PacedDevice(long runNanos) {
-    this.runNanos = runNanos;
-    device =
+    AtomicLong next = new AtomicLong(runNanos);
+    super(
         new SimulatedDevice(
             SimulatedDeviceOptions.instant(ReferenceFunction.ZERO)
-                .withExecutionNanos(program -> this.runNanos),
-            NanoClock.SYSTEM);
+                .withExecutionNanos(program -> next.get()),
+            NanoClock.SYSTEM));
+    this.runNanos = next;
   }
 
   /** Has later runs take another time. */
   void pace(long nanos) {
-    runNanos = nanos;
+    runNanos.set(nanos);
   }
 
   void forget() {
@@ -57,32 +55,7 @@ final class PacedDevice implements Device {
     } else {
       idleNanos += Math.max(0, start - lastEnd);
     }
-    lastEnd = start + runNanos;
-    return device.execute(program, arguments);
-  }
-
-  @Override
-  public DeviceDescription description() {
-    return device.description();
-  }
-
-  @Override
-  public DeviceProgram compile(ProgramSource source) {
-    return device.compile(source);
-  }
-
-  @Override
-  public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
-    return device.upload(type, data, use);
-  }
-
-  @Override
-  public DeviceMemory memory() {
-    return device.memory();
-  }
-
-  @Override
-  public void close() {
-    device.close();
+    lastEnd = start + runNanos.get();
+    return super.execute(program, arguments);
   }
 }

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.ProgramSource;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ForwardingDevice;
 import java.lang.foreign.MemorySegment;
 
 /** A device that tells a test of calls before it does them; the test may block or throw. */

@@ -1,14 +1,10 @@
 package dev.roundhouse.simulation.fleet;
 
-import dev.roundhouse.bundle.tensor.TensorType;
-import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
-import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceException;
-import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
-import dev.roundhouse.engine.device.ProgramSource;
+import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
@@ -23,7 +19,7 @@ import java.util.function.Consumer;
  * The engine's simulated device with a fleet's costs and answers, which tells of every run and has
  * some of them go wrong. Not thread-safe.
  */
-public final class ObservedDevice implements Device {
+public final class ObservedDevice extends ForwardingDevice {
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
 
   private final SimulatedDevice device;
@@ -33,7 +29,7 @@ public final class ObservedDevice implements Device {
   private final Promises promises;
   private final SplittableRandom random;
   private final Run run;
-  private final State state = new State();
+  private final State state;
   private MemorySegment rows = MemorySegment.ofArray(new long[64]);
 
   /**
@@ -48,15 +44,9 @@ public final class ObservedDevice implements Device {
       SplittableRandom random,
       Promises promises,
       Consumer<Run> runs) {
-    this.clock = clock;
-    this.mishaps = mishaps;
-    this.random = random;
-    this.promises = promises;
-    this.runs = runs;
     Run current = new Run(fleet.model(0));
-    State shared = state;
-    run = current;
-    device =
+    State shared = new State();
+    SimulatedDevice simulated =
         new SimulatedDevice(
             new SimulatedDeviceOptions(
                 Long.MAX_VALUE,
@@ -65,6 +55,15 @@ public final class ObservedDevice implements Device {
                 program -> answers(fleet.program(program).model().index()),
                 1),
             clock);
+    super(simulated);
+    this.clock = clock;
+    this.mishaps = mishaps;
+    this.random = random;
+    this.promises = promises;
+    this.runs = runs;
+    run = current;
+    state = shared;
+    device = simulated;
   }
 
   /** From now on runs are told of, and go wrong; until then the engine warms up. */
@@ -96,31 +95,6 @@ public final class ObservedDevice implements Device {
     run.over(device.busyUntilNanos() - state.lastNanos, device.busyUntilNanos());
     runs.accept(run);
     return state.fate == Fate.FAILED ? new FailingExecution(execution, broken(program)) : execution;
-  }
-
-  @Override
-  public DeviceDescription description() {
-    return device.description();
-  }
-
-  @Override
-  public DeviceProgram compile(ProgramSource source) {
-    return device.compile(source);
-  }
-
-  @Override
-  public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
-    return device.upload(type, data, use);
-  }
-
-  @Override
-  public DeviceMemory memory() {
-    return device.memory();
-  }
-
-  @Override
-  public void close() {
-    device.close();
   }
 
   private static long duration(Fleet.Program program, Mishaps mishaps, Run run, State state) {

@@ -1,20 +1,13 @@
-package dev.roundhouse.engine.testing;
+package dev.roundhouse.engine.device;
 
 import dev.roundhouse.bundle.tensor.TensorType;
-import dev.roundhouse.engine.device.Device;
-import dev.roundhouse.engine.device.DeviceBuffer;
-import dev.roundhouse.engine.device.DeviceDescription;
-import dev.roundhouse.engine.device.DeviceMemory;
-import dev.roundhouse.engine.device.DeviceProgram;
-import dev.roundhouse.engine.device.Execution;
-import dev.roundhouse.engine.device.ProgramSource;
 import java.lang.foreign.MemorySegment;
 
-/** Another device, but for what a test overrides. */
-public class ForwardingDevice implements Device {
+/** Another device, but for what a subclass overrides. As thread-safe as that one. */
+public abstract class ForwardingDevice implements Device {
   private final Device device;
 
-  public ForwardingDevice(Device device) {
+  protected ForwardingDevice(Device device) {
     this.device = device;
   }
 
