@@ -716,9 +716,13 @@ public final class DispatchLoop {
     lookAhead.wakesLateBy(nanos);
   }
 
-  /** True while a run is under way that the processors of this host compute. */
+  /**
+   * True while a run is under way that the processors of this host compute, and that is long enough
+   * to sleep through.
+   */
   boolean isComputingHere() {
-    return runsOnHost && running != null;
+    BatchSlot run = running;
+    return runsOnHost && run != null && !lookAhead.isShort(run);
   }
 
   /** True when {@link #doWork} would find something to do now. */

@@ -15,7 +15,10 @@ final class LookAhead {
    */
   private static final long ARM_AHEAD_NANOS = 100_000;
 
-  /** Beside shorter runs nothing is armed: making a batch up twice costs more than it saves. */
+  /**
+   * Beside shorter runs nothing is armed: making a batch up twice costs more than it saves. Nor is
+   * it worth while to sleep: a wake-up takes as long.
+   */
   private static final long SHORT_RUN_NANOS = 30_000;
 
   /** How long after its expected end a run is about to end. */
@@ -34,7 +37,7 @@ final class LookAhead {
     wakeLateNanos = nanos;
   }
 
-  /** True for a run beside which nothing is armed. */
+  /** True for a run beside which nothing is armed and nobody sleeps. */
   boolean isShort(BatchSlot run) {
     return run.expectedNanos() < SHORT_RUN_NANOS;
   }
