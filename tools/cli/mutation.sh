@@ -5,8 +5,8 @@
 LOOP_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeline CommittedLane Cancellation Holding \
     Discipline SeveralOutputs OwnMemoryDevice LargeAnswers BatchFaults WakeLateness)
 
-# NAME MODULE PACKAGE [TESTS]: what is changed, and by which tests of which names it should be noticed; without TESTS, by
-# any of the module's. A package without sources is left out.
+# NAME MODULE PACKAGE [TESTS]: a package that is changed, and the tests that should notice; without TESTS, all of the
+# module's. A package without sources is left out.
 MUTATION_PACKAGES=(
     "schedule inference-engine dev.roundhouse.engine.schedule dev.roundhouse.engine.schedule.*"
     "queue inference-engine dev.roundhouse.engine.queue dev.roundhouse.engine.queue.*,dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"

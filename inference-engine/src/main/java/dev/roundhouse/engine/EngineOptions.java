@@ -24,7 +24,8 @@ import java.util.function.Supplier;
  *     holds none
  * @param maxHandOver requests that may be between acceptance and the dispatch thread
  * @param compileThreads models that are loaded at once
- * @param spin how long the dispatch thread looks for work before it parks
+ * @param spin how long the dispatch thread looks for work before it parks; when a run of an
+ *     accelerator is about to end it stays awake in any case
  * @param watchdog how long the device and the dispatch thread may take before the engine has failed
  * @param weights whether a device that can read host memory in place does so for weights
  * @param costFile where what runs cost is kept across restarts; empty to keep nothing

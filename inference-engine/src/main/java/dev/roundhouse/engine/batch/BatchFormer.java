@@ -130,6 +130,28 @@ public final class BatchFormer {
         || slot.rows() < lane.mostRows(slot.requireRequest(0).variant());
   }
 
+  /**
+   * True when a member has waited too long since the batch was made up, or a run that starts now
+   * would answer it too late.
+   */
+  public boolean isTooLateForOne(BatchSlot slot, long nowNanos) {
+    if (slot.isWarmUp()) {
+      return false;
+    }
+    long runNanos = judgesTime ? slot.program().cost().confirmedHighNanos(nowNanos) : 0;
+    for (int member = 0; member < slot.size(); member++) {
+      QueuedRequest request = slot.request(member);
+      if (request == null) {
+        continue;
+      }
+      boolean hasWaited = slot.firstRow(member) == 0 && nowNanos >= request.queueDeadlineNanos();
+      if (hasWaited || ModelLane.isLateAfter(runNanos, request, nowNanos)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Ends requests at the front that are over, and has those wait on that are to be delayed. */
   private void dropOver(ModelLane lane, long nowNanos, boolean judges) {
     ModelQueue queue = lane.queue();

@@ -9,7 +9,6 @@ import dev.roundhouse.engine.layout.PreparedProgram;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.queue.QueuedRequest;
-import dev.roundhouse.engine.request.InferenceRequest;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -367,19 +366,6 @@ public final class BatchSlot implements AutoCloseable {
 
   public void tookForInputs(long nanos) {
     inputNanos = nanos;
-  }
-
-  /** True when one of its members is to be dropped at some moment if it has not started by then. */
-  public boolean hasDeadline() {
-    for (int member = 0; member < size; member++) {
-      QueuedRequest request = requests[member];
-      if (request != null
-          && Math.min(request.deadlineNanos(), request.queueDeadlineNanos())
-              != InferenceRequest.NO_DEADLINE) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /** When the first of its members was accepted. */

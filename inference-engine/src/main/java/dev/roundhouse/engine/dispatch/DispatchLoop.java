@@ -387,7 +387,7 @@ public final class DispatchLoop {
     BatchSlot slot = armed;
     armed = null;
     long now = clock.nanoTime();
-    if (slot != null && newsSinceArming) {
+    if (slot != null && (newsSinceArming || former.isTooLateForOne(slot, now))) {
       slot = chooseAgain(slot, now);
     } else if (slot == null) {
       slot = formInFreeSlot(now);
@@ -500,7 +500,10 @@ public final class DispatchLoop {
       failures.notFreed(e);
     }
     // The batch that is armed was chosen by an estimate: by the truth another may be due.
-    newsSinceArming |= armed != null && mayChangeBy(slot, armed);
+    newsSinceArming |=
+        armed != null
+            && slot.computeNanos() != slot.expectedNanos()
+            && lanes.isAnotherReady(armed.lane(), slot.endedNanos());
     // A run that failed held the device too.
     if (isCharged(slot)) {
       lanes.ran(slot.lane(), slot.expectedNanos(), slot.computeNanos(), slot.endedNanos());
@@ -513,12 +516,6 @@ public final class DispatchLoop {
     }
     ended = slot;
     endedBy = failure;
-  }
-
-  private boolean mayChangeBy(BatchSlot run, BatchSlot next) {
-    return (run.computeNanos() > run.expectedNanos() && next.hasDeadline())
-        || (run.computeNanos() != run.expectedNanos()
-            && lanes.isAnotherReady(next.lane(), run.endedNanos()));
   }
 
   private static void count(BatchSlot slot) {

@@ -8,7 +8,7 @@ final class WakeLateness {
   /** Linux's default timer slack. */
   static final long AT_FIRST_NANOS = 50_000;
 
-  /** Longer waits for a processor are rare, and nothing that an earlier wake-up would help. */
+  /** Who wakes later than this had to wait for a processor; sleeping less would not help. */
   static final long MOST_NANOS = 250_000;
 
   private static final int FADES_IN_SLEEPS = 32;

@@ -58,7 +58,7 @@ public final class QueuedRequest implements Submission {
   private final InferenceRequest request;
   private final Canceller canceller;
 
-  // Of the request, for the dispatch thread: it need not touch an object of another thread's more.
+  // Copied from the request: so the dispatch thread reads one object, not two.
   private final AnswerSink sink;
   private final long deadlineNanos;
 

@@ -151,6 +151,21 @@ class PipelineTest {
   }
 
   @Test
+  void shouldDropAnArmedRequestThatHasBecomeTooLateThoughTheRunTookWhatWasExpected() {
+    TestEngine engine = engine(new EarliestDeadline());
+    row(engine, "a", 0);
+    engine.step();
+    Submission tight =
+        engine.submit("a", engine.clock().nanoTime() + 2 * RUN - AHEAD / 4, List.of(), input(1));
+    arm(engine, "a");
+    long before = engine.device().executions();
+    engine.run();
+    assertThat(engine.outcome(tight)).isInstanceOf(Outcome.Shed.class);
+    assertThat(engine.device().executions()).as("no run for it").isEqualTo(before);
+    done(engine);
+  }
+
+  @Test
   void shouldRunWhatWasArmedWhenNothingBetterHasCome() {
     TestEngine engine = engine(new Fifo());
     row(engine, "a", 1);

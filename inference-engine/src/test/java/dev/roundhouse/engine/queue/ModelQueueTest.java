@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.observe.ModelCounters;
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.MetaRun;
-import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.testing.ReplySink;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -196,12 +195,5 @@ class ModelQueueTest {
     return request;
   }
 
-  private static final AnswerSink NOBODY =
-      new AnswerSink() {
-        @Override
-        public void onPart(Answer part) {}
-
-        @Override
-        public void onEnd(Outcome outcome) {}
-      };
+  private static final AnswerSink NOBODY = new ReplySink();
 }

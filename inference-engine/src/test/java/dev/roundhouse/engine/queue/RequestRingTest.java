@@ -3,10 +3,9 @@ package dev.roundhouse.engine.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.observe.ModelCounters;
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
-import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.testing.ReplySink;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -16,14 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class RequestRingTest {
-  private static final AnswerSink NOBODY =
-      new AnswerSink() {
-        @Override
-        public void onPart(Answer part) {}
-
-        @Override
-        public void onEnd(Outcome outcome) {}
-      };
+  private static final AnswerSink NOBODY = new ReplySink();
 
   /**
    * Against a plain list: requests come, are taken from the front, put back there, and cancelled.

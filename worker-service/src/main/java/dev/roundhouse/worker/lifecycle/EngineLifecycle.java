@@ -180,9 +180,11 @@ public final class EngineLifecycle
       log.error(
           "something still uses the device, a compile that did not end within shutdown.drain or a run"
               + " that hangs: the process ends without closing it");
-      // Not the usual way: the plugin's own clean-up at the exit may meet its thread that still
-      // runs.
-      exit.accept(engine.isAlive() ? CODE_IN_USE : FailStopExit.CODE);
+      if (stopNanos != 0) {
+        // The plugin's own clean-up at the exit would meet its thread that still runs. A start that
+        // was refused ends the usual way: the reason has not been printed yet.
+        exit.accept(engine.isAlive() ? CODE_IN_USE : FailStopExit.CODE);
+      }
     } else {
       device.close();
     }

@@ -3,10 +3,9 @@ package dev.roundhouse.worker.transport;
 import static dev.roundhouse.kserve.codec.WireRequest.NO_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
-import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.kserve.codec.WireRequest;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,12 +37,5 @@ class RequestsTest {
     return text.equals("NONE") ? NO_TIMEOUT : Long.parseLong(text);
   }
 
-  private static final AnswerSink NOBODY =
-      new AnswerSink() {
-        @Override
-        public void onPart(Answer part) {}
-
-        @Override
-        public void onEnd(Outcome outcome) {}
-      };
+  private static final AnswerSink NOBODY = new ReplySink();
 }
