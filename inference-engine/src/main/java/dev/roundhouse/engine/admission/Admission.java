@@ -152,7 +152,7 @@ public final class Admission {
         request.isSubCall()
             ? 0
             : model.runCosts().leastNanos(admitted.variant(), admitted.rows(), now);
-    if (left < least) {
+    if (left <= least) {
       throw new RefusedException(
           Status.DEADLINE_EXCEEDED,
           "deadline cannot be met: %d us are left and running %d rows of model '%s' takes about %d us; allow more time or send fewer rows"

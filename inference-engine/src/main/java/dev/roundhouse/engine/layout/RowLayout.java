@@ -6,9 +6,9 @@ import dev.roundhouse.bundle.tensor.TensorType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where rows lie in one dense tensor of a program: {@link #outer} repetitions of {@link #batchRows}
- * rows of {@link #rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a
- * batch axis is one row. Owned by the dispatch thread.
+ * Where rows lie in one dense tensor of a program: {@link #outer} repetitions of the program's rows,
+ * each of {@link #rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a
+ * batch axis is one row. Thread-safe.
  */
 public final class RowLayout {
   private final TensorSpec spec;
@@ -19,7 +19,10 @@ public final class RowLayout {
   private final long rowBytes;
   private final long byteSize;
 
-  /** Shapes of answers by rows, as they come up: there are few, and they are asked for often. */
+  /**
+   * Shapes of answers by rows, as they come up: there are few, and they are asked for often. Two
+   * threads may make the same one at once, and either is right: shapes are immutable.
+   */
   private final @Nullable Shape[] shapes;
 
   private RowLayout(TensorSpec spec, TensorType type, long outer, long batchRows, long rowBytes) {
@@ -64,11 +67,6 @@ public final class RowLayout {
   /** Repetitions of the batch axis. */
   public long outer() {
     return outer;
-  }
-
-  /** Rows of the program. */
-  public long batchRows() {
-    return batchRows;
   }
 
   public long rowBytes() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
@@ -92,6 +93,47 @@ class AdmissionLimitsTest {
     Submission request = submit(engine, "double", 1, 49 * MILLIS);
     engine.run();
     assertThat(engine.outcome(request)).isInstanceOf(Outcome.Completed.class);
+  }
+
+  @Test
+  void shouldAdmitWhatFitsToTheByteAndTheNanosecond() {
+    TestEngine engine = engine(EngineOptions.builder().maxQueuedBytes(64).build(), 50 * MILLIS);
+    Submission full = submit(engine, "double", 4, 50 * MILLIS + 1);
+    engine.run();
+    assertThat(engine.outcome(full)).isInstanceOf(Outcome.Completed.class);
+    Outcome.Refused tight = (Outcome.Refused) engine.outcome(submit(engine, "double", 4, 50 * MILLIS));
+    assertThat(tight.message()).contains("50000 us are left");
+    Outcome.Refused refused = (Outcome.Refused) engine.outcome(submit(engine, "double", 5));
+    assertThat(refused.message())
+        .contains("needs 80 (40 of inputs, 40 of its answer), more than the limit of 64 bytes");
+    Outcome.Refused late = (Outcome.Refused) engine.outcome(submit(engine, "double", 1, 0));
+    assertThat(late.message()).contains("deadline passed before the request");
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldNameTheRequestThatItRefuses() {
+    TestEngine engine = engine(EngineOptions.DEFAULT, 0);
+    assertThat(refusal(engine, engine.request("double").id("a7")))
+        .startsWith("[request id: a7] expected 1 inputs but got 0");
+    assertThat(refusal(engine, engine.request("double").id("")))
+        .startsWith("[request id: <id_unknown>] expected 1 inputs");
+  }
+
+  @Test
+  void shouldTellAWrongVersionFromOneThatIsNoNumber() {
+    TestEngine engine = engine(EngineOptions.DEFAULT, 0);
+    String eighteen = "9".repeat(18);
+    assertThat(refusal(engine, engine.request("double").version(eighteen)))
+        .isEqualTo(
+            "Request for unknown model: 'double' version %s is not found; version 1 is served"
+                .formatted(eighteen));
+    assertThat(refusal(engine, engine.request("double").version(eighteen + "9")))
+        .contains("must be a decimal number");
+  }
+
+  private static String refusal(TestEngine engine, InferenceRequest.Builder request) {
+    return ((Outcome.Refused) engine.outcome(engine.submit(request))).message();
   }
 
   private TestEngine engine(EngineOptions options, long runNanos) {

@@ -10,6 +10,7 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.Floats;
@@ -67,6 +68,26 @@ class DispatchLoopTest {
     assertThat(engine.completed(small).outputs().getFirst().shape().dims()).containsExactly(1, 2);
     assertThat(floats(engine, small)).containsExactly(2, 4);
     assertThat(engine.counters("double").get(Metric.PADDING_ROWS)).isEqualTo(3);
+  }
+
+  @Test
+  void shouldRunEachRequestOfAModelWithoutABatchAxisAlone() {
+    TestEngine engine = TestEngine.of(TestBundle.DOUBLE);
+    engine.load(TestBundle.doublingOne(3).write(repository, "one"));
+    Submission first = engine.submit("one", Floats.input("x", new long[] {3}, 1, 2, 3));
+    Submission second = engine.submit("one", Floats.input("x", new long[] {3}, 4, 5, 6));
+    long before = engine.device().executions();
+    engine.run();
+    assertThat(engine.device().executions() - before).isEqualTo(2);
+    OutputTensor output = engine.completed(first).outputs().getFirst();
+    assertThat(output.shape().dims()).containsExactly(3);
+    assertThat(Floats.of(output)).containsExactly(2, 4, 6);
+    assertThat(Floats.of(engine.completed(second).outputs().getFirst())).containsExactly(8, 10, 12);
+    assertThat(engine.completed(second).timings().batchRows()).isEqualTo(1);
+    assertThat(engine.counters("one").get(Metric.ROWS)).isEqualTo(2);
+    assertThat(engine.counters("one").get(Metric.PADDING_ROWS)).isZero();
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
   }
 
   @Test

@@ -26,24 +26,32 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code x f32[n,1] -> wide f32[n,33], last f32[2,n]}: outputs of other sizes and another axis. */
+@ParameterizedClass(name = "the host reads device memory in place: {0}")
+@ValueSource(booleans = {true, false})
 class SeveralOutputsTest {
   private static final int WIDE = 33;
 
-  private final TestEngine engine =
-      TestEngine.of(
-          (program, arguments, results) -> {
-            int rows = (int) (arguments.getFirst().byteSize() / 4);
-            for (int row = 0; row < rows; row++) {
-              float x = get(arguments.getFirst(), row);
-              for (int column = 0; column < WIDE; column++) {
-                set(results.get(0), row * WIDE + column, x + column);
-              }
-              set(results.get(1), row, 10 * x);
-              set(results.get(1), rows + row, 100 * x);
-            }
-          });
+  private final TestEngine engine;
+
+  SeveralOutputsTest(boolean hostVisible) {
+    engine = TestEngine.of((program, arguments, results) -> run(arguments, results), hostVisible);
+  }
+
+  private static void run(List<MemorySegment> arguments, List<MemorySegment> results) {
+    int rows = (int) (arguments.getFirst().byteSize() / 4);
+    for (int row = 0; row < rows; row++) {
+      float x = get(arguments.getFirst(), row);
+      for (int column = 0; column < WIDE; column++) {
+        set(results.get(0), row * WIDE + column, x + column);
+      }
+      set(results.get(1), row, 10 * x);
+      set(results.get(1), rows + row, 100 * x);
+    }
+  }
 
   @BeforeEach
   void load() {

@@ -70,9 +70,30 @@ public final class TestBundle {
     return bundle;
   }
 
+  /**
+   * A model {@code x f32[width] -> y = 2x} without a batch axis, so that each request runs alone.
+   */
+  public static TestBundle doublingOne(int width) {
+    return new TestBundle(
+            """
+            format_version: "3"
+            kind: model
+            description: doubles
+            inputs:
+              - {name: x, dtype: f32, shape: [%d]}
+            outputs:
+              - {name: y, dtype: f32, shape: [%d]}
+            """
+                .formatted(width, width))
+        .program("model.mlir", doublingProgram("tensor<" + width + "xf32>"));
+  }
+
   /** StableHLO text of one doubling program. */
   public static String doublingProgram(int rows, int width) {
-    String type = "tensor<" + rows + "x" + width + "xf32>";
+    return doublingProgram("tensor<" + rows + "x" + width + "xf32>");
+  }
+
+  private static String doublingProgram(String type) {
     return """
     module {
       func.func public @main(%%x: %1$s) -> %1$s {

@@ -55,12 +55,30 @@ public final class TestEngine {
    * @param engineOptions whatever their clock, it is this engine's that counts
    */
   public TestEngine(SimulatedDeviceOptions options, EngineOptions engineOptions) {
+    this(options, engineOptions, true);
+  }
+
+  private TestEngine(
+      SimulatedDeviceOptions options, EngineOptions engineOptions, boolean hostVisible) {
     device = new SimulatedDevice(options, clock);
-    stepped = SteppedEngine.open(engineOptions.toBuilder().clock(clock).build(), device);
+    stepped =
+        SteppedEngine.open(
+            engineOptions.toBuilder().clock(clock).build(),
+            new HookedDevice(device, hostVisible, false));
   }
 
   public static TestEngine of(ReferenceFunction function) {
-    return new TestEngine(SimulatedDeviceOptions.instant(function), 1024);
+    return of(function, true);
+  }
+
+  /**
+   * @param hostVisible false for a device with memory of its own, whose outputs are read whole
+   */
+  public static TestEngine of(ReferenceFunction function, boolean hostVisible) {
+    return new TestEngine(
+        SimulatedDeviceOptions.instant(function),
+        EngineOptions.builder().discipline(Fifo::new).build(),
+        hostVisible);
   }
 
   public Engine engine() {

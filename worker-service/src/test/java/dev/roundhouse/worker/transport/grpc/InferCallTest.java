@@ -1,0 +1,296 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.LiveEngine;
+import dev.roundhouse.engine.testing.ReplySink.Reply;
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.proto.ModelInferResponse;
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
+
+@Timeout(60)
+class InferCallTest {
+  @TempDir Path repository;
+
+  private final LiveEngine engine = new LiveEngine(EngineOptions.builder().build());
+  private final Call call = new Call();
+
+  private final Logger logger =
+      (Logger) LoggerFactory.getLogger(InferenceGrpcService.class.getName());
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+
+  @BeforeEach
+  void keepTheLogToTheTest() {
+    logger.setAdditive(false);
+    logger.addAppender(logged);
+    logged.start();
+  }
+
+  @BeforeEach
+  void load() {
+    engine.load(TestBundle.doubling(2, 1).write(repository, "m"));
+  }
+
+  @AfterEach
+  void shouldLeaveNothing() {
+    logger.detachAppender(logged);
+    logger.setAdditive(true);
+    engine.assertWell();
+    engine.close();
+  }
+
+  @Test
+  void shouldWriteTheAnswerAndCountItUntilTheCallIsClosed() {
+    End end = submit(part -> part);
+    assertThat(LiveEngine.get(end.told)).isEmpty();
+    assertThat(call.written).isNotNull();
+    assertThat(call.completed).isTrue();
+    assertThat(engine.engine().heldBytes()).as("the client may not have read it").isPositive();
+    call.close();
+    assertThat(engine.engine().heldBytes()).isZero();
+    call.close(); // cancelled as well: gRPC may call both handlers
+    assertThat(engine.engine().heldBytes()).isZero();
+  }
+
+  @Test
+  void shouldEndTheCallWhenItsAnswerCannotBeEncoded() {
+    for (Throwable thrown :
+        List.of(new OutOfMemoryError("made by a test"), new IllegalStateException("secret"))) {
+      End end = submit(part -> new Unreadable(part, thrown));
+      assertThat(LiveEngine.get(end.told)).isEmpty();
+      Status status = Status.fromThrowable(call.failure());
+      assertThat(status.getCode()).isEqualTo(Status.Code.INTERNAL);
+      assertThat(status.getDescription()).doesNotContain("secret", "made by a test");
+      assertThat(logged.list).as("the server's log has the cause").isNotEmpty();
+      logged.list.clear();
+      call.close();
+      assertThat(engine.engine().heldBytes()).isZero();
+    }
+  }
+
+  @Test
+  void shouldGiveTheMemoryBackWhenTheAnswerCannotBeWritten() {
+    call.onWrite = new OutOfMemoryError("made by a test");
+    End end = submit(part -> part);
+    assertThat(LiveEngine.get(end.told)).containsSame(Objects.requireNonNull(call.onWrite));
+    assertThat(call.completed).isFalse();
+    call.close();
+    assertThat(engine.engine().heldBytes()).isZero();
+  }
+
+  @Test
+  void shouldNotEncodeForAClientThatHasGone() {
+    End end =
+        submit(
+            part -> {
+              call.cancelled = true;
+              call.close();
+              return new Unreadable(part, new AssertionError("nobody wants it"));
+            });
+    assertThat(LiveEngine.get(end.told)).isEmpty();
+    assertThat(call.written).isNull();
+    assertThat(call.failed).isNull();
+    assertThat(engine.engine().heldBytes()).isZero();
+  }
+
+  @Test
+  void shouldCancelTheRequestWhenItsClientGoesOrHasGoneBefore() {
+    engine.runsTake(500_000_000);
+    long before = engine.executions();
+    CompletableFuture<Reply> running = engine.submit("m", 1, 2);
+    LiveEngine.await("it runs", () -> engine.executions() > before);
+    CompletableFuture<Outcome> leaves = submitWaiting(call);
+    call.close();
+    assertThat(LiveEngine.get(leaves)).isInstanceOf(Outcome.Cancelled.class);
+    Call gone = new Call();
+    gone.cancelled = true;
+    assertThat(LiveEngine.get(submitWaiting(gone))).isInstanceOf(Outcome.Cancelled.class);
+    assertThat(running).as("what both waited for").isNotDone();
+    LiveEngine.assertCompleted(running);
+  }
+
+  /** Submits a call whose outcome is told to the test as well. */
+  private CompletableFuture<Outcome> submitWaiting(Call of) {
+    InferCall infer = new InferCall(of);
+    CompletableFuture<Outcome> ended = new CompletableFuture<>();
+    AnswerSink sink =
+        new AnswerSink() {
+          @Override
+          public void onPart(Answer part) {
+            infer.onPart(part);
+          }
+
+          @Override
+          public void onEnd(Outcome outcome) {
+            infer.onEnd(outcome);
+            ended.complete(outcome);
+          }
+        };
+    infer.submit(engine.engine(), request(sink));
+    return ended;
+  }
+
+  private End submit(UnaryOperator<Answer> change) {
+    InferCall infer = new InferCall(call);
+    End end = new End(infer, change);
+    infer.submit(engine.engine(), request(end));
+    return end;
+  }
+
+  private static InferenceRequest request(AnswerSink sink) {
+    return InferenceRequest.of("m", List.of(Floats.input("x", new long[] {1, 2}, 1, 2)), sink)
+        .build();
+  }
+
+  /** Between the engine and the call: changes the answer, and tells what the call has thrown. */
+  private static final class End implements AnswerSink {
+    final CompletableFuture<Optional<Throwable>> told = new CompletableFuture<>();
+    private final InferCall call;
+    private final UnaryOperator<Answer> change;
+
+    End(InferCall call, UnaryOperator<Answer> change) {
+      this.call = call;
+      this.change = change;
+    }
+
+    @Override
+    public void onPart(Answer part) {
+      call.onPart(change.apply(part));
+    }
+
+    @Override
+    public void onEnd(Outcome outcome) {
+      try {
+        call.onEnd(outcome);
+        told.complete(Optional.empty());
+      } catch (Throwable e) {
+        told.complete(Optional.of(e));
+      }
+    }
+  }
+
+  /** An answer of which something is thrown when it is to be read. */
+  private record Unreadable(Answer answer, Throwable thrown) implements Answer {
+    @Override
+    public String modelVersion() {
+      return answer.modelVersion();
+    }
+
+    @Override
+    public List<OutputTensor> outputs() {
+      switch (thrown) {
+        case Error error -> throw error;
+        case RuntimeException exception -> throw exception;
+        default -> throw new AssertionError(thrown);
+      }
+    }
+
+    @Override
+    public void free() {
+      answer.free();
+    }
+
+    @Override
+    public void close() {
+      answer.close();
+    }
+  }
+
+  /** The server's side of a call, as gRPC gives it to a service. */
+  private static final class Call extends ServerCallStreamObserver<ModelInferResponse> {
+    volatile boolean cancelled;
+    volatile @Nullable Error onWrite;
+    volatile @Nullable ModelInferResponse written;
+    volatile @Nullable Throwable failed;
+    volatile boolean completed;
+    private Runnable onCancel = () -> {};
+    private Runnable onClose = () -> {};
+
+    /** What gRPC calls when everything was sent, or the client has gone. */
+    void close() {
+      (cancelled ? onCancel : onClose).run();
+    }
+
+    Throwable failure() {
+      return Objects.requireNonNull(failed);
+    }
+
+    @Override
+    public boolean isCancelled() {
+      return cancelled;
+    }
+
+    @Override
+    public void setOnCancelHandler(Runnable handler) {
+      onCancel = handler;
+    }
+
+    @Override
+    public void setOnCloseHandler(Runnable handler) {
+      onClose = handler;
+    }
+
+    @Override
+    public void onNext(ModelInferResponse message) {
+      Error error = onWrite;
+      if (error != null) {
+        throw error;
+      }
+      written = message;
+    }
+
+    @Override
+    public void onError(Throwable cause) {
+      failed = cause;
+    }
+
+    @Override
+    public void onCompleted() {
+      completed = true;
+    }
+
+    @Override
+    public boolean isReady() {
+      return true;
+    }
+
+    @Override
+    public void setCompression(String compression) {}
+
+    @Override
+    public void setOnReadyHandler(Runnable handler) {}
+
+    @Override
+    public void disableAutoInboundFlowControl() {}
+
+    @Override
+    public void request(int count) {}
+
+    @Override
+    public void setMessageCompression(boolean enable) {}
+  }
+}
