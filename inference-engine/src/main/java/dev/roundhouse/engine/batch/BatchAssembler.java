@@ -64,19 +64,16 @@ public final class BatchAssembler {
   }
 
   private static void zeroRows(BatchSlot slot, ProgramLayout program, int fromRow, int toRow) {
-    if (fromRow >= toRow) {
+    if (fromRow == toRow) {
       return;
     }
     MemorySegment staging = slot.staging().memory();
     for (int input = 0; input < program.inputCount(); input++) {
       RowLayout layout = program.input(input);
-      long length = layout.batched() ? (toRow - fromRow) * layout.rowBytes() : layout.byteSize();
-      if (length == 0 || (!layout.batched() && fromRow > 0)) {
-        continue;
-      }
+      long length = (toRow - fromRow) * layout.rowBytes();
       for (long repetition = 0; repetition < layout.outer(); repetition++) {
-        long offset = layout.batched() ? layout.offset(repetition, fromRow) : 0;
-        staging.asSlice(program.stagingOffset(input) + offset, length).fill((byte) 0);
+        long offset = program.stagingOffset(input) + layout.offset(repetition, fromRow);
+        staging.asSlice(offset, length).fill((byte) 0);
       }
     }
   }

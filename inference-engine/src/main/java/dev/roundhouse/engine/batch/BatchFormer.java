@@ -135,9 +135,6 @@ public final class BatchFormer {
    * would answer it too late.
    */
   public boolean isTooLateForOne(BatchSlot slot, long nowNanos) {
-    if (slot.isWarmUp()) {
-      return false;
-    }
     long runNanos = judgesTime ? slot.program().cost().confirmedHighNanos(nowNanos) : 0;
     for (int member = 0; member < slot.size(); member++) {
       QueuedRequest request = slot.request(member);

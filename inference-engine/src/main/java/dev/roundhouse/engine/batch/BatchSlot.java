@@ -77,10 +77,6 @@ public final class BatchSlot implements AutoCloseable {
     }
   }
 
-  public State state() {
-    return state;
-  }
-
   public boolean isFree() {
     return state == State.FREE;
   }

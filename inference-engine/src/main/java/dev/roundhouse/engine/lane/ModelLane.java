@@ -28,7 +28,9 @@ public final class ModelLane {
   private final PreparedProgram[][] programs; // by variant, ascending
   private final BatchPlanner[] planners; // by variant
 
+  /** True when requests of it can share an execution. */
   private final boolean coalesces;
+
   private final boolean delaysLate;
   private long maxQueueDelayNanos;
   private double weight;
@@ -106,11 +108,6 @@ public final class ModelLane {
 
   public ModelQueue queue() {
     return queue;
-  }
-
-  /** True when requests of it can share an execution. */
-  public boolean coalesces() {
-    return coalesces;
   }
 
   public List<PreparedProgram> programs() {

@@ -185,6 +185,20 @@ class DisciplineTest {
     engine.assertQuiescent();
   }
 
+  @Test
+  void shouldNotDropARequestForTheSakeOfTheLargerOneBeforeIt() {
+    TestEngine engine = batching();
+    Submission large =
+        engine.submit("model", Floats.input("x", new long[] {3, 2}, new float[6]));
+    Submission tight =
+        engine.submit("model", engine.clock().nanoTime() + 25 * MILLIS, List.of(), row());
+    engine.run();
+    // The run of 4 that the first needs is too slow for the other, whom no smaller one can serve
+    // before it: they go together, as its row costs nothing.
+    assertThat(engine.completed(large).timings().batchRows()).isEqualTo(4);
+    assertThat(engine.completed(tight).timings().batchRows()).isEqualTo(4);
+  }
+
   private TestEngine batching() {
     TestEngine engine =
         new TestEngine(

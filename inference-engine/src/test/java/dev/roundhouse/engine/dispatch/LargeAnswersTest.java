@@ -148,6 +148,21 @@ class LargeAnswersTest {
     }
   }
 
+  @Test
+  void shouldSayHowLongLargeInputsTookToLayOut() {
+    int width = 70_000;
+    engine.load(TestBundle.doubling(width, 1, 4).write(repository, "large"));
+    Outcome.Completed whole = completed(engine.submit("large", rows(4, width, 1)));
+    assertThat(whole.timings().computeInputNanos()).isPositive();
+    Outcome.Completed pieces = completed(engine.submit("large", rows(8, width, 1)));
+    assertThat(pieces.timings().computeInputNanos()).isPositive();
+    assertThat(pieces.timings().computeNanos()).isPositive();
+  }
+
+  private static Outcome.Completed completed(CompletableFuture<Reply> reply) {
+    return (Outcome.Completed) LiveEngine.outcome(reply);
+  }
+
   private static void awaitLatch(CountDownLatch latch) {
     try {
       assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();

@@ -10,12 +10,14 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.testing.BrittleDiscipline;
 import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.HookedDevice.Call;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
@@ -162,6 +164,92 @@ class PipelineTest {
     engine.run();
     assertThat(engine.outcome(tight)).isInstanceOf(Outcome.Shed.class);
     assertThat(engine.device().executions()).as("no run for it").isEqualTo(before);
+    done(engine);
+  }
+
+  @Test
+  void shouldUseWhatWasUploadedWhenTheNewChoiceIsTheSame() {
+    TestEngine engine = engine(new Fifo());
+    AtomicInteger uploads = new AtomicInteger();
+    row(engine, "a", 0);
+    engine.step();
+    engine.hook((call, of) -> uploads.addAndGet(call == Call.UPLOAD ? 1 : 0));
+    Submission armed = row(engine, "a", 1);
+    arm(engine, "a");
+    Submission other = row(engine, "b", 2);
+    engine.clock().advance(AHEAD);
+    engine.step();
+    assertThat(uploads).as("one for each batch").hasValue(1);
+    engine.run();
+    assertThat(uploads).hasValue(2);
+    assertThat(floats(engine, armed)).containsExactly(2, 2);
+    assertThat(floats(engine, other)).containsExactly(4, 4);
+    done(engine);
+  }
+
+  @Test
+  void shouldChooseAgainEachTimeAnArmedBatchCouldBeAnother() {
+    TestEngine engine = new TestEngine(device(program -> RUN), 64, new Fifo());
+    engine.load(TestBundle.doubling(2, 4).write(repository, "a"));
+    row(engine, "a", 0);
+    engine.step();
+    List<Submission> all = new ArrayList<>();
+    for (int value = 1; value < 13; value += 2) {
+      all.add(row(engine, "a", value));
+      arm(engine, "a");
+      all.add(row(engine, "a", value + 1));
+      engine.clock().advance(AHEAD / 2);
+      engine.step();
+      assertThat(engine.counters("a").waiting()).as("of %d and the next", value).isZero();
+    }
+    engine.run();
+    for (int i = 0; i < all.size(); i++) {
+      assertThat(floats(engine, all.get(i))).containsExactly(2 * (i + 1), 2 * (i + 1));
+      assertThat(engine.completed(all.get(i)).timings().batchRows()).isEqualTo(2);
+    }
+    done(engine);
+  }
+
+  @Test
+  void shouldSayHowLongWhatIsArmedHasWaited() {
+    TestEngine engine = engine(new Fifo());
+    row(engine, "a", 0);
+    engine.step();
+    row(engine, "b", 1);
+    arm(engine, "b");
+    assertThat(engine.engine().report("b").orElseThrow().oldestWaitNanos())
+        .isEqualTo(RUN - AHEAD / 2);
+    engine.run();
+    done(engine);
+  }
+
+  @Test
+  void shouldDropAnArmedRequestThatHasWaitedTooLong() {
+    TestEngine engine = engine(new Fifo());
+    row(engine, "a", 0);
+    engine.step();
+    Submission impatient =
+        engine.submit(engine.request("a", input(1)).queueTimeout(Duration.ofNanos(RUN)));
+    arm(engine, "a");
+    engine.clock().advance(AHEAD / 2);
+    long before = engine.device().executions();
+    engine.run();
+    assertThat(((Outcome.Shed) engine.outcome(impatient)).reason())
+        .isEqualTo(ShedReason.QUEUE_TIMEOUT);
+    assertThat(engine.device().executions()).as("no run for it").isEqualTo(before);
+    done(engine);
+  }
+
+  @Test
+  void shouldRunAnArmedRequestThatHasWaitedAlmostTooLong() {
+    TestEngine engine = engine(new Fifo());
+    row(engine, "a", 0);
+    engine.step();
+    Submission patient =
+        engine.submit(engine.request("a", input(1)).queueTimeout(Duration.ofNanos(RUN + 1)));
+    arm(engine, "a");
+    engine.run();
+    assertThat(floats(engine, patient)).containsExactly(2, 2);
     done(engine);
   }
 

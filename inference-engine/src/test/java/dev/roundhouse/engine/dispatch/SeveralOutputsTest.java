@@ -2,28 +2,17 @@ package dev.roundhouse.engine.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.bundle.ProgramCode;
 import dev.roundhouse.bundle.model.Axis;
-import dev.roundhouse.bundle.model.ModelSpec;
-import dev.roundhouse.bundle.model.ServingDefaults;
-import dev.roundhouse.bundle.model.TensorSpec;
-import dev.roundhouse.bundle.model.Variant;
-import dev.roundhouse.bundle.tensor.DType;
-import dev.roundhouse.bundle.weights.Weight;
-import dev.roundhouse.bundle.weights.WeightSource;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestEngine;
+import dev.roundhouse.engine.testing.TestImage;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -132,61 +121,13 @@ class SeveralOutputsTest {
   }
 
   private static ModelImage image() {
-    ModelSpec spec =
-        new ModelSpec(
-            "m",
-            "3",
-            ModelSpec.Kind.MODEL,
-            "",
-            List.of(new TensorSpec("x", DType.F32, List.of(Axis.BATCH, new Axis.Fixed(1)))),
-            List.of(
-                new TensorSpec("wide", DType.F32, List.of(Axis.BATCH, new Axis.Fixed(WIDE))),
-                new TensorSpec("last", DType.F32, List.of(new Axis.Fixed(2), Axis.BATCH))),
-            Optional.empty(),
-            List.of(4),
-            List.of(Variant.SINGLE),
-            List.of(),
-            ServingDefaults.DEFAULT,
-            Map.of());
-    return new ModelImage("1", spec, new ArrayList<>(List.of(new Program())), new NoWeights());
-  }
-
-  private static final class NoWeights implements WeightSource {
-    @Override
-    public List<Weight> arguments() {
-      return List.of();
-    }
-
-    @Override
-    public void copyTo(int index, MemorySegment target) {}
-  }
-
-  private static final class Program implements ProgramCode {
-    @Override
-    public int variant() {
-      return 0;
-    }
-
-    @Override
-    public int batchSize() {
-      return 4;
-    }
-
-    @Override
-    public String name() {
-      return "model.b4.mlir";
-    }
-
-    @Override
-    public byte[] read() {
-      return """
-      module {
-        func.func public @main(%x: tensor<4x1xf32>) -> (tensor<4x33xf32>, tensor<2x4xf32>) {
-          return %x, %x : tensor<4x33xf32>, tensor<2x4xf32>
-        }
-      }
-      """
-          .getBytes(StandardCharsets.UTF_8);
-    }
+    return TestImage.of(
+        "m",
+        List.of(TestImage.tensor("x", Axis.BATCH, new Axis.Fixed(1))),
+        List.of(
+            TestImage.tensor("wide", Axis.BATCH, new Axis.Fixed(WIDE)),
+            TestImage.tensor("last", new Axis.Fixed(2), Axis.BATCH)),
+        List.of(),
+        4);
   }
 }

@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.SteppedEngine;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.dispatch.DispatchState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
@@ -24,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 public final class TestEngine {
   private final ManualClock clock = new ManualClock(1_000_000);
   private final SimulatedDevice device;
+  private final HookedDevice hooked;
   private final SteppedEngine stepped;
   private final Map<Submission, ReplySink> sinks = new HashMap<>();
   private final List<Submission> finished = new ArrayList<>();
@@ -61,10 +65,8 @@ public final class TestEngine {
   private TestEngine(
       SimulatedDeviceOptions options, EngineOptions engineOptions, boolean hostVisible) {
     device = new SimulatedDevice(options, clock);
-    stepped =
-        SteppedEngine.open(
-            engineOptions.toBuilder().clock(clock).build(),
-            new HookedDevice(device, hostVisible, false));
+    hooked = new HookedDevice(device, hostVisible, false);
+    stepped = SteppedEngine.open(engineOptions.toBuilder().clock(clock).build(), hooked);
   }
 
   public static TestEngine of(ReferenceFunction function) {
@@ -91,6 +93,31 @@ public final class TestEngine {
 
   public SimulatedDevice device() {
     return device;
+  }
+
+  /** Has a test told of the calls that the engine makes of the device. */
+  public void hook(HookedDevice.Hook hook) {
+    hooked.hook(hook);
+  }
+
+  /** What the dispatch loop says of itself, after one more turn of it. */
+  public DispatchState state() {
+    CompletableFuture<SchedulerReport> report = engine().scheduler();
+    step();
+    return report.join().dispatch();
+  }
+
+  /** As {@link #state}, of the one version of a model. */
+  public DispatchState.LaneState lane(String model) {
+    return state().models().stream()
+        .filter(lane -> lane.model().equals(model))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** When something is to be done that only the clock announces. */
+  public long nextMomentNanos() {
+    return stepped.nextMomentNanos();
   }
 
   public ModelStatus load(Path folder) {

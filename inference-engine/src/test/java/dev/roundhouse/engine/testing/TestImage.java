@@ -13,50 +13,95 @@ import dev.roundhouse.bundle.weights.Weight;
 import dev.roundhouse.bundle.weights.WeightSource;
 import dev.roundhouse.engine.model.ModelImage;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
-/** Models without files: {@code x f32[n,2] -> y}, with two weights, for one and two rows. */
+/** Models of f32 tensors without files, whose programs say what they take and return. */
 public final class TestImage {
   private TestImage() {}
 
+  /** {@code x f32[n,2] -> y}, with two weights of two zeros, for one and two rows. */
   public static ModelImage weighted(String name, String version, Runnable onWeightRead) {
-    List<Axis> axes = List.of(Axis.BATCH, new Axis.Fixed(2));
+    TensorSpec x = tensor("x", Axis.BATCH, new Axis.Fixed(2));
+    TensorSpec y = tensor("y", Axis.BATCH, new Axis.Fixed(2));
+    return of(
+        name,
+        version,
+        List.of(x),
+        List.of(y),
+        new Weights(onWeightRead, List.of(new float[2], new float[2])),
+        1,
+        2);
+  }
+
+  /** A model whose weights are named {@code w0}, {@code w1} and so on. */
+  public static ModelImage of(
+      String name,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      List<float[]> weights,
+      int... batchSizes) {
+    return of(name, "1", inputs, outputs, new Weights(() -> {}, weights), batchSizes);
+  }
+
+  private static ModelImage of(
+      String name,
+      String version,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      Weights weights,
+      int... batchSizes) {
     ModelSpec spec =
         new ModelSpec(
             name,
             "3",
             ModelSpec.Kind.MODEL,
             "",
-            List.of(new TensorSpec("x", DType.F32, axes)),
-            List.of(new TensorSpec("y", DType.F32, axes)),
+            inputs,
+            outputs,
             Optional.empty(),
-            List.of(1, 2),
+            IntStream.of(batchSizes).boxed().toList(),
             List.of(Variant.SINGLE),
             List.of(),
             ServingDefaults.DEFAULT,
             Map.of());
-    return new ModelImage(
-        version, spec, List.of(new Program(1), new Program(2)), new Weights(onWeightRead));
+    List<ProgramCode> programs = new ArrayList<>();
+    for (int rows : batchSizes) {
+      programs.add(new Program(inputs, outputs, weights.arguments(), rows));
+    }
+    return new ModelImage(version, spec, programs, weights);
   }
 
-  private record Weights(Runnable onRead) implements WeightSource {
+  public static TensorSpec tensor(String name, Axis... axes) {
+    return new TensorSpec(name, DType.F32, List.of(axes));
+  }
+
+  private record Weights(Runnable onRead, List<float[]> values) implements WeightSource {
     @Override
     public List<Weight> arguments() {
-      TensorType type = new TensorType(DType.F32, Shape.of(2));
-      return List.of(new Weight("scale", type), new Weight("shift", type));
+      return IntStream.range(0, values.size())
+          .mapToObj(
+              i -> new Weight("w" + i, new TensorType(DType.F32, Shape.of(values.get(i).length))))
+          .toList();
     }
 
     @Override
     public void copyTo(int index, MemorySegment target) {
       onRead.run();
-      target.fill((byte) 0);
+      float[] from = values.get(index);
+      MemorySegment.copy(
+          from, 0, target, ValueLayout.JAVA_FLOAT_UNALIGNED, 0, from.length);
     }
   }
 
-  private record Program(int rows) implements ProgramCode {
+  private record Program(
+      List<TensorSpec> inputs, List<TensorSpec> outputs, List<Weight> weights, int rows)
+      implements ProgramCode {
     @Override
     public int variant() {
       return 0;
@@ -74,16 +119,45 @@ public final class TestImage {
 
     @Override
     public byte[] read() {
-      String type = "tensor<" + rows + "x2xf32>";
+      List<String> arguments = new ArrayList<>();
+      inputs.forEach(input -> arguments.add(type(input)));
+      weights.forEach(weight -> arguments.add(type(weight.type().shape())));
+      String parameters =
+          String.join(
+              ", ",
+              IntStream.range(0, arguments.size())
+                  .mapToObj(i -> "%a" + i + ": " + arguments.get(i))
+                  .toList());
+      List<String> results = outputs.stream().map(this::type).toList();
+      String returned =
+          String.join(", ", results.stream().map(result -> "%a0").toList())
+              + " : "
+              + String.join(", ", results);
       return """
       module {
-        func.func public @main(%%x: %1$s, %%scale: tensor<2xf32>, %%shift: tensor<2xf32>) -> %1$s {
-          return %%x : %1$s
+        func.func public @main(%s) -> (%s) {
+          return %s
         }
       }
       """
-          .formatted(type)
+          .formatted(parameters, String.join(", ", results), returned)
           .getBytes(StandardCharsets.UTF_8);
+    }
+
+    private String type(TensorSpec tensor) {
+      long[] dims =
+          tensor.axes().stream()
+              .mapToLong(axis -> axis instanceof Axis.Fixed fixed ? fixed.extent() : rows)
+              .toArray();
+      return type(Shape.of(dims));
+    }
+
+    private static String type(Shape shape) {
+      StringBuilder type = new StringBuilder("tensor<");
+      for (long extent : shape.dims()) {
+        type.append(extent).append('x');
+      }
+      return type.append("f32>").toString();
     }
   }
 }
