@@ -819,6 +819,11 @@ public final class DispatchLoop {
     warmUp.abandon();
     retiring.forEach(retire -> retire.retired().cancel(false));
     retiring.clear();
+    abandonHandedOver();
+  }
+
+  /** Ends commands that the loop does not do any more. The loop's thread, or one after it. */
+  void abandonHandedOver() {
     for (Command next = commands.poll(); next != null; next = commands.poll()) {
       switch (next) {
         case Command.Activate activate -> {

@@ -216,7 +216,7 @@ public final class DispatchProxy {
    */
   public CompletableFuture<DispatchState> describe() {
     CompletableFuture<DispatchState> state = new CompletableFuture<>();
-    if (!command(new Command.Describe(state)) || stopped) {
+    if (!command(new Command.Describe(state))) {
       state.cancel(false);
     }
     return state;
@@ -228,6 +228,9 @@ public final class DispatchProxy {
     }
     VarHandle.fullFence();
     wake.run();
+    if (stopped) {
+      sweep();
+    }
     return true;
   }
 
@@ -267,6 +270,7 @@ public final class DispatchProxy {
     for (Command.Retire late = retirements.poll(); late != null; late = retirements.poll()) {
       late.retired().cancel(false);
     }
+    loop.abandonHandedOver();
     for (QueuedRequest late = requests.poll(); late != null; late = requests.poll()) {
       loop.endTooLate(late);
     }

@@ -4,6 +4,7 @@ import static dev.roundhouse.engine.testing.LiveEngine.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.Answer;
@@ -16,13 +17,16 @@ import dev.roundhouse.engine.testing.BrittleDiscipline;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.engine.testing.TestImage;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -124,6 +128,32 @@ class RacesTest {
         .allSatisfy(call -> assertThat(call.isRightEndOfAFailedEngine()).isTrue());
     assertThat(engine.engine().openRequests()).isZero();
     engine.close();
+  }
+
+  @Test
+  void shouldEndEveryCommandWhenItClosesWhileCommandsCome() {
+    engine.close();
+    Random random = new Random(seed);
+    for (int round = 0; round < 50; round++) {
+      LiveEngine closing = new LiveEngine(EngineOptions.builder().build());
+      Queue<CompletableFuture<?>> commands = new ConcurrentLinkedQueue<>();
+      Thread commander =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    for (int i = 0; i < 200; i++) {
+                      ModelImage image = TestImage.weighted("m" + i, "1", () -> {});
+                      commands.add(closing.engine().load(image));
+                      commands.add(closing.engine().scheduler());
+                    }
+                  });
+      int some = random.nextInt(300);
+      LiveEngine.await("some are on their way", () -> commands.size() >= some);
+      closing.close();
+      LiveEngine.await("the last was sent", () -> !commander.isAlive());
+      LiveEngine.await(
+          "each has ended, seed " + seed, () -> commands.stream().allMatch(Future::isDone));
+    }
   }
 
   private void load() {
