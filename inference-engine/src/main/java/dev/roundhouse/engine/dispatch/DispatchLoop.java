@@ -46,9 +46,6 @@ public final class DispatchLoop {
   /** Copying less than this takes less time than to measure it; it counts as part of the run. */
   private static final long UNTIMED_COPY_BYTES = 16 << 10;
 
-  /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */
-  static final long INLINE_OUTPUT_BYTES = 256 << 10;
-
   /** How often a run is looked at that does not tell when it is over. */
   private static final long LOOK_NANOS = 1_000_000;
 
@@ -58,15 +55,16 @@ public final class DispatchLoop {
   private final NanoClock clock;
   private final Ingress<QueuedRequest> requests;
   private final Ingress<Command> commands;
-  private final Queue<Command.Retire> retirements;
-  private final List<Command.Retire> retiring = new ArrayList<>();
+  private final Queue<Command.Retire> retired;
+  private final Retirements retirements;
   private final Accounting accounting;
   private final Lanes lanes;
-  private final WaitingEnd ends;
+  private final WaitingEnd waitingEnd;
   private final BatchFormer former;
   private final BatchAssembler assembler;
   private final Failures failures = new Failures();
   private final Delivery delivery;
+  private final BatchEnd batchEnd;
   private final @Nullable OutputsThread outputs;
   private final WarmUp warmUp = new WarmUp();
   private final SharedParts shared = new SharedParts();
@@ -96,9 +94,6 @@ public final class DispatchLoop {
 
   private boolean warmedLast;
 
-  /** True when the warm-up run that has been made up is charged to its model. */
-  private boolean chargesWarmUp;
-
   /** Set by a caller who takes back a request that may be in the armed batch. */
   private volatile boolean cancelled;
 
@@ -117,24 +112,26 @@ public final class DispatchLoop {
       @Nullable OutputsThread outputs,
       Ingress<QueuedRequest> requests,
       Ingress<Command> commands,
-      Queue<Command.Retire> retirements) {
+      Queue<Command.Retire> retired) {
     this.device = device;
     this.discipline = discipline;
     this.clock = clock;
     this.accounting = accounting;
     this.requests = requests;
     this.commands = commands;
-    this.retirements = retirements;
+    this.retired = retired;
     this.outputs = outputs;
     for (int i = 0; i < SLOTS; i++) {
       slots[i] = new BatchSlot(i);
     }
     lanes = new Lanes(discipline);
-    ends = new WaitingEnd(accounting);
-    former = new BatchFormer(ends, lanes, discipline.shedsByCost());
+    retirements = new Retirements(lanes, shared, slots);
+    waitingEnd = new WaitingEnd(accounting);
+    former = new BatchFormer(waitingEnd, lanes, discipline.shedsByCost());
     runsOnHost = device.description().onHostProcessors();
     boolean readsInPlace = device.description().hostVisible();
     delivery = new Delivery(accounting, budget, pool, failures, clock, true, readsInPlace);
+    batchEnd = new BatchEnd(clock, lanes, shared, warmUp, delivery, failures, outputs);
     assembler =
         new BatchAssembler(
             (slot, member, cause) ->
@@ -169,7 +166,7 @@ public final class DispatchLoop {
     if (running != null) {
       work += armNext(running);
     }
-    work += finishRetired();
+    work += retirements.finish();
     cycling &= work > 0;
     return work;
   }
@@ -202,42 +199,11 @@ public final class DispatchLoop {
       newsSinceArming |= !(next instanceof Command.Describe);
       work++;
     }
-    for (Command.Retire next = retirements.poll(); next != null; next = retirements.poll()) {
-      retiring.add(next);
-      lanes.stopHolding(next.model());
+    for (Command.Retire next = retired.poll(); next != null; next = retired.poll()) {
+      retirements.add(next);
       work++;
     }
     return work;
-  }
-
-  /** Lets go of retired models of which nothing is queued, in a batch or on its way any more. */
-  private int finishRetired() {
-    if (retiring.isEmpty()) {
-      return 0;
-    }
-    int before = retiring.size();
-    retiring.removeIf(this::finish);
-    return before - retiring.size();
-  }
-
-  private boolean finish(Command.Retire retire) {
-    ServedModel model = retire.model();
-    for (BatchSlot slot : slots) {
-      if (!slot.isFree() && slot.lane().model() == model) {
-        return false;
-      }
-    }
-    // A request is counted before it is handed over and until it has ended: when none is open,
-    // whatever of the model still comes out of a queue has ended already.
-    if (!model.counters().closeIfIdle()) {
-      return false;
-    }
-    ModelLane lane = lanes.find(model);
-    if (lane != null) {
-      remove(lane);
-    }
-    retire.retired().complete(null);
-    return true;
   }
 
   private void onActivate(Command.Activate activate) {
@@ -261,7 +227,7 @@ public final class DispatchLoop {
     }
     int work = 0;
     for (BatchSlot slot = outputs.delivered(); slot != null; slot = outputs.delivered()) {
-      free(slot);
+      batchEnd.free(slot);
       work++;
     }
     return work;
@@ -325,8 +291,9 @@ public final class DispatchLoop {
       warmedLast = true;
       warmUp.begin(slot);
       // While nobody else wants the device, warming up takes it from nobody.
-      chargesWarmUp = !lanes.isIdle();
-      if (chargesWarmUp) {
+      boolean charges = !lanes.isIdle();
+      batchEnd.chargeWarmUp(charges);
+      if (charges) {
         lanes.chosen(slot.lane(), slot.expectedNanos(), now);
       }
       return slot;
@@ -360,14 +327,14 @@ public final class DispatchLoop {
     try {
       assembler.assemble(slot);
       if (!slot.isWarmUp() && slot.live() == 0) {
-        giveUp(slot);
+        batchEnd.giveUp(slot);
         return false;
       }
       slot.arm(device);
       slot.tookForInputs(timed ? clock.nanoTime() - began : 0);
       return true;
     } catch (Throwable e) {
-      failBeforeRun(slot, e);
+      batchEnd.failBeforeRun(slot, e);
       return false;
     }
   }
@@ -421,7 +388,7 @@ public final class DispatchLoop {
     if (slot.live() > 0) {
       return false;
     }
-    giveUp(slot);
+    batchEnd.giveUp(slot);
     return true;
   }
 
@@ -435,10 +402,10 @@ public final class DispatchLoop {
     if (slot.isWarmUp()) {
       return slot;
     }
-    takeBackCharge(slot);
+    batchEnd.takeBackCharge(slot);
     former.putBack(slot);
     if (!form(draft, now)) {
-      free(slot);
+      batchEnd.free(slot);
       return null;
     }
     if (slot.hasSameMembers(draft)) {
@@ -465,7 +432,7 @@ public final class DispatchLoop {
     }
     calls.leave();
     if (failure != null) {
-      failBeforeRun(slot, failure);
+      batchEnd.failBeforeRun(slot, failure);
       return;
     }
     slot.program().calledFor(clock.nanoTime() - now);
@@ -504,12 +471,7 @@ public final class DispatchLoop {
         armed != null
             && slot.computeNanos() != slot.expectedNanos()
             && lanes.isAnotherReady(armed.lane(), slot.endedNanos());
-    // A run that failed held the device too.
-    if (isCharged(slot)) {
-      lanes.ran(slot.lane(), slot.expectedNanos(), slot.computeNanos(), slot.endedNanos());
-    } else {
-      lanes.ranUncharged(slot.computeNanos());
-    }
+    batchEnd.settleCharge(slot);
     if (failure == null && !slot.isWarmUp()) {
       slot.program().cost().record(slot.computeNanos(), slot.endedNanos());
       count(slot);
@@ -529,8 +491,6 @@ public final class DispatchLoop {
     slot.program().tally().ran(slot.rows());
   }
 
-  // --- how a batch ends
-
   private int answerEnded() {
     BatchSlot slot = ended;
     if (slot == null) {
@@ -539,92 +499,8 @@ public final class DispatchLoop {
     Throwable failure = endedBy;
     ended = null;
     endedBy = null;
-    if (slot.isWarmUp()) {
-      ModelLane broken = warmUp.onRan(slot, failure);
-      free(slot);
-      if (broken != null) {
-        remove(broken);
-      }
-    } else if (failure != null) {
-      stopIfLost(failure); // before anybody is told
-      delivery.fail(slot, failure);
-      free(slot);
-    } else if (outputs != null && isLarge(slot)) {
-      outputs.deliver(slot);
-    } else {
-      deliverHere(slot);
-    }
-    stopIfLost(failure);
+    batchEnd.answer(slot, failure);
     return 1;
-  }
-
-  /** Pieces of one request go to one thread, which keeps them in order. */
-  private static boolean isLarge(BatchSlot slot) {
-    return slot.program().layout().outputBytes() > INLINE_OUTPUT_BYTES || slot.hasPieces();
-  }
-
-  private void deliverHere(BatchSlot slot) {
-    try {
-      delivery.deliver(slot);
-    } catch (Throwable e) {
-      stopIfLost(e);
-      delivery.fail(slot, e);
-    }
-    free(slot);
-  }
-
-  private void failBeforeRun(BatchSlot slot, Throwable failure) {
-    takeBackCharge(slot);
-    slot.leaveQueue();
-    if (slot.isWarmUp()) {
-      ModelLane broken = warmUp.onRan(slot, failure);
-      free(slot);
-      if (broken != null) {
-        remove(broken);
-      }
-    } else {
-      stopIfLost(failure);
-      delivery.fail(slot, failure);
-      free(slot);
-    }
-    stopIfLost(failure);
-  }
-
-  /** Has a slot be used again. What cannot be freed stays on the device, and ends nothing else. */
-  private void free(BatchSlot slot) {
-    try {
-      slot.clear();
-    } catch (Throwable e) {
-      failures.notFreed(e);
-    }
-  }
-
-  /** Ends a batch that nobody is left in. */
-  private void giveUp(BatchSlot slot) {
-    takeBackCharge(slot);
-    free(slot);
-  }
-
-  private boolean isCharged(BatchSlot slot) {
-    return !slot.isWarmUp() || chargesWarmUp;
-  }
-
-  private void takeBackCharge(BatchSlot slot) {
-    if (isCharged(slot)) {
-      lanes.notRun(slot.lane(), slot.expectedNanos(), clock.nanoTime());
-    }
-  }
-
-  /** Ends the engine when the device is gone; whoever is in a batch is told with all others. */
-  private static void stopIfLost(@Nullable Throwable failure) {
-    if (failure instanceof DeviceException device && Failures.isLost(device)) {
-      throw device;
-    }
-  }
-
-  private void remove(ModelLane lane) {
-    lanes.remove(lane.slot());
-    lane.close(shared);
   }
 
   // --- waiting, and what others may know
@@ -724,7 +600,7 @@ public final class DispatchLoop {
 
   /** True when {@link #doWork} would find something to do now. */
   boolean hasWorkNow() {
-    if (cancelled || !requests.isEmpty() || !commands.isEmpty() || !retirements.isEmpty()) {
+    if (cancelled || !requests.isEmpty() || !commands.isEmpty() || !retired.isEmpty()) {
       return true;
     }
     if (outputs != null && outputs.hasDelivered()) {
@@ -744,8 +620,8 @@ public final class DispatchLoop {
         || !warmUp.isEmpty()
         || !requests.isEmpty()
         || !commands.isEmpty()
+        || !retired.isEmpty()
         || !retirements.isEmpty()
-        || !retiring.isEmpty()
         || (outputs != null && outputs.isBusy());
   }
 
@@ -784,11 +660,11 @@ public final class DispatchLoop {
     BatchSlot next = armed;
     armed = null;
     if (next != null) {
-      takeBackCharge(next);
+      batchEnd.takeBackCharge(next);
       if (!next.isWarmUp()) {
         former.putBack(next);
       }
-      free(next);
+      batchEnd.free(next);
     }
     BatchSlot run = running;
     if (run != null) {
@@ -811,14 +687,13 @@ public final class DispatchLoop {
 
   private void shedAll(ModelLane lane) {
     while (!lane.queue().isEmpty()) {
-      ends.stopping(lane.queue().remove());
+      waitingEnd.stopping(lane.queue().remove());
     }
   }
 
   private void abandonCommands() {
     warmUp.abandon();
-    retiring.forEach(retire -> retire.retired().cancel(false));
-    retiring.clear();
+    retirements.abandon();
     abandonHandedOver();
   }
 
@@ -839,7 +714,7 @@ public final class DispatchLoop {
 
   /** Ends a request that came too late for this loop; any thread, after {@link #onStop}. */
   void endTooLate(QueuedRequest request) {
-    ends.tooLate(request);
+    waitingEnd.tooLate(request);
   }
 
   /**

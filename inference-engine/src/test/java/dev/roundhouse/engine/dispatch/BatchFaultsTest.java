@@ -105,6 +105,11 @@ class BatchFaultsTest {
         bad.forEach(LiveEngine::get);
       }
     }
+    // A call back is asked for only when the dispatch thread has time to sleep during a run.
+    for (int more = 0; more < 100 && !thrown.get(); more++) {
+      bad.add(engine.submit(model, 1, width));
+      bad.forEach(LiveEngine::get);
+    }
     good.forEach(LiveEngine::assertCompleted);
     int failed = 0;
     for (CompletableFuture<Reply> reply : bad) {

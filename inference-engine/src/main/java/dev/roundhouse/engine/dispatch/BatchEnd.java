@@ -1,0 +1,159 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.deliver.Delivery;
+import dev.roundhouse.engine.deliver.Failures;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.lane.Lanes;
+import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.lane.SharedParts;
+import dev.roundhouse.engine.time.NanoClock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a batch ends, whether it has run, has failed or is given up: its members are told, what was
+ * charged for it is put right, and its slot is free again. Owned by the dispatch thread.
+ */
+final class BatchEnd {
+  /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */
+  private static final long INLINE_OUTPUT_BYTES = 256 << 10;
+
+  private final NanoClock clock;
+  private final Lanes lanes;
+  private final SharedParts shared;
+  private final WarmUp warmUp;
+  private final Delivery delivery;
+  private final Failures failures;
+  private final @Nullable OutputsThread outputs;
+
+  /** True when the warm-up run that has been made up is charged to its model. */
+  private boolean chargesWarmUp;
+
+  BatchEnd(
+      NanoClock clock,
+      Lanes lanes,
+      SharedParts shared,
+      WarmUp warmUp,
+      Delivery delivery,
+      Failures failures,
+      @Nullable OutputsThread outputs) {
+    this.clock = clock;
+    this.lanes = lanes;
+    this.shared = shared;
+    this.warmUp = warmUp;
+    this.delivery = delivery;
+    this.failures = failures;
+    this.outputs = outputs;
+  }
+
+  /** Notes whether the warm-up run that has been made up is charged to its model. */
+  void chargeWarmUp(boolean charges) {
+    chargesWarmUp = charges;
+  }
+
+  /**
+   * Answers a batch whose run is over.
+   *
+   * @param failure why the run failed; null when it did not
+   * @throws DeviceException when the device is lost, which is the end of the engine
+   */
+  void answer(BatchSlot slot, @Nullable Throwable failure) {
+    if (slot.isWarmUp()) {
+      endWarmUp(slot, failure);
+      stopIfLost(failure);
+    } else if (failure != null) {
+      tellAll(slot, failure);
+    } else if (outputs != null && isLarge(slot)) {
+      outputs.deliver(slot);
+    } else {
+      deliver(slot);
+    }
+  }
+
+  /**
+   * Ends a batch that could not be started.
+   *
+   * @throws DeviceException when the device is lost, which is the end of the engine
+   */
+  void failBeforeRun(BatchSlot slot, Throwable failure) {
+    takeBackCharge(slot);
+    slot.leaveQueue();
+    if (slot.isWarmUp()) {
+      endWarmUp(slot, failure);
+      stopIfLost(failure);
+    } else {
+      tellAll(slot, failure);
+    }
+  }
+
+  /** Ends a batch that nobody is left in. */
+  void giveUp(BatchSlot slot) {
+    takeBackCharge(slot);
+    free(slot);
+  }
+
+  /** Has a slot be used again. What cannot be freed stays on the device, and ends nothing else. */
+  void free(BatchSlot slot) {
+    try {
+      slot.clear();
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
+  }
+
+  /** Puts right what was charged for a batch that has run, by what the run took. */
+  void settleCharge(BatchSlot slot) {
+    // A run that failed held the device too.
+    if (isCharged(slot)) {
+      lanes.ran(slot.lane(), slot.expectedNanos(), slot.computeNanos(), slot.endedNanos());
+    } else {
+      lanes.ranUncharged(slot.computeNanos());
+    }
+  }
+
+  void takeBackCharge(BatchSlot slot) {
+    if (isCharged(slot)) {
+      lanes.notRun(slot.lane(), slot.expectedNanos(), clock.nanoTime());
+    }
+  }
+
+  private boolean isCharged(BatchSlot slot) {
+    return !slot.isWarmUp() || chargesWarmUp;
+  }
+
+  private void endWarmUp(BatchSlot slot, @Nullable Throwable failure) {
+    ModelLane broken = warmUp.onRan(slot, failure);
+    free(slot);
+    if (broken != null) {
+      lanes.remove(broken.slot());
+      broken.close(shared);
+    }
+  }
+
+  private void tellAll(BatchSlot slot, Throwable failure) {
+    stopIfLost(failure); // before anybody is told
+    delivery.fail(slot, failure);
+    free(slot);
+  }
+
+  /** Pieces of one request go to one thread, which keeps them in order. */
+  private static boolean isLarge(BatchSlot slot) {
+    return slot.program().layout().outputBytes() > INLINE_OUTPUT_BYTES || slot.hasPieces();
+  }
+
+  private void deliver(BatchSlot slot) {
+    try {
+      delivery.deliver(slot);
+    } catch (Throwable e) {
+      stopIfLost(e);
+      delivery.fail(slot, e);
+    }
+    free(slot);
+  }
+
+  private static void stopIfLost(@Nullable Throwable failure) {
+    if (failure instanceof DeviceException device && Failures.isLost(device)) {
+      throw device;
+    }
+  }
+}
