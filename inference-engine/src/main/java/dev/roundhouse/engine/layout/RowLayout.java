@@ -6,9 +6,9 @@ import dev.roundhouse.bundle.tensor.TensorType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where rows lie in one dense tensor of a program: {@link #outer} repetitions of the program's rows,
- * each of {@link #rowBytes} bytes. A leading batch axis gives one repetition; a tensor without a
- * batch axis is one row. Thread-safe.
+ * Where rows lie in one dense tensor of a program: {@link #outer} repetitions of the program's
+ * rows, each of {@link #rowBytes} bytes. A leading batch axis gives one repetition; a tensor
+ * without a batch axis is one row. Thread-safe.
  */
 public final class RowLayout {
   private final TensorSpec spec;

@@ -101,7 +101,8 @@ class AdmissionLimitsTest {
     Submission full = submit(engine, "double", 4, 50 * MILLIS + 1);
     engine.run();
     assertThat(engine.outcome(full)).isInstanceOf(Outcome.Completed.class);
-    Outcome.Refused tight = (Outcome.Refused) engine.outcome(submit(engine, "double", 4, 50 * MILLIS));
+    Outcome.Refused tight =
+        (Outcome.Refused) engine.outcome(submit(engine, "double", 4, 50 * MILLIS));
     assertThat(tight.message()).contains("50000 us are left");
     Outcome.Refused refused = (Outcome.Refused) engine.outcome(submit(engine, "double", 5));
     assertThat(refused.message())

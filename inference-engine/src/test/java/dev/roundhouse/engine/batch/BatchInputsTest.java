@@ -51,8 +51,7 @@ class BatchInputsTest {
     float[] w0 = seen.get(2);
     int rows = x.length;
     for (int row = 0; row < rows; row++) {
-      y.setAtIndex(
-          ValueLayout.JAVA_FLOAT_UNALIGNED, row, x[row] * w0[0] + z[row] + z[rows + row]);
+      y.setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, row, x[row] * w0[0] + z[row] + z[rows + row]);
     }
   }
 
@@ -76,7 +75,9 @@ class BatchInputsTest {
     Submission large = submit(values);
     engine.run();
     assertY(large, values);
-    assertThat(seen.get(1)).as("the last two rows, padded").containsExactly(90, 100, 0, 0, 900, 1000, 0, 0);
+    assertThat(seen.get(1))
+        .as("the last two rows, padded")
+        .containsExactly(90, 100, 0, 0, 900, 1000, 0, 0);
     done();
   }
 

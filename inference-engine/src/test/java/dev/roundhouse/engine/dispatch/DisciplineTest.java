@@ -188,8 +188,7 @@ class DisciplineTest {
   @Test
   void shouldNotDropARequestForTheSakeOfTheLargerOneBeforeIt() {
     TestEngine engine = batching();
-    Submission large =
-        engine.submit("model", Floats.input("x", new long[] {3, 2}, new float[6]));
+    Submission large = engine.submit("model", Floats.input("x", new long[] {3, 2}, new float[6]));
     Submission tight =
         engine.submit("model", engine.clock().nanoTime() + 25 * MILLIS, List.of(), row());
     engine.run();

@@ -171,8 +171,7 @@ class LanesTest {
     assertThat(engine.lane("m").held()).isFalse();
     engine.run();
     for (int i = 0; i < 4; i++) {
-      assertThat(engine.completed(held.get(i)).timings().queueNanos())
-          .isEqualTo((3 - i) * MILLIS);
+      assertThat(engine.completed(held.get(i)).timings().queueNanos()).isEqualTo((3 - i) * MILLIS);
     }
     assertThat(engine.nextMomentNanos()).as("nothing is held").isEqualTo(Long.MAX_VALUE);
     engine.clock().sleepUntil(due + 1);
@@ -187,9 +186,7 @@ class LanesTest {
     engine.step();
     long due = engine.nextMomentNanos();
     assertThat(due).isEqualTo(engine.clock().nanoTime() + DELAY);
-    Submission ahead =
-        engine.submitFor(
-            new MetaRun(), "m", InferenceRequest.NO_DEADLINE, rows(1));
+    Submission ahead = engine.submitFor(new MetaRun(), "m", InferenceRequest.NO_DEADLINE, rows(1));
     engine.run();
     assertThat(engine.completed(ahead).timings().batchRows()).isEqualTo(2);
     assertThat(engine.completed(held).timings().queueNanos()).isZero();

@@ -27,7 +27,8 @@ class RowLayoutTest {
 
   @Test
   void shouldRepeatTheRowsWhenAnotherAxisLeads() {
-    RowLayout layout = layout(DType.F32, Shape.of(2, 3, 4, 5), fixed(2), fixed(3), Axis.BATCH, fixed(5));
+    RowLayout layout =
+        layout(DType.F32, Shape.of(2, 3, 4, 5), fixed(2), fixed(3), Axis.BATCH, fixed(5));
     assertThat(layout.outer()).isEqualTo(6);
     assertThat(layout.rowBytes()).isEqualTo(20);
     assertThat(layout.offset(1, 0)).as("after the rows of the first repetition").isEqualTo(80);

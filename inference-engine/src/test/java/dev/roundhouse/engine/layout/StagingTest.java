@@ -33,7 +33,9 @@ class StagingTest {
     assertThat(staging.byteSize()).as("something may lie in it").isEqualTo(bytes);
     staging.grow();
     assertThat(staging.byteSize()).isEqualTo(2 * bytes);
-    assertThat(staging.generation()).as("slices made before are of no use").isGreaterThan(generation);
+    assertThat(staging.generation())
+        .as("slices made before are of no use")
+        .isGreaterThan(generation);
     assertThat(before.scope().isAlive()).isFalse();
     MemorySegment grown = staging.memory();
     staging.grow();
@@ -48,7 +50,9 @@ class StagingTest {
     long bytes = staging.byteSize();
     Staging.Memory small = Staging.Memory.allocate(bytes);
     staging.offer(small);
-    assertThatThrownBy(small::close).as("freed: it is no larger").isInstanceOf(IllegalStateException.class);
+    assertThatThrownBy(small::close)
+        .as("freed: it is no larger")
+        .isInstanceOf(IllegalStateException.class);
     Staging.Memory larger = Staging.Memory.allocate(bytes + 64);
     Staging.Memory largest = Staging.Memory.allocate(bytes + 128);
     staging.offer(larger);
@@ -73,7 +77,8 @@ class StagingTest {
 
   @Test
   void shouldSayThatThereIsNoMemory() {
-    assertThatThrownBy(() -> Staging.Memory.allocate(1L << 60)).isInstanceOf(OutOfMemoryError.class);
+    assertThatThrownBy(() -> Staging.Memory.allocate(1L << 60))
+        .isInstanceOf(OutOfMemoryError.class);
     staging.close();
   }
 }

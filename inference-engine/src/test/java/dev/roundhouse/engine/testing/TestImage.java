@@ -94,8 +94,7 @@ public final class TestImage {
     public void copyTo(int index, MemorySegment target) {
       onRead.run();
       float[] from = values.get(index);
-      MemorySegment.copy(
-          from, 0, target, ValueLayout.JAVA_FLOAT_UNALIGNED, 0, from.length);
+      MemorySegment.copy(from, 0, target, ValueLayout.JAVA_FLOAT_UNALIGNED, 0, from.length);
     }
   }
 
