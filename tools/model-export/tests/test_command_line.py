@@ -16,6 +16,23 @@ def test_should_build_and_approve_a_sample_when_asked(
     assert checked.startswith("ok    scalar     1 programs, largest difference 0")
 
 
+def test_should_write_what_is_asked_for_when_given_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", str(tmp_path)]
+    options = ["--encoding", "artifact", "--platforms", "cuda", "--numerics", "f32"]
+    assert main(["build", "affine", *options, *out]) == 0
+    assert (tmp_path / "affine" / "model.b1.mlir").read_bytes().startswith(b"ML\xefR")
+    assert "platforms: cuda\n" in (tmp_path / "affine" / "manifest.yaml").read_text()
+    assert main(["check", "affine", "--models", str(tmp_path)]) == 0
+
+    options[1] = "text"
+    assert main(["build", "affine", *options, *out]) == 0
+    text = (tmp_path / "affine" / "model.b1.mlir").read_text()
+    assert "precision = [HIGHEST, HIGHEST]" in text
+    assert main(["check", "affine", "--models", str(tmp_path)]) == 0
+
+
 def test_should_fail_and_name_the_file_when_a_bundle_was_changed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,18 +1,16 @@
 """Programs from a JAX function: one static module per shape variant and batch size."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 import jax
 import numpy as np
-from jax import export
 from jax.interpreters.mlir import make_ir_context
-from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.passmanager import PassManager
 
-from roundhouse_export import dtypes
+from roundhouse_export import dtypes, lowering
 from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.numerics import Numerics, apply_numerics
 
 Arrays = Mapping[str, jax.Array]
 Forward = Callable[[Arrays, Arrays], Arrays]
@@ -20,6 +18,7 @@ Forward = Callable[[Arrays, Arrays], Arrays]
 
 FRAMEWORK = f"jax {jax.__version__}"
 ARTIFACT_VERSION = "1.13.0"
+PLATFORMS = ("cpu", "cuda")
 
 
 class Encoding(Enum):
@@ -35,15 +34,21 @@ def export_programs(
     contract: Contract,
     weights: Mapping[str, np.ndarray],
     encoding: Encoding,
+    platforms: Sequence[str] = PLATFORMS,
+    numerics: Numerics = Numerics.AS_WRITTEN,
 ) -> dict[ProgramKey, bytes]:
     """Compiles ``forward`` to every program of ``contract``.
 
     ``@main`` takes the inputs in the contract's order, then the weights in the mapping's order,
-    used or not. Raises ValueError when an output differs from the contract in dtype or shape.
+    used or not. One program serves every one of ``platforms``, by JAX's names for them. Raises
+    ValueError when an output differs from the contract in dtype or shape, and when JAX makes
+    another program for one platform than for another.
     """
     with jax.enable_x64(contract.needs_64_bit):
         return {
-            key: _export_one(name, forward, contract, key, weights, encoding)
+            key: _encode(
+                _lower_one(name, forward, contract, key, weights, platforms), numerics, encoding
+            )
             for key in contract.programs()
         }
 
@@ -60,14 +65,14 @@ def run_forward(
         return {tensor.name: np.asarray(outputs[tensor.name]) for tensor in contract.outputs}
 
 
-def _export_one(
+def _lower_one(
     name: str,
     forward: Forward,
     contract: Contract,
     key: ProgramKey,
     weights: Mapping[str, np.ndarray],
-    encoding: Encoding,
-) -> bytes:
+    platforms: Sequence[str],
+) -> str:
     input_names = [tensor.name for tensor in contract.inputs]
 
     def main(*arguments: jax.Array) -> tuple[jax.Array, ...]:
@@ -80,15 +85,16 @@ def _export_one(
     arguments = [_struct(tensor, contract, key) for tensor in contract.inputs]
     arguments += [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in weights.values()]
     # keep_unused: @main's arguments are the manifest's, whatever the function reads.
-    exported = export.export(jax.jit(main, keep_unused=True), platforms=("cpu",))(*arguments)
-    for tensor, actual in zip(contract.outputs, exported.out_avals, strict=True):
+    jitted = jax.jit(main, keep_unused=True)
+    avals, module_text = lowering.lower_for_all(key.file_name, jitted, arguments, platforms)
+    for tensor, actual in zip(contract.outputs, avals, strict=True):
         wanted = _struct(tensor, contract, key)
         if (actual.dtype, actual.shape) != (wanted.dtype, wanted.shape):
             raise ValueError(
                 f"{key.file_name}: output '{tensor.name}' is {actual.dtype}{list(actual.shape)}, "
                 f"the contract says {wanted.dtype}{list(wanted.shape)}"
             )
-    return _encode(exported.mlir_module(), encoding)
+    return module_text
 
 
 def _struct(tensor: TensorSpec, contract: Contract, key: ProgramKey) -> jax.ShapeDtypeStruct:
@@ -96,11 +102,10 @@ def _struct(tensor: TensorSpec, contract: Contract, key: ProgramKey) -> jax.Shap
     return jax.ShapeDtypeStruct(shape, dtypes.numpy_dtype(tensor.dtype))
 
 
-def _encode(module_text: str, encoding: Encoding) -> bytes:
+def _encode(module_text: str, numerics: Numerics, encoding: Encoding) -> bytes:
     with make_ir_context():
-        module = ir.Module.parse(module_text)
-        # Locations name source files of the machine that exported.
-        PassManager.parse("builtin.module(strip-debuginfo)").run(module.operation)
+        module = lowering.without_locations(module_text)
+        apply_numerics(module, numerics)
         match encoding:
             case Encoding.TEXT:
                 text = str(module.operation.get_asm(enable_debug_info=False))

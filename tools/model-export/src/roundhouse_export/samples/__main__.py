@@ -4,9 +4,12 @@ import argparse
 import os
 import sys
 import time
+from enum import Enum
 from pathlib import Path
 
 from roundhouse_export import samples
+from roundhouse_export.jax_program import PLATFORMS, Encoding
+from roundhouse_export.numerics import Numerics
 from roundhouse_export.program_runner import register_plugin
 from roundhouse_export.samples.check import check_digests, check_programs
 from roundhouse_export.samples.sample import COMMITTED_MODELS, Sample
@@ -18,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _list()
     chosen = options.samples or [samples.get(name) for name in samples.NAMES]
     if options.command == "build":
-        return _build(chosen, options.out)
+        return _build(chosen, options)
     return _check(chosen, options.models, options.plugin)
 
 
@@ -37,6 +40,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_samples(build)
     build.add_argument("--out", type=Path, default=COMMITTED_MODELS, help="default: %(default)s")
+    build.add_argument(
+        "--encoding", choices=_names(Encoding), help="of program files; default: each sample's own"
+    )
+    build.add_argument(
+        "--platforms",
+        type=lambda text: tuple(text.split(",")),
+        default=PLATFORMS,
+        help=f"platforms that one program file serves; default: {','.join(PLATFORMS)}",
+    )
+    build.add_argument(
+        "--numerics",
+        choices=_names(Numerics),
+        default=_name(Numerics.AS_WRITTEN),
+        help="f32 writes programs that use no TF32 on any device; default: %(default)s",
+    )
 
     check = commands.add_parser(
         "check",
@@ -71,12 +89,22 @@ def _sample(name: str) -> Sample:
         raise argparse.ArgumentTypeError(str(unknown)) from None
 
 
-def _build(chosen: list[Sample], out: Path) -> int:
+def _name(member: Enum) -> str:
+    return member.name.lower().replace("_", "-")
+
+
+def _names(kind: type[Enum]) -> list[str]:
+    return [_name(member) for member in kind]
+
+
+def _build(chosen: list[Sample], options: argparse.Namespace) -> int:
+    encoding = next((each for each in Encoding if _name(each) == options.encoding), None)
+    numerics = next(each for each in Numerics if _name(each) == options.numerics)
     for sample in chosen:
         started = time.monotonic()
-        sample.build(out / sample.name)
+        sample.build(options.out / sample.name, encoding, options.platforms, numerics)
         if sample.companion is not None:
-            sample.companion(out.parent / sample.name)
+            sample.companion(options.out.parent / sample.name)
         print(f"built {sample.name:10} {time.monotonic() - started:6.1f} s", flush=True)
     return 0
 

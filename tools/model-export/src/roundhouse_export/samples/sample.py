@@ -1,6 +1,6 @@
 """What every sample offers: building its bundle, inputs to try and the framework's answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -14,11 +14,13 @@ from roundhouse_export.contract import Contract, TensorSpec
 from roundhouse_export.dtypes import numpy_dtype
 from roundhouse_export.jax_program import (
     FRAMEWORK,
+    PLATFORMS,
     Encoding,
     Forward,
     export_programs,
     run_forward,
 )
+from roundhouse_export.numerics import Numerics
 from roundhouse_export.provenance import provenance
 
 COMMITTED_MODELS = Path(__file__).parents[5] / "examples" / "models"
@@ -58,17 +60,32 @@ class Sample:
     tolerance: float = 1e-5
     companion: Callable[[Path], None] | None = None
 
-    def build(self, target_dir: Path) -> None:
-        """Writes the bundle as folder ``target_dir``, replacing what is there."""
+    def build(
+        self,
+        target_dir: Path,
+        encoding: Encoding | None = None,
+        platforms: Sequence[str] = PLATFORMS,
+        numerics: Numerics = Numerics.AS_WRITTEN,
+    ) -> None:
+        """Writes the bundle as folder ``target_dir``, replacing what is there.
+
+        ``encoding`` in place of the sample's own.
+        """
         content = self.make_content()
         bundle = Bundle(
             contract=self.contract,
             description=self.description + content.description_suffix,
             programs=export_programs(
-                self.name, self.forward, self.contract, content.weights, self.encoding
+                self.name,
+                self.forward,
+                self.contract,
+                content.weights,
+                encoding or self.encoding,
+                platforms,
+                numerics,
             ),
             weights=content.weights,
-            provenance=provenance(FRAMEWORK, **content.facts),
+            provenance=provenance(FRAMEWORK, platforms=", ".join(platforms), **content.facts),
             assets=content.assets,
         )
         write = write_bundle if self.format_version == "3" else write_bundle_v2
