@@ -100,6 +100,16 @@ final class MlirLexer {
     return end - start;
   }
 
+  /** Where the token begins in the file. */
+  int start() {
+    return start;
+  }
+
+  /** Where the token ends in the file, of a string before its closing quote. */
+  int end() {
+    return end;
+  }
+
   /** The token's text; in names and strings, escapes are resolved as MLIR resolves them. */
   String text() {
     String raw = new String(code, start, end - start, StandardCharsets.UTF_8);
