@@ -7,6 +7,8 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.numerics.Numerics;
+import dev.roundhouse.engine.numerics.NumericsException;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Submission;
@@ -45,10 +47,18 @@ public final class Roundhouse implements AutoCloseable {
    * ready or has failed; {@link #stats} says which.
    *
    * @throws DeviceException when the device cannot be opened
+   * @throws NumericsException when it cannot keep the configured numerics
    */
   public static Roundhouse open(RoundhouseConfig config) {
     Device device = provider(config.device()).open(config.settings());
-    Roundhouse roundhouse = new Roundhouse(device, Engine.open(config.engine(), device));
+    Device governed;
+    try {
+      governed = Numerics.start(device, config.numerics(), Numerics.ProbeWhen.AUTO).device();
+    } catch (RuntimeException e) {
+      device.close();
+      throw e;
+    }
+    Roundhouse roundhouse = new Roundhouse(device, Engine.open(config.engine(), governed));
     try {
       List<CompletableFuture<ModelStatus>> loading = new ArrayList<>();
       for (Path repository : config.repositories()) {

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.embedded;
 
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.DeviceProvider;
+import dev.roundhouse.engine.numerics.NumericsPolicy;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -12,12 +13,14 @@ import java.util.List;
  * @param device name of the kind of device, such as {@code pjrt}
  * @param settings of the device
  * @param engine discipline, limits, weights, where costs are kept
+ * @param numerics whether products of f32 may be computed in TF32
  */
 public record RoundhouseConfig(
     List<Path> repositories,
     String device,
     DeviceProvider.Settings settings,
-    EngineOptions engine) {
+    EngineOptions engine,
+    NumericsPolicy numerics) {
 
   public RoundhouseConfig {
     repositories = List.copyOf(repositories);
@@ -26,14 +29,22 @@ public record RoundhouseConfig(
   /** Serves the models in a folder of model folders, on a PJRT device found by itself. */
   public static RoundhouseConfig of(Path... repositories) {
     return new RoundhouseConfig(
-        List.of(repositories), "pjrt", DeviceProvider.Settings.DEFAULT, EngineOptions.DEFAULT);
+        List.of(repositories),
+        "pjrt",
+        DeviceProvider.Settings.DEFAULT,
+        EngineOptions.DEFAULT,
+        NumericsPolicy.AUTO);
   }
 
   public RoundhouseConfig withDevice(String name, DeviceProvider.Settings of) {
-    return new RoundhouseConfig(repositories, name, of, engine);
+    return new RoundhouseConfig(repositories, name, of, engine, numerics);
   }
 
   public RoundhouseConfig withEngine(EngineOptions options) {
-    return new RoundhouseConfig(repositories, device, settings, options);
+    return new RoundhouseConfig(repositories, device, settings, options, numerics);
+  }
+
+  public RoundhouseConfig withNumerics(NumericsPolicy policy) {
+    return new RoundhouseConfig(repositories, device, settings, engine, policy);
   }
 }
