@@ -9,13 +9,18 @@ import java.util.Map;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
 
-/** Tells which ports are bound and what the device is. */
+/** Tells which ports are bound, what the device is and how exactly it multiplies. */
 public final class WorkerInfo implements InfoContributor {
   private final Device device;
+  private final String numerics;
   private final List<Transport> transports;
 
-  public WorkerInfo(Device device, List<Transport> transports) {
+  /**
+   * @param numerics the policy and what was found, in one line
+   */
+  public WorkerInfo(Device device, String numerics, List<Transport> transports) {
     this.device = device;
+    this.numerics = numerics;
     this.transports = List.copyOf(transports);
   }
 
@@ -25,6 +30,7 @@ public final class WorkerInfo implements InfoContributor {
     transports.forEach(transport -> ports.put(transport.name(), transport.port()));
     DeviceDescription description = device.description();
     info.withDetail("ports", ports)
+        .withDetail("numerics", numerics)
         .withDetail(
             "device",
             Map.of(

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.dispatch.Watchdog;
+import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
@@ -56,8 +57,8 @@ class EngineConfiguration {
 
   /** Closed by {@link EngineLifecycle}, after the last call. */
   @Bean(destroyMethod = "")
-  Engine engine(WorkerProperties properties, Device device) {
-    return Engine.open(options(properties), device);
+  Engine engine(WorkerProperties properties, Numerics numerics) {
+    return Engine.open(options(properties), numerics.device());
   }
 
   @Bean
@@ -116,8 +117,8 @@ class EngineConfiguration {
   }
 
   @Bean
-  WorkerInfo workerInfo(Device device, List<Transport> transports) {
-    return new WorkerInfo(device, transports);
+  WorkerInfo workerInfo(Device device, Numerics numerics, List<Transport> transports) {
+    return new WorkerInfo(device, numerics.summary(), transports);
   }
 
   @Bean

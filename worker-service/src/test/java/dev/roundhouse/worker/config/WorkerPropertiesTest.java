@@ -2,6 +2,8 @@ package dev.roundhouse.worker.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.numerics.Numerics;
+import dev.roundhouse.engine.numerics.NumericsPolicy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -107,6 +109,18 @@ class WorkerPropertiesTest {
             })) {
       assertThat(bind(form).device().options()).isEqualTo(Map.of("visible_devices", "[0,1]"));
     }
+  }
+
+  @Test
+  void shouldHaveDefaultsForRuntime() {
+    assertThat(bind().runtime())
+        .isEqualTo(new RuntimeProperties(NumericsPolicy.AUTO, Numerics.ProbeWhen.AUTO));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfRuntime() {
+    assertThat(bind("runtime.numerics=tf32", "runtime.numerics-probe=always").runtime())
+        .isEqualTo(new RuntimeProperties(NumericsPolicy.TF32, Numerics.ProbeWhen.ALWAYS));
   }
 
   @Test
@@ -237,6 +251,8 @@ class WorkerPropertiesTest {
             "device.platform=",
             "device.ordinal=-1",
             "device.cpu.threads=0",
+            "runtime.numerics=f16",
+            "runtime.numerics-probe=never",
             "scheduler.max-queue-depth=0",
             "scheduler.max-queued-bytes=1023",
             "scheduler.max-queued-bytes=17TB",
