@@ -61,6 +61,15 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_open(JNIE
   return roundhouse::Handle(plugin);
 } ROUNDHOUSE_CATCH(env, 0)
 
+extern "C" JNIEXPORT jboolean JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_canOpen(JNIEnv* env, jclass,
+                                                                                 jstring library) try {
+  const char* name = env->GetStringUTFChars(library, nullptr);
+  if (name == nullptr) return JNI_FALSE;
+  const bool found = dlopen(name, RTLD_LAZY | RTLD_LOCAL) != nullptr;
+  env->ReleaseStringUTFChars(library, name);
+  return found ? JNI_TRUE : JNI_FALSE;
+} ROUNDHOUSE_CATCH(env, JNI_FALSE)
+
 extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_setEnvironment(JNIEnv* env, jclass, jstring name,
                                                                                     jstring value) try {
   const char* key = env->GetStringUTFChars(name, nullptr);

@@ -4,10 +4,12 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Options for creating a client, such as {@code memory_fraction} and {@code preallocate} of the
@@ -20,6 +22,8 @@ public final class ClientOptions {
   /** How many devices a CPU client makes of the host. */
   static final String CPU_DEVICE_COUNT = "cpu_device_count";
 
+  private static final String VISIBLE_DEVICES = "visible_devices";
+
   private static final Map<String, Kind> KNOWN =
       Map.ofEntries(
           Map.entry(CPU_DEVICE_COUNT, Kind.INT64),
@@ -27,7 +31,7 @@ public final class ClientOptions {
           Map.entry("memory_fraction", Kind.FLOAT),
           Map.entry("preallocate", Kind.BOOL),
           Map.entry("collective_memory_size", Kind.INT64),
-          Map.entry("visible_devices", Kind.INT64_LIST),
+          Map.entry(VISIBLE_DEVICES, Kind.INT64_LIST),
           Map.entry("platform_name", Kind.STRING),
           Map.entry("node_id", Kind.INT64),
           Map.entry("num_nodes", Kind.INT64),
@@ -65,8 +69,32 @@ public final class ClientOptions {
     return with(name, new Value(Kind.BOOL, "", value ? 1 : 0));
   }
 
-  boolean has(String name) {
+  /** True when the option has been given. */
+  public boolean has(String name) {
     return values.containsKey(name);
+  }
+
+  /** Which of the platform's devices is the client's device {@code ordinal}. */
+  int visibleDevice(int ordinal) {
+    Value visible = values.get(VISIBLE_DEVICES);
+    return visible == null || ordinal >= visible.numbers.length
+        ? ordinal
+        : Math.toIntExact(visible.numbers[ordinal]);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof ClientOptions options && values.equals(options.values);
+  }
+
+  @Override
+  public int hashCode() {
+    return values.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return values.toString();
   }
 
   byte[][] names() {
@@ -121,6 +149,29 @@ public final class ClientOptions {
       this.kind = kind;
       this.text = text;
       this.numbers = numbers;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Value value
+          && kind == value.kind
+          && text.equals(value.text)
+          && Arrays.equals(numbers, value.numbers);
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * text.hashCode() + Arrays.hashCode(numbers);
+    }
+
+    @Override
+    public String toString() {
+      return switch (kind) {
+        case STRING -> text;
+        case FLOAT -> Float.toString(Float.intBitsToFloat((int) numbers[0]));
+        case BOOL -> Boolean.toString(numbers[0] != 0);
+        case INT64, INT64_LIST -> Arrays.toString(numbers);
+      };
     }
   }
 }

@@ -1,8 +1,10 @@
 package dev.roundhouse.pjrt;
 
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Options for compiling one program for one device. XLA's own options are set by name, as in
@@ -39,6 +41,17 @@ public final class CompileOptions {
 
   public CompileOptions with(String name, double value) {
     return with(name, new ProtoWriter().float64(4, value));
+  }
+
+  /** Options that were given in another order are not equal. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof CompileOptions options && Arrays.equals(encode(0), options.encode(0));
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(encode(0));
   }
 
   /**

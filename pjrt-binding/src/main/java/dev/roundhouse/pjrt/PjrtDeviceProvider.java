@@ -2,6 +2,7 @@ package dev.roundhouse.pjrt;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceProvider;
+import java.util.List;
 import java.util.Optional;
 
 /** Opens PJRT devices for programs that embed the engine. */
@@ -17,7 +18,12 @@ public final class PjrtDeviceProvider implements DeviceProvider {
     PjrtDeviceOptions defaults = PjrtDeviceOptions.DEFAULTS;
     return PjrtDevice.open(
         new PjrtDeviceOptions(
-            new PluginOptions(settings.plugin(), Optional.empty(), settings.cpuThreads()),
+            new PluginOptions(
+                PluginOptions.CPU,
+                settings.plugin(),
+                Optional.empty(),
+                List.of(),
+                settings.cpuThreads()),
             defaults.client(),
             defaults.compile(),
             settings.ordinal(),

@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,10 +31,10 @@ public final class PjrtPlugin {
   private final Map<String, String> attributes;
   private byte @Nullable [] sha256;
 
-  private PjrtPlugin(Path path, Map<String, String> environment) {
+  private PjrtPlugin(Path path, Path opened, Map<String, String> environment) {
     this.path = path;
     this.environment = environment;
-    this.api = open(path.toString());
+    this.api = open(opened.toString());
     this.apiVersion = checkedVersion(path, version(api));
     initialize(api);
     this.attributes = pairs(attributes(api));
@@ -42,37 +43,64 @@ public final class PjrtPlugin {
   /**
    * Loads a plugin, or returns it when its file is loaded already. Looked for, first match wins: at
    * {@code options.path()}, at the system property {@code roundhouse.pjrt.plugin}, at the
-   * environment variable {@code PJRT_PLUGIN_PATH}, in the cache that {@code
-   * tools/pjrt-plugin/fetch} fills.
+   * environment variable {@code PJRT_PLUGIN_PATH}; then for {@code cpu} in the cache that {@code
+   * tools/pjrt-plugin/fetch} fills, for {@code cuda} among the Python packages of {@code
+   * options.pythonEnvironment()}, or of VIRTUAL_ENV, CONDA_PREFIX, the user and the system.
    *
-   * @throws DeviceException when there is none, it does not load, or it is loaded already with
-   *     other options
+   * @throws DeviceException when there is none, something that it needs is missing, it does not
+   *     load, or it is loaded already with other options
    */
   public static PjrtPlugin load(PluginOptions options) {
-    Path path = real(PluginSearch.ofThisProcess().find(options.path()));
+    // Opened by the name it has: what is found relative to it lies beside that, not beside what a
+    // link of the package manager's points to.
+    Path named = PluginSearch.ofThisProcess().find(options).toAbsolutePath().normalize();
+    Path path = real(named);
     NativeLibrary.load();
     synchronized (LOADED) {
       PjrtPlugin plugin = LOADED.get(path);
       if (plugin == null) {
         quietUnlessAsked();
-        options.environment().forEach(PjrtPlugin::setEnvironment);
-        plugin = opened(path, options);
+        Map<String, String> environment = environment(options, named, true);
+        environment.forEach(PjrtPlugin::setEnvironment);
+        plugin = opened(path, named, environment);
         LOADED.put(path, plugin);
         log.info("loaded {} with PJRT API {}, {}", path, plugin.apiVersion, plugin.attributes);
-      } else if (!options.environment().isEmpty()
-          && !options.environment().equals(plugin.environment)) {
-        throw new DeviceException(
-            Code.INVALID_ARGUMENT,
-            "%s is loaded already with %s and reads its environment once; %s needs a process of its own"
-                .formatted(path, plugin.environment, options.environment()));
+      } else if (!options.xlaFlags().isEmpty() || options.cpuThreads().isPresent()) {
+        Map<String, String> environment = environment(options, named, false);
+        if (!environment.equals(plugin.environment)) {
+          throw new DeviceException(
+              Code.INVALID_ARGUMENT,
+              "%s is loaded already with %s and reads its environment once; %s needs a process of its own"
+                  .formatted(path, plugin.environment, environment));
+        }
       }
       return plugin;
     }
   }
 
-  private static PjrtPlugin opened(Path path, PluginOptions options) {
+  /** What to set before the plugin is opened, which reads it once. */
+  private static Map<String, String> environment(
+      PluginOptions options, Path plugin, boolean check) {
+    Optional<CudaPackage> cuda = CudaPackage.of(plugin);
+    Optional<Path> data = cuda.flatMap(each -> each.dataDirectory(Path.of("/")));
+    XlaFlags flags =
+        XlaFlags.of(Optional.ofNullable(System.getenv(XlaFlags.VARIABLE)), options.xlaFlags())
+            .withDataDirectory(data);
+    if (check) {
+      cuda.ifPresent(each -> each.check(PjrtPlugin::canOpen, flags.hasDataDirectory()));
+      flags.checkKnownTo(plugin);
+    }
+    Map<String, String> variables = new LinkedHashMap<>();
+    flags.value().ifPresent(value -> variables.put(XlaFlags.VARIABLE, value));
+    options
+        .cpuThreads()
+        .ifPresent(threads -> variables.put("PJRT_NPROC", Integer.toString(threads)));
+    return variables;
+  }
+
+  private static PjrtPlugin opened(Path path, Path named, Map<String, String> environment) {
     try {
-      return new PjrtPlugin(path, options.environment());
+      return new PjrtPlugin(path, named, environment);
     } catch (DeviceException refusal) {
       throw new DeviceException(
           refusal.code(), "plugin " + path + ": " + refusal.getMessage(), refusal);
@@ -157,6 +185,9 @@ public final class PjrtPlugin {
   }
 
   private static native long open(String path);
+
+  /** True when the system's loader finds a library; it stays open, as the plugin will use it. */
+  private static native boolean canOpen(String library);
 
   private static native void setEnvironment(String name, String value);
 

@@ -7,8 +7,7 @@ import dev.roundhouse.engine.device.DeviceException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
-import java.util.OptionalInt;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -36,10 +35,10 @@ class PjrtPluginTest {
   @Test
   void shouldRefuseAnEnvironmentThatComesTooLate() {
     PluginOptions late =
-        new PluginOptions(
-            Optional.of(plugin.path()),
-            Optional.of("--xla_cpu_use_fusion_emitters=false"),
-            OptionalInt.of(1));
+        PluginOptions.DEFAULTS
+            .withPath(plugin.path())
+            .withXlaFlags(List.of("--xla_cpu_use_fusion_emitters=false"))
+            .withCpuThreads(1);
     assertThatThrownBy(() -> PjrtPlugin.load(late))
         .isInstanceOf(DeviceException.class)
         .hasMessageContaining("loaded already")

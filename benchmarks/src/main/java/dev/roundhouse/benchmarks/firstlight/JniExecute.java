@@ -12,8 +12,6 @@ import dev.roundhouse.pjrt.PjrtPlugin;
 import dev.roundhouse.pjrt.PluginOptions;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Optional;
-import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,8 +34,7 @@ public final class JniExecute implements Bench {
   @Override
   public void run(BenchRun run) throws Exception {
     int threads = Runtime.getRuntime().availableProcessors();
-    PluginOptions options =
-        new PluginOptions(Optional.empty(), Optional.empty(), OptionalInt.of(threads));
+    PluginOptions options = PluginOptions.DEFAULTS.withCpuThreads(threads);
     run.say("%s: PJRT_NPROC=%d on both sides; the calling vCPU is hot", name(), threads);
     try (Scratch scratch = Scratch.create();
         PjrtDevice device = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS.withPlugin(options))) {

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.config;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -11,22 +12,31 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * What runs the models.
  *
  * @param platform PJRT platform, such as `cpu` or `cuda`; a plugin of another is refused.
- * @param plugin Path of the PJRT plugin. Empty: searched for in the usual places.
- * @param ordinal Which of the platform's devices to use.
+ * @param plugin Path of the PJRT plugin. Empty: searched for in the usual places of the platform
+ *     (docs/cuda.md names those of `cuda`).
+ * @param ordinal Which of the platform's devices to use; where `cuda.visible-devices` is set, which
+ *     of those.
  * @param cpu Settings of the `cpu` platform.
+ * @param cuda Settings of the `cuda` platform.
  * @param options Further options of the plugin's client, by its own names. `true`, `0` and `0.5`
  *     are passed as what they look like, unless the option is known to be of another type; a list
  *     is written `[0,1]`.
+ * @param xlaFlags Added to the environment variable XLA_FLAGS, one flag to an element, such as
+ *     `--xla_gpu_autotune_level=2`. A flag that the plugin does not know, or that the variable has
+ *     too, stops the start.
  */
 public record DeviceProperties(
     @NotBlank @DefaultValue("cpu") String platform,
     @DefaultValue("") String plugin,
     @Min(0) @DefaultValue("0") int ordinal,
     @Valid @DefaultValue Cpu cpu,
-    @DefaultValue Map<String, String> options) {
+    @Valid @DefaultValue CudaProperties cuda,
+    @DefaultValue Map<String, String> options,
+    @DefaultValue List<String> xlaFlags) {
 
   public DeviceProperties {
     options = ClientOptionNames.joined(options);
+    xlaFlags = List.copyOf(xlaFlags);
   }
 
   /**

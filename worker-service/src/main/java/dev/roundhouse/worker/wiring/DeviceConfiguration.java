@@ -36,6 +36,12 @@ class DeviceConfiguration {
                 .formatted(wanted.platform(), platform),
             "Correct the platform, or name another plugin in roundhouse.worker.device.plugin.");
       }
+      try {
+        CompilerOptions.check(properties.compile().options(), device);
+      } catch (StartRefusedException refusal) {
+        device.close();
+        throw refusal;
+      }
       return device;
     } catch (DeviceException refusal) {
       throw new StartRefusedException(
@@ -47,18 +53,22 @@ class DeviceConfiguration {
 
   private static PjrtDeviceOptions options(WorkerProperties properties) {
     DeviceProperties device = properties.device();
-    Optional<Path> path =
-        Optional.of(device.plugin()).filter(text -> !text.isBlank()).map(Path::of);
     Integer threads = device.cpu().threads();
     DataSize limit = properties.compile().maxProgramMemory();
     return new PjrtDeviceOptions(
         new PluginOptions(
-            path,
-            Optional.empty(),
+            device.platform(),
+            path(device.plugin()),
+            path(device.cuda().pythonEnvironment()),
+            device.xlaFlags(),
             threads == null ? OptionalInt.empty() : OptionalInt.of(threads)),
-        PluginClientOptions.parse(device.options()),
-        PjrtDeviceOptions.DEFAULTS.compile(),
-        device.ordinal(),
+        CudaClientOptions.of(device),
+        CompilerOptions.parse(properties.compile().options()),
+        CudaClientOptions.ordinal(device),
         limit == null ? OptionalLong.empty() : OptionalLong.of(limit.toBytes()));
+  }
+
+  private static Optional<Path> path(String text) {
+    return Optional.of(text).filter(each -> !each.isBlank()).map(Path::of);
   }
 }

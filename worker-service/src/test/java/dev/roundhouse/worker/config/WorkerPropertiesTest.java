@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
+import dev.roundhouse.worker.config.CudaProperties.Allocator;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -72,7 +73,10 @@ class WorkerPropertiesTest {
                 "",
                 0,
                 new DeviceProperties.Cpu(DeviceProperties.Weights.ALIAS, null),
-                Map.of()));
+                new CudaProperties("", null, null, null, List.of(), null),
+                Map.of(),
+                List.of()));
+    assertThat(bind().device().cuda().set()).isEmpty();
   }
 
   @Test
@@ -84,6 +88,14 @@ class WorkerPropertiesTest {
                     "device.ordinal=1",
                     "device.cpu.weights=copy",
                     "device.cpu.threads=3",
+                    "device.cuda.python-environment=/env",
+                    "device.cuda.memory-fraction=0.9",
+                    "device.cuda.preallocate=false",
+                    "device.cuda.allocator=cuda_async",
+                    "device.cuda.visible-devices=2,3",
+                    "device.cuda.stage-transfers=false",
+                    "device.xla-flags[0]=--xla_gpu_enable_command_buffer=FUSION,CUBLAS",
+                    "device.xla-flags[1]=--xla_dump_to=/d",
                     "device.options.memory_fraction=0.5")
                 .device())
         .isEqualTo(
@@ -92,7 +104,18 @@ class WorkerPropertiesTest {
                 "/p.so",
                 1,
                 new DeviceProperties.Cpu(DeviceProperties.Weights.COPY, 3),
-                Map.of("memory_fraction", "0.5")));
+                new CudaProperties(
+                    "/env", 0.9, false, CudaProperties.Allocator.CUDA_ASYNC, List.of(2, 3), false),
+                Map.of("memory_fraction", "0.5"),
+                List.of("--xla_gpu_enable_command_buffer=FUSION,CUBLAS", "--xla_dump_to=/d")));
+  }
+
+  @Test
+  void shouldNameEveryKeyOfCudaThatIsSet() {
+    CudaProperties all = new CudaProperties("/e", 0.5, true, Allocator.VMM, List.of(0), true);
+    assertThat(all.set()).hasSameSizeAs(CudaProperties.class.getRecordComponents());
+    assertThat(bind("device.cuda.preallocate=false").device().cuda().set())
+        .containsExactly("preallocate");
   }
 
   @Test
@@ -165,13 +188,22 @@ class WorkerPropertiesTest {
 
   @Test
   void shouldHaveDefaultsForCompile() {
-    assertThat(bind().compile()).isEqualTo(new CompileProperties(null));
+    assertThat(bind().compile()).isEqualTo(new CompileProperties(null, Map.of()));
   }
 
   @Test
   void shouldMapEveryKeyOfCompile() {
-    assertThat(bind("compile.max-program-memory=2GB").compile())
-        .isEqualTo(new CompileProperties(DataSize.ofGigabytes(2)));
+    assertThat(
+            bind(
+                    "compile.max-program-memory=2GB",
+                    "compile.options.xla_gpu_autotune_level=0",
+                    // as an environment variable comes
+                    "compile.options.xla.dump.to=/d")
+                .compile())
+        .isEqualTo(
+            new CompileProperties(
+                DataSize.ofGigabytes(2),
+                Map.of("xla_gpu_autotune_level", "0", "xla_dump_to", "/d")));
   }
 
   @Test
@@ -253,6 +285,13 @@ class WorkerPropertiesTest {
             "device.cpu.threads=0",
             "runtime.numerics=f16",
             "runtime.numerics-probe=never",
+            "device.cuda.memory-fraction=0",
+            "device.cuda.memory-fraction=1.01",
+            "device.cuda.memory-fraction=NaN",
+            "device.cuda.allocator=buddy",
+            "device.cuda.preallocate=maybe",
+            "device.cuda.visible-devices=0,-1",
+            "device.cuda.visible-devices=gpu0",
             "scheduler.max-queue-depth=0",
             "scheduler.max-queued-bytes=1023",
             "scheduler.max-queued-bytes=17TB",
