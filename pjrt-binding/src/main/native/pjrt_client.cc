@@ -136,16 +136,34 @@ extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_devi
   return roundhouse::Bytes(env, args->device_kind, args->device_kind_size);
 } ROUNDHOUSE_CATCH(env, nullptr)
 
-// In use, limit, peak; -1 for what the device does not count.
+// In use, limit, peak, largest free block; -1 for what the device does not count.
 extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_memoryStats(JNIEnv* env, jclass, jlong api,
                                                                                        jlong device) try {
   Args<PJRT_Device_MemoryStats_Args> args;
   args->device = Handle<PJRT_Device>(device);
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Device_MemoryStats, args)) return nullptr;
   const int64_t values[] = {args->bytes_in_use, args->bytes_limit_is_set ? args->bytes_limit : -1,
-                            args->peak_bytes_in_use_is_set ? args->peak_bytes_in_use : -1};
-  return roundhouse::Longs(env, values, 3);
+                            args->peak_bytes_in_use_is_set ? args->peak_bytes_in_use : -1,
+                            args->largest_free_block_bytes_is_set ? args->largest_free_block_bytes : -1};
+  return roundhouse::Longs(env, values, 4);
 } ROUNDHOUSE_CATCH(env, nullptr)
+
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtClient_dmaMap(JNIEnv* env, jclass, jlong api,
+                                                                            jlong client, jlong address, jlong size) try {
+  Args<PJRT_Client_DmaMap_Args> args;
+  args->client = Handle<PJRT_Client>(client);
+  args->data = Handle<void>(address);
+  args->size = static_cast<size_t>(size);
+  ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_DmaMap, args);
+} ROUNDHOUSE_CATCH(env, )
+
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtClient_dmaUnmap(JNIEnv* env, jclass, jlong api,
+                                                                              jlong client, jlong address) try {
+  Args<PJRT_Client_DmaUnmap_Args> args;
+  args->client = Handle<PJRT_Client>(client);
+  args->data = Handle<void>(address);
+  ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_DmaUnmap, args);
+} ROUNDHOUSE_CATCH(env, )
 
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_compile(JNIEnv* env, jclass, jlong api,
                                                                               jlong client, jbyteArray code,

@@ -16,7 +16,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   private final TensorType type;
   private final long byteSize;
 
-  /** The caller's memory that the device reads in place; referenced so that it is not collected. */
+  /** The caller's memory that the device may read in place; held so that it is not collected. */
   private final @Nullable MemorySegment aliased;
 
   private final @Nullable PjrtExecution producer;
@@ -103,7 +103,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
       throw new DeviceException(
           Code.CLOSED,
           describe()
-              + " reads the caller's memory in place and that memory's arena is closed; close the"
+              + " may read the caller's memory in place and that memory's arena is closed; close the"
               + " buffer first");
     }
   }

@@ -5,10 +5,15 @@ import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
+import dev.roundhouse.engine.device.PinnedMemory;
+import dev.roundhouse.engine.device.PinnedRanges;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A plugin's client, used for one of its devices. Owns the count of every handle made through it;
@@ -18,7 +23,7 @@ final class PjrtClient extends NativeHandle {
   /** Zero-copy needs this; XLA:CPU would copy unaligned memory behind our back. */
   private static final int ALIAS_ALIGNMENT = 64;
 
-  private static final String CPU = "cpu";
+  private static final Logger log = LoggerFactory.getLogger(PjrtClient.class);
   private static final int NAMED_IN_MESSAGE = 8;
 
   private final OpenHandles handles = new OpenHandles();
@@ -28,7 +33,9 @@ final class PjrtClient extends NativeHandle {
   private final int deviceId;
   private final String deviceKind;
   private final boolean readsInPlace;
+  private final PinnedRanges pinned = new PinnedRanges();
   private volatile boolean countsMemory = true;
+  private volatile boolean pins = true;
   private @Nullable ExecutableEnvelope envelope;
 
   private PjrtClient(PjrtPlugin plugin, long address, int ordinal, boolean readsInPlace) {
@@ -45,7 +52,7 @@ final class PjrtClient extends NativeHandle {
     this.device = devices[ordinal];
     this.deviceId = deviceId(plugin.api(), device);
     this.deviceKind = PjrtPlugin.text(deviceKind(plugin.api(), device));
-    this.readsInPlace = readsInPlace && platform.equals(CPU);
+    this.readsInPlace = readsInPlace && platform.equals(PluginOptions.CPU);
     own(address);
   }
 
@@ -80,7 +87,7 @@ final class PjrtClient extends NativeHandle {
 
   private static boolean isCpu(PjrtPlugin plugin, long address) {
     try {
-      return platform(plugin, address).equals(CPU);
+      return platform(plugin, address).equals(PluginOptions.CPU);
     } catch (RuntimeException | Error e) {
       destroy(plugin.api(), address);
       throw e;
@@ -137,11 +144,13 @@ final class PjrtClient extends NativeHandle {
     try {
       boolean alias =
           use == HostMemory.ALIAS
-              && platform.equals(CPU)
+              && platform.equals(PluginOptions.CPU)
               && data.isNative()
               && data.address() % ALIAS_ALIGNMENT == 0
               && checked.byteSize() > 0;
-      PjrtBuffer buffer = PjrtBuffer.upload(this, type, checked.byteSize(), alias ? data : null);
+      // What the caller promised holds where the data is copied too, so that no device is kinder.
+      MemorySegment lent = use == HostMemory.ALIAS ? data : null;
+      PjrtBuffer buffer = PjrtBuffer.upload(this, type, checked.byteSize(), lent);
       buffer.own(
           bufferFromHost(
               api(),
@@ -164,7 +173,8 @@ final class PjrtClient extends NativeHandle {
     try {
       if (countsMemory) {
         long[] stats = memoryStats(api(), device);
-        return new DeviceMemory(counted(stats[0]), counted(stats[1]), counted(stats[2]));
+        return new DeviceMemory(
+            counted(stats[0]), counted(stats[1]), counted(stats[2]), counted(stats[3]));
       }
       return DeviceMemory.UNKNOWN;
     } catch (DeviceException e) {
@@ -175,6 +185,56 @@ final class PjrtClient extends NativeHandle {
       return DeviceMemory.UNKNOWN;
     } finally {
       release();
+    }
+  }
+
+  /** See {@link dev.roundhouse.engine.device.Device#pin}. */
+  Optional<PinnedMemory> pin(MemorySegment memory) {
+    pinned.add(memory);
+    boolean done = false;
+    long client = hold();
+    try {
+      if (pins) {
+        PjrtPin pin = new PjrtPin(this, memory);
+        dmaMap(api(), client, memory.address(), memory.byteSize());
+        pin.own(memory.address());
+        done = true;
+        return Optional.of(pin);
+      }
+    } catch (DeviceException e) {
+      if (e.code() == Code.DEVICE_LOST) {
+        throw e;
+      }
+      // Memory works as well without, and a limit on locked memory is not the model's fault.
+      if (e.code() == Code.UNSUPPORTED) {
+        pins = false;
+      } else {
+        log.warn(
+            "{} bytes of host memory are not page-locked, copies are slower: {}; raise the limit on locked memory (ulimit -l)",
+            memory.byteSize(),
+            e.getMessage());
+      }
+    } finally {
+      release();
+      if (!done) {
+        pinned.remove(memory);
+      }
+    }
+    return Optional.empty();
+  }
+
+  void unpin(MemorySegment memory, long address) {
+    long client = hold();
+    try {
+      dmaUnmap(api(), client, address);
+    } catch (DeviceException e) {
+      if (e.code() != Code.DEVICE_LOST) {
+        throw e;
+      }
+      log.warn("pinned memory was not unmapped, as the device is lost: {}", e.getMessage());
+    } finally {
+      release();
+      pinned.remove(memory);
     }
   }
 
@@ -260,7 +320,11 @@ final class PjrtClient extends NativeHandle {
   }
 
   private static long create(long api, ClientOptions options) {
-    return create(api, options.names(), options.kinds(), options.texts(), options.numbers());
+    try {
+      return create(api, options.names(), options.kinds(), options.texts(), options.numbers());
+    } catch (DeviceException refusal) {
+      throw CudaFailure.atStart(refusal);
+    }
   }
 
   /** Makes a loaded executable of a client. */
@@ -284,6 +348,10 @@ final class PjrtClient extends NativeHandle {
   private static native byte[] deviceKind(long api, long device);
 
   private static native long[] memoryStats(long api, long device);
+
+  private static native void dmaMap(long api, long client, long address, long size);
+
+  private static native void dmaUnmap(long api, long client, long address);
 
   static native long compile(long api, long client, byte[] code, byte[] options);
 

@@ -11,11 +11,13 @@ import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.ProgramSource;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** The engine's view of one device of a PJRT plugin. Thread-safe. */
@@ -30,7 +32,7 @@ public final class PjrtDevice implements Device {
     this.compileOptions = options.compile();
     this.runBytesLimit =
         options.runBytesLimit().isPresent() ? options.runBytesLimit() : defaultLimit(client);
-    this.description = describe(client, options.ordinal());
+    this.description = describe(client, options.client().visibleDevice(options.ordinal()));
   }
 
   /**
@@ -104,11 +106,16 @@ public final class PjrtDevice implements Device {
   }
 
   @Override
+  public Optional<PinnedMemory> pin(MemorySegment memory) {
+    return client.pin(memory);
+  }
+
+  @Override
   public DeviceMemory memory() {
     return client.memory();
   }
 
-  /** Number of buffers, programs and runs that are open. */
+  /** Number of buffers, programs, runs and pinned memories that are open. */
   public int openHandles() {
     return client.openHandles();
   }
@@ -150,7 +157,7 @@ public final class PjrtDevice implements Device {
   }
 
   private static boolean isHost(PjrtClient client) {
-    return client.platform().equals("cpu");
+    return client.platform().equals(PluginOptions.CPU);
   }
 
   private static DeviceDescription describe(PjrtClient client, int ordinal) {

@@ -6,7 +6,9 @@ import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.ProgramSource;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -22,6 +24,7 @@ final class EveryNativeCall {
     for (boolean readsInPlace : new boolean[] {true, false}) {
       try (PjrtDevice device = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS, readsInPlace)) {
         device.memory();
+        pin(device);
         try (PjrtExecutable compiled = device.compile(source("%0"))) {
           byte[] serialized = compiled.serialize();
           try (PjrtExecutable loaded = device.load("loaded", serialized)) {
@@ -50,6 +53,13 @@ final class EveryNativeCall {
       second.output(0).read(0, ones);
       second.output(0).read(4, ones.asSlice(0, 8));
       told.await();
+    }
+  }
+
+  private static void pin(PjrtDevice device) {
+    try (Arena arena = Arena.ofShared()) {
+      int page = PinnedMemory.PAGE_BYTES;
+      device.pin(arena.allocate(page, page)).ifPresent(PinnedMemory::close);
     }
   }
 

@@ -64,9 +64,10 @@ public final class BatchSlot implements AutoCloseable {
 
   /**
    * @param index among the slots of a loop, from 0
+   * @param device that the slot's inputs go to
    */
-  public BatchSlot(int index) {
-    staging = new Staging(index);
+  public BatchSlot(int index, Device device) {
+    staging = new Staging(index, device);
   }
 
   /** Has larger memory for inputs be used as soon as the slot is free. Takes it. */

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.deliver;
 
 import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.Execution;
@@ -31,6 +32,7 @@ public final class Delivery {
   private final Failures failures;
   private final NanoClock clock;
   private final boolean onDispatch;
+  private final Device device;
   private final boolean readsInPlace;
 
   /** Where outputs of a device of its own memory are read to, whole, before they are cut apart. */
@@ -41,7 +43,8 @@ public final class Delivery {
   /**
    * @param onDispatch true when the dispatch thread is the one that is served: its counting costs
    *     less
-   * @param readsInPlace true when reading a part of an output costs no more than the copy
+   * @param device whose outputs are read: at once, and into pinned memory, where reading a part
+   *     costs more than the copy
    */
   public Delivery(
       Accounting accounting,
@@ -50,14 +53,15 @@ public final class Delivery {
       Failures failures,
       NanoClock clock,
       boolean onDispatch,
-      boolean readsInPlace) {
+      Device device) {
     this.accounting = accounting;
     this.budget = budget;
     this.pool = pool;
     this.failures = failures;
     this.clock = clock;
     this.onDispatch = onDispatch;
-    this.readsInPlace = readsInPlace;
+    this.device = device;
+    this.readsInPlace = device.description().hostVisible();
   }
 
   /**
@@ -231,11 +235,11 @@ public final class Delivery {
   /** Reads every output that somebody wants, once. */
   private MemorySegment[] land(BatchSlot slot) {
     ProgramLayout program = slot.program().layout();
-    Staging memory = landing == null ? new Staging(0) : landing;
+    Staging memory = landing == null ? new Staging(0, device) : landing;
     landing = memory;
     long needed = program.outputBytes() + 64L * program.outputCount();
     if (needed > memory.byteSize()) {
-      memory.offer(Staging.Memory.allocate(needed));
+      memory.offer(Staging.Memory.allocate(needed, device));
       memory.grow();
     }
     MemorySegment[] landed = new MemorySegment[program.outputCount()];

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.device;
 
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /**
  * One accelerator. Compile, upload and read may run on several threads at once; {@link #execute} is
@@ -46,6 +47,21 @@ public interface Device extends AutoCloseable {
    *     the device refuses
    */
   Execution execute(DeviceProgram program, DeviceBuffer[] arguments);
+
+  /**
+   * Page-locks host memory, so that copies between it and the device go straight: without, a device
+   * with memory of its own copies twice. Slow, about a second for a gigabyte: once when memory is
+   * allocated, never for a run.
+   *
+   * @param memory native, in whole pages of {@link PinnedMemory#PAGE_BYTES}, of a shared arena;
+   *     nothing of it pinned already
+   * @return what the caller closes before it frees the memory; empty where the device does not pin,
+   *     or the system does not let it: the memory is used as it is
+   * @throws DeviceException when {@code memory} is not such memory
+   */
+  default Optional<PinnedMemory> pin(MemorySegment memory) {
+    return Optional.empty();
+  }
 
   /** What the device says of its memory; fields it does not know are absent. */
   DeviceMemory memory();

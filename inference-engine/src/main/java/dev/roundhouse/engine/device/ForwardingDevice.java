@@ -2,6 +2,7 @@ package dev.roundhouse.engine.device;
 
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /** Another device, but for what a subclass overrides. As thread-safe as that one. */
 public abstract class ForwardingDevice implements Device {
@@ -29,6 +30,11 @@ public abstract class ForwardingDevice implements Device {
   @Override
   public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
     return device.execute(program, arguments);
+  }
+
+  @Override
+  public Optional<PinnedMemory> pin(MemorySegment memory) {
+    return device.pin(memory);
   }
 
   @Override

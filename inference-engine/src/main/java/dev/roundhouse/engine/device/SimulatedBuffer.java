@@ -63,6 +63,7 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
               .formatted(target.byteSize(), offset, type, type.byteSize()));
     }
     ReadTarget.check(target, type);
+    device().checkTarget(target, type);
     hold();
     try {
       awaitData();

@@ -5,12 +5,14 @@ import dev.roundhouse.bundle.artifact.ArtifactReader;
 import dev.roundhouse.bundle.artifact.ArtifactSignature;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions.Pinning;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,6 +44,7 @@ public final class SimulatedDevice implements Device {
   private final AtomicLong peakBytes = new AtomicLong();
   private final AtomicLong linkFreeAt = new AtomicLong(Long.MIN_VALUE);
   private final Set<SimulatedHandle> openHandles = ConcurrentHashMap.newKeySet();
+  private final PinnedRanges pinned = new PinnedRanges();
   private final AtomicLong executions = new AtomicLong();
   private final AtomicInteger inFlight = new AtomicInteger();
   private volatile long deviceFreeAt = Long.MIN_VALUE;
@@ -95,6 +98,7 @@ public final class SimulatedDevice implements Device {
   @Override
   public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
     checkOpen();
+    pinned.checkAlive();
     if (!(program instanceof SimulatedProgram simulated) || simulated.device() != this) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
@@ -159,14 +163,42 @@ public final class SimulatedDevice implements Device {
   }
 
   @Override
-  public DeviceMemory memory() {
-    return new DeviceMemory(
-        OptionalLong.of(bytesInUse.get()),
-        OptionalLong.of(options.memoryBytes()),
-        OptionalLong.of(peakBytes.get()));
+  public Optional<PinnedMemory> pin(MemorySegment memory) {
+    checkOpen();
+    pinned.add(memory);
+    if (options.pinning() == Pinning.NONE) {
+      pinned.remove(memory);
+      return Optional.empty();
+    }
+    SimulatedPin pin = new SimulatedPin(this, memory);
+    openHandles.add(pin);
+    return Optional.of(pin);
   }
 
-  /** Programs and buffers that have not been closed. */
+  /** What it is not worth to simulate is the order in memory: all that is free is one block. */
+  @Override
+  public DeviceMemory memory() {
+    long used = bytesInUse.get();
+    return new DeviceMemory(
+        OptionalLong.of(used),
+        OptionalLong.of(options.memoryBytes()),
+        OptionalLong.of(peakBytes.get()),
+        OptionalLong.of(Math.max(0, options.memoryBytes() - used)));
+  }
+
+  /** Sees to it that a read goes to pinned memory where that was asked for. */
+  void checkTarget(MemorySegment target, TensorType type) {
+    pinned.checkAlive();
+    if (options.pinning() == Pinning.REQUIRED
+        && target.byteSize() > 0
+        && !pinned.contains(target)) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "read of " + type + ": the target is not in pinned memory, which this device insists on");
+    }
+  }
+
+  /** Programs, buffers and pinned memories that have not been closed. */
   public int openHandles() {
     return openHandles.size();
   }
@@ -215,10 +247,18 @@ public final class SimulatedDevice implements Device {
   }
 
   void onClosed(SimulatedHandle handle) {
+    openHandles.remove(handle);
     if (handle instanceof SimulatedBuffer buffer) {
       bytesInUse.addAndGet(-buffer.type().byteSize());
     }
-    openHandles.remove(handle);
+    if (handle instanceof SimulatedPin pin) {
+      pinned.remove(pin.memory());
+      if (!pin.memory().scope().isAlive()) {
+        throw new DeviceException(
+            DeviceException.Code.CLOSED,
+            pin.describe() + " were freed while they were pinned; unpin them first");
+      }
+    }
   }
 
   /** A run has been seen to end. */

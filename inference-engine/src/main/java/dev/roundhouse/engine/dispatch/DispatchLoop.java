@@ -71,7 +71,7 @@ public final class DispatchLoop {
   private final BatchSlot[] slots = new BatchSlot[SLOTS];
 
   /** Where a batch is made up that may take the place of the armed one; empty in between. */
-  private final BatchSlot draft = new BatchSlot(SLOTS);
+  private final BatchSlot draft;
 
   private @Nullable BatchSlot armed;
   private @Nullable BatchSlot running;
@@ -120,15 +120,15 @@ public final class DispatchLoop {
     this.retired = retired;
     this.outputs = outputs;
     for (int i = 0; i < SLOTS; i++) {
-      slots[i] = new BatchSlot(i);
+      slots[i] = new BatchSlot(i, device);
     }
+    draft = new BatchSlot(SLOTS, device);
     lanes = new Lanes(discipline);
     retirements = new Retirements(lanes, shared, slots);
     waitingEnd = new WaitingEnd(accounting);
     former = new BatchFormer(waitingEnd, lanes, discipline.shedsByCost());
     runsOnHost = device.description().onHostProcessors();
-    boolean readsInPlace = device.description().hostVisible();
-    delivery = new Delivery(accounting, budget, pool, failures, clock, true, readsInPlace);
+    delivery = new Delivery(accounting, budget, pool, failures, clock, true, device);
     batchEnd = new BatchEnd(clock, lanes, shared, warmUp, delivery, failures, outputs);
     assembler =
         new BatchAssembler(
@@ -136,8 +136,7 @@ public final class DispatchLoop {
                 delivery.fail(
                     slot, member, failures.unreadable(slot.lane().model().name(), cause)));
     if (outputs != null) {
-      outputs.open(
-          new Delivery(accounting, budget, pool, failures, clock, false, readsInPlace), SLOTS);
+      outputs.open(new Delivery(accounting, budget, pool, failures, clock, false, device), SLOTS);
     }
   }
 

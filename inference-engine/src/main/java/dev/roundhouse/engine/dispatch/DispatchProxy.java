@@ -38,6 +38,7 @@ public final class DispatchProxy {
   /** Without a bound, for a retirement must not be lost; there are no more of them than models. */
   private final Queue<Command.Retire> retirements = new ConcurrentLinkedQueue<>();
 
+  private final Device device;
   private final FailStop failStop;
   private final @Nullable OutputsThread outputs;
   private final DispatchLoop loop;
@@ -62,6 +63,7 @@ public final class DispatchProxy {
       FailStop failStop,
       @Nullable OutputsThread outputs,
       int maxHandOver) {
+    this.device = device;
     this.failStop = failStop;
     this.outputs = outputs;
     requests = new Ingress<>(maxHandOver);
@@ -161,7 +163,7 @@ public final class DispatchProxy {
     List<Staging.Memory> larger = new ArrayList<>(SLOTS);
     try {
       for (int i = 0; i < SLOTS; i++) {
-        larger.add(Staging.Memory.allocate(needed));
+        larger.add(Staging.Memory.allocate(needed, device));
       }
     } catch (RuntimeException | Error e) {
       larger.forEach(Staging.Memory::close);

@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.layout;
 
+import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.PinnedMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -12,16 +14,31 @@ import org.jspecify.annotations.Nullable;
 public final class Staging implements AutoCloseable {
   static final long ALIGNMENT = 64;
 
+  private static final long INITIAL_BYTES = 4096;
+
   private final int index;
-  private Memory memory = Memory.allocate(4096);
+  private Memory memory;
   private @Nullable Memory larger;
   private int generation;
 
   /**
    * @param index among the staging memories of a loop, from 0
    */
-  public Staging(int index) {
+  Staging(int index) {
+    this(index, Memory.allocate(INITIAL_BYTES));
+  }
+
+  /**
+   * @param index among the staging memories of a loop, from 0
+   * @param device that copies to or from the memory
+   */
+  public Staging(int index, Device device) {
+    this(index, Memory.allocate(INITIAL_BYTES, device));
+  }
+
+  private Staging(int index, Memory memory) {
     this.index = index;
+    this.memory = memory;
   }
 
   int index() {
@@ -80,10 +97,12 @@ public final class Staging implements AutoCloseable {
   public static final class Memory {
     private final Arena arena;
     private final MemorySegment segment;
+    private final @Nullable PinnedMemory pinned;
 
-    private Memory(Arena arena, MemorySegment segment) {
+    private Memory(Arena arena, MemorySegment segment, @Nullable PinnedMemory pinned) {
       this.arena = arena;
       this.segment = segment;
+      this.pinned = pinned;
     }
 
     /**
@@ -92,7 +111,24 @@ public final class Staging implements AutoCloseable {
     public static Memory allocate(long bytes) {
       Arena arena = Arena.ofShared();
       try {
-        return new Memory(arena, arena.allocate(align(bytes), ALIGNMENT)); // zeroes, so touches
+        return new Memory(arena, arena.allocate(align(bytes), ALIGNMENT), null); // zeroes: touches
+      } catch (RuntimeException | Error e) {
+        arena.close();
+        throw e;
+      }
+    }
+
+    /**
+     * In whole pages, pinned where the device does that.
+     *
+     * @throws OutOfMemoryError when the process may have no more memory outside its heap
+     */
+    public static Memory allocate(long bytes, Device device) {
+      long page = PinnedMemory.PAGE_BYTES;
+      Arena arena = Arena.ofShared();
+      try {
+        MemorySegment segment = arena.allocate(Math.ceilDiv(bytes, page) * page, page);
+        return new Memory(arena, segment, device.pin(segment).orElse(null));
       } catch (RuntimeException | Error e) {
         arena.close();
         throw e;
@@ -100,6 +136,9 @@ public final class Staging implements AutoCloseable {
     }
 
     public void close() {
+      if (pinned != null) {
+        pinned.close();
+      }
       arena.close();
     }
   }

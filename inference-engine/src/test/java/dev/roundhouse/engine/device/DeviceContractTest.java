@@ -12,6 +12,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -211,6 +212,75 @@ public abstract class DeviceContractTest {
       float first = device.description().hostVisible() ? 9 : 1;
       assertThat(readFloats(buffer)).containsExactly(first, 2, 3, 4);
     }
+  }
+
+  @Test
+  void shouldCopyToAndFromPinnedMemoryOrSayThatItDoesNotPin() {
+    MemorySegment pages = arena.allocate(2 * PinnedMemory.PAGE_BYTES, PinnedMemory.PAGE_BYTES);
+    Optional<PinnedMemory> pinned = device.pin(pages);
+    MemorySegment data = pages.asSlice(0, 16).copyFrom(floats(1, 2, 3, 4));
+    MemorySegment target = pages.asSlice(PinnedMemory.PAGE_BYTES, 16);
+    try (DeviceBuffer buffer = device.upload(AFFINE, data, HostMemory.COPY)) {
+      buffer.read(0, target);
+    }
+    assertThat(target.toArray(ValueLayout.JAVA_FLOAT)).containsExactly(1, 2, 3, 4);
+    pinned.ifPresent(
+        pin -> {
+          pin.close();
+          pin.close(); // harmless
+          device.pin(pages).orElseThrow().close(); // it may be pinned again
+        });
+  }
+
+  @Test
+  void shouldRefuseToPinTwiceAndToCloseOverPinnedMemory() {
+    MemorySegment pages = arena.allocate(3 * PinnedMemory.PAGE_BYTES, PinnedMemory.PAGE_BYTES);
+    MemorySegment middle = pages.asSlice(PinnedMemory.PAGE_BYTES, PinnedMemory.PAGE_BYTES);
+    Optional<PinnedMemory> pinned = device.pin(middle);
+    if (pinned.isEmpty()) {
+      // Nothing is kept of memory that was not pinned.
+      assertThat(device.pin(pages)).isEmpty();
+      return;
+    }
+    try (PinnedMemory pin = pinned.get()) {
+      assertThat(pin).isNotNull();
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> device.pin(middle));
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> device.pin(pages));
+      refused(DeviceException.Code.INVALID_ARGUMENT, device::close);
+      device.pin(pages.asSlice(0, PinnedMemory.PAGE_BYTES)).orElseThrow().close();
+      device.pin(pages.asSlice(2 * PinnedMemory.PAGE_BYTES)).orElseThrow().close();
+    }
+  }
+
+  @Test
+  void shouldRefuseToPinWhatIsNoWholePageOfNativeMemoryForEverybody() {
+    int page = PinnedMemory.PAGE_BYTES;
+    MemorySegment pages = arena.allocate(2L * page, page);
+    for (MemorySegment wrong :
+        List.of(
+            MemorySegment.ofArray(new byte[page]),
+            MemorySegment.NULL,
+            pages.asSlice(64, page),
+            pages.asSlice(0, page + 64))) {
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> device.pin(wrong));
+    }
+    try (Arena confined = Arena.ofConfined()) {
+      MemorySegment mine = confined.allocate(page, page);
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> device.pin(mine));
+    }
+    Arena closed = Arena.ofShared();
+    MemorySegment freed = closed.allocate(page, page);
+    closed.close();
+    refused(DeviceException.Code.CLOSED, () -> device.pin(freed));
+  }
+
+  @Test
+  void shouldNoticeWhenMemoryIsFreedBeforeItIsUnpinned() {
+    Arena closed = Arena.ofShared();
+    Optional<PinnedMemory> pinned =
+        device.pin(closed.allocate(PinnedMemory.PAGE_BYTES, PinnedMemory.PAGE_BYTES));
+    closed.close();
+    pinned.ifPresent(pin -> refused(DeviceException.Code.CLOSED, pin::close));
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.device;
 
+import dev.roundhouse.engine.device.SimulatedDeviceOptions.Pinning;
 import dev.roundhouse.engine.time.ManualClock;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -16,13 +17,18 @@ class SimulatedDeviceContractTest extends DeviceContractTest {
 
   @Override
   protected Device openDevice() {
+    return openDevice(Pinning.NONE);
+  }
+
+  final Device openDevice(Pinning pinning) {
     SimulatedDeviceOptions options =
         new SimulatedDeviceOptions(
             Long.MAX_VALUE,
             1_000_000_000,
             program -> 1_000,
             SimulatedDeviceContractTest::function,
-            2);
+            2,
+            pinning);
     return new SimulatedDevice(options, clock);
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions.Pinning;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.ManualClock;
 import dev.roundhouse.engine.time.NanoClock;
@@ -31,6 +32,49 @@ class SimulatedDeviceTest {
                   (program, arguments, results) -> computed.incrementAndGet())
               .withExecutionNanos(program -> RUN_NANOS),
           clock);
+
+  @Test
+  void shouldReadIntoPinnedMemoryOnlyWhenThatIsRequired() {
+    SimulatedDevice device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withPinning(Pinning.REQUIRED), clock);
+    try (Arena arena = Arena.ofShared();
+        DeviceBuffer x = upload(device)) {
+      long page = PinnedMemory.PAGE_BYTES;
+      MemorySegment pages = arena.allocate(2 * page, page);
+      MemorySegment first = pages.asSlice(0, page);
+      assertRefused(() -> x.read(0, first.asSlice(0, 8)), "not in pinned memory");
+      PinnedMemory pin = device.pin(first).orElseThrow();
+      x.read(0, first.asSlice(0, 8));
+      x.read(0, first.asSlice(page - 8, 8));
+      assertRefused(() -> x.read(0, pages.asSlice(page - 4, 8)), "not in pinned memory");
+      assertRefused(() -> x.read(0, MemorySegment.ofArray(new byte[8])), "not in pinned memory");
+      assertThat(device.openHandles()).isEqualTo(2);
+      pin.close();
+      assertRefused(() -> x.read(0, first.asSlice(0, 8)), "not in pinned memory");
+    }
+    device.close();
+  }
+
+  @Test
+  void shouldStopWorkingWhenPinnedMemoryWasFreed() {
+    SimulatedDevice device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withPinning(Pinning.OFFERED), clock);
+    DeviceProgram program = device.compile(doubling());
+    DeviceBuffer x = upload(device);
+    Arena arena = Arena.ofShared();
+    PinnedMemory pin =
+        device.pin(arena.allocate(PinnedMemory.PAGE_BYTES, PinnedMemory.PAGE_BYTES)).orElseThrow();
+    arena.close();
+    assertRefused(() -> device.execute(program, new DeviceBuffer[] {x}), "freed while");
+    assertRefused(() -> x.read(0, MemorySegment.ofArray(new byte[8])), "freed while");
+    assertRefused(pin::close, "freed while");
+    x.read(0, MemorySegment.ofArray(new byte[8]));
+    x.close();
+    program.close();
+    device.close();
+  }
 
   @Test
   void shouldTakeTheTimeThatLinkAndExecutionTake() {
@@ -240,5 +284,9 @@ class SimulatedDeviceTest {
 
   private static DeviceBuffer upload(Device device) {
     return device.upload(ROW, MemorySegment.ofArray(new byte[1_000]), Device.HostMemory.COPY);
+  }
+
+  private static void assertRefused(ThrowingCallable call, String text) {
+    assertThatThrownBy(call).isInstanceOf(DeviceException.class).hasMessageContaining(text);
   }
 }

@@ -3,6 +3,11 @@ package dev.roundhouse.engine.layout;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.engine.device.ReferenceFunction;
+import dev.roundhouse.engine.device.SimulatedDevice;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions.Pinning;
+import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 
@@ -73,6 +78,27 @@ class StagingTest {
     staging.close();
     assertThat(memory.scope().isAlive()).isFalse();
     assertThatThrownBy(offered::close).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void shouldPinItsMemoryAndUnpinItBeforeItIsFreed() {
+    SimulatedDevice device =
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant(ReferenceFunction.ZERO).withPinning(Pinning.REQUIRED),
+            NanoClock.SYSTEM);
+    Staging pinned = new Staging(0, device);
+    assertThat(device.openHandles()).isEqualTo(1);
+    pinned.offer(Staging.Memory.allocate(5000, device));
+    assertThat(pinned.memory().byteSize()).isEqualTo(4096);
+    pinned.grow();
+    assertThat(pinned.memory().byteSize()).as("whole pages").isEqualTo(8192);
+    assertThat(device.openHandles()).as("the smaller one is not pinned any more").isEqualTo(1);
+    pinned.offer(Staging.Memory.allocate(5000, device));
+    assertThat(device.openHandles()).as("no larger: not kept").isEqualTo(1);
+    pinned.close();
+    assertThat(device.openHandles()).isZero();
+    device.close();
+    staging.close();
   }
 
   @Test

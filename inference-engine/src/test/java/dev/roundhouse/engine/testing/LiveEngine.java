@@ -7,6 +7,7 @@ import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions.Pinning;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.request.InferenceRequest;
@@ -51,7 +52,9 @@ public final class LiveEngine implements AutoCloseable {
       boolean onHostProcessors) {
     simulated =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(function).withExecutionNanos(program -> runNanos),
+            SimulatedDeviceOptions.instant(function)
+                .withExecutionNanos(program -> runNanos)
+                .withPinning(hostVisible ? Pinning.NONE : Pinning.REQUIRED),
             NanoClock.SYSTEM);
     device = new HookedDevice(simulated, hostVisible, onHostProcessors);
     engine = Engine.open(options, device);

@@ -9,6 +9,7 @@ import dev.roundhouse.engine.SteppedEngine;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions.Pinning;
 import dev.roundhouse.engine.dispatch.DispatchState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.ModelTotals;
@@ -77,8 +78,10 @@ public final class TestEngine {
    * @param hostVisible false for a device with memory of its own, whose outputs are read whole
    */
   public static TestEngine of(ReferenceFunction function, boolean hostVisible) {
+    // Nothing of such a device's is to be read into memory that is not pinned.
+    Pinning pinning = hostVisible ? Pinning.NONE : Pinning.REQUIRED;
     return new TestEngine(
-        SimulatedDeviceOptions.instant(function),
+        SimulatedDeviceOptions.instant(function).withPinning(pinning),
         EngineOptions.builder().discipline(Fifo::new).build(),
         hostVisible);
   }

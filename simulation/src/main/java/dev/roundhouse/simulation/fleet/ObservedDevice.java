@@ -53,7 +53,8 @@ public final class ObservedDevice extends ForwardingDevice {
                 0,
                 program -> duration(fleet.program(program), mishaps, current, shared),
                 program -> answers(fleet.program(program).model().index()),
-                1),
+                1,
+                SimulatedDeviceOptions.Pinning.NONE),
             clock);
     super(simulated);
     this.clock = clock;

@@ -2,10 +2,14 @@ package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.worker.transport.Transport;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
 
@@ -29,14 +33,34 @@ public final class WorkerInfo implements InfoContributor {
     Map<String, Integer> ports = new LinkedHashMap<>();
     transports.forEach(transport -> ports.put(transport.name(), transport.port()));
     DeviceDescription description = device.description();
+    Map<String, Object> shown = new LinkedHashMap<>();
+    shown.put("platform", description.platform());
+    shown.put("kind", description.kind());
+    shown.put("ordinal", description.ordinal());
+    shown.put("memory", memory());
+    shown.put("attributes", description.attributes());
     info.withDetail("ports", ports)
         .withDetail("numerics", numerics)
-        .withDetail(
-            "device",
-            Map.of(
-                "platform", description.platform(),
-                "kind", description.kind(),
-                "ordinal", description.ordinal(),
-                "attributes", description.attributes()));
+        .withDetail("device", shown);
+  }
+
+  /** In bytes; {@code null} for what the device does not count. */
+  private Map<String, @Nullable Long> memory() {
+    DeviceMemory counted;
+    try {
+      counted = device.memory();
+    } catch (DeviceException closedOrLost) {
+      counted = DeviceMemory.UNKNOWN;
+    }
+    Map<String, @Nullable Long> memory = new LinkedHashMap<>();
+    memory.put("inUse", known(counted.inUse()));
+    memory.put("limit", known(counted.limit()));
+    memory.put("peak", known(counted.peak()));
+    memory.put("largestFreeBlock", known(counted.largestFreeBlock()));
+    return memory;
+  }
+
+  private static @Nullable Long known(OptionalLong bytes) {
+    return bytes.isPresent() ? bytes.getAsLong() : null;
   }
 }

@@ -12,6 +12,7 @@ import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
+import dev.roundhouse.worker.actuator.DeviceMeters;
 import dev.roundhouse.worker.actuator.EngineMeters;
 import dev.roundhouse.worker.actuator.ModelsEndpoint;
 import dev.roundhouse.worker.actuator.ModelsHealth;
@@ -114,6 +115,11 @@ class EngineConfiguration {
   @Bean
   EngineMeters engineMeters(Engine engine, WorkerProperties properties) {
     return new EngineMeters(engine, properties.scheduler().maxQueuedBytes().toBytes());
+  }
+
+  @Bean
+  DeviceMeters deviceMeters(Device device) {
+    return new DeviceMeters(device);
   }
 
   @Bean

@@ -1,0 +1,134 @@
+package dev.roundhouse.pjrt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.PinnedMemory;
+import dev.roundhouse.engine.device.ProgramSource;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is CUDA's own, with a plugin that only says that it is CUDA's. */
+class CudaDeviceTest {
+  private static final TensorType SCALAR = TensorType.of(DType.F32);
+  private static final ProgramSource IDENTITY =
+      new ProgramSource(
+          "identity",
+          "func.func public @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+              .getBytes(StandardCharsets.UTF_8));
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldTellMemoryThatIsCountedAndNothingElse() {
+    try (PjrtDevice device = open()) {
+      assertThat(device.memory().inUse()).hasValue(1000);
+      assertThat(device.memory().limit()).hasValue(1 << 30);
+      assertThat(device.memory().peak()).isEmpty();
+      assertThat(device.memory().largestFreeBlock()).isEmpty();
+    }
+    try (PjrtDevice device = open("FAKE_LARGEST_FREE_BLOCK=0")) {
+      assertThat(device.memory().largestFreeBlock()).as("none is free").hasValue(0);
+    }
+  }
+
+  @Test
+  void shouldSayWhichGpuItIs() {
+    ClientOptions visible = ClientOptions.NONE.with("visible_devices", new long[] {3, 7});
+    PjrtDeviceOptions options =
+        new PjrtDeviceOptions(
+            PluginOptions.DEFAULTS.withPath(FakeCudaPlugin.build(folder.resolve("two.so"))),
+            visible,
+            CompileOptions.DEFAULTS,
+            1,
+            PjrtDeviceOptions.DEFAULTS.runBytesLimit());
+    try (PjrtDevice device = PjrtDevice.open(options)) {
+      DeviceDescription description = device.description();
+      assertThat(description.platform()).isEqualTo("cuda");
+      assertThat(description.ordinal()).isEqualTo(7);
+      assertThat(description.hostVisible()).isFalse();
+      assertThat(description.onHostProcessors()).isFalse();
+    }
+  }
+
+  @Test
+  void shouldCountPinnedMemoryAmongItsOpenHandles() {
+    try (PjrtDevice device = open();
+        Arena arena = Arena.ofShared()) {
+      MemorySegment pages = arena.allocate(PinnedMemory.PAGE_BYTES, PinnedMemory.PAGE_BYTES);
+      try (PinnedMemory pin = device.pin(pages).orElseThrow()) {
+        assertThat(pin).isNotNull();
+        assertThat(device.openHandles()).isEqualTo(1);
+        assertThatThrownBy(device::close)
+            .isInstanceOf(DeviceException.class)
+            .hasMessageContaining("4096 bytes of pinned memory");
+      }
+      assertThat(device.openHandles()).isZero();
+    }
+  }
+
+  @Test
+  void shouldGoOnWithoutPinningWhereTheSystemDoesNotLetIt() {
+    try (PjrtDevice device = open("FAKE_LOCKED_MEMORY");
+        Arena arena = Arena.ofShared()) {
+      MemorySegment pages = arena.allocate(PinnedMemory.PAGE_BYTES, PinnedMemory.PAGE_BYTES);
+      assertThat(device.pin(pages)).isEmpty();
+      assertThat(device.pin(pages)).as("nothing is kept of it").isEmpty();
+      assertThat(device.openHandles()).isZero();
+    }
+  }
+
+  @Test
+  void shouldSayThatTheDeviceIsLostWhenARunDestroysItsContext() {
+    try (PjrtDevice device = open("FAKE_LOST");
+        DeviceProgram program = device.compile(IDENTITY);
+        DeviceBuffer x =
+            device.upload(SCALAR, MemorySegment.ofArray(new float[1]), HostMemory.COPY)) {
+      assertThatThrownBy(() -> device.execute(program, new DeviceBuffer[] {x}))
+          .isInstanceOfSatisfying(
+              DeviceException.class, e -> assertThat(e.code()).isEqualTo(Code.DEVICE_LOST))
+          .hasMessageContaining("identity")
+          .hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
+    }
+  }
+
+  @Test
+  void shouldSayWhatToDoWhenThereIsNoGpu() {
+    assertThatThrownBy(() -> open("FAKE_GPUS=0"))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContainingAll(
+            "No visible GPU devices", "nvidia-smi", "CUDA_VISIBLE_DEVICES", "--gpus");
+  }
+
+  /** Whichever this machine lacks first: a driver, or the libraries of an empty environment. */
+  @Test
+  void shouldRefuseAPackageBeforeItIsLoadedWhenSomethingIsMissing() {
+    Path environment = folder.resolve("env");
+    Path plugin =
+        environment.resolve("lib/python3.12/site-packages/" + CudaPackage.FILES.getFirst());
+    FakeCudaPlugin.build(plugin);
+    PluginOptions options =
+        PluginOptions.DEFAULTS.withPlatform(PluginOptions.CUDA).withPythonEnvironment(environment);
+    assertThatThrownBy(() -> PjrtPlugin.load(options))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContaining(plugin.toString())
+        .hasMessageMatching("(?s).*(libcuda.so.1|libcudart.so.13).*");
+  }
+
+  private PjrtDevice open(String... defines) {
+    String name = String.join("-", defines).replace('=', '-') + ".so";
+    return FakeCudaPlugin.open(FakeCudaPlugin.build(folder.resolve(name), defines));
+  }
+}

@@ -1,0 +1,145 @@
+// A plugin that says it is CUDA's and computes by the CPU plugin, FAKE_INNER. Stricter than CUDA's about pinned memory.
+#include <dlfcn.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "pjrt_c_api.h"
+
+#ifndef FAKE_GPUS
+#define FAKE_GPUS 2
+#endif
+#ifndef FAKE_LARGEST_FREE_BLOCK
+#define FAKE_LARGEST_FREE_BLOCK -1
+#endif
+
+namespace {
+
+// Errors of our own stand beside the inner plugin's, which look alike from outside.
+struct Failure {
+  PJRT_Error_Code code;
+  std::string message;
+};
+
+const PJRT_Api* inner = nullptr;
+PJRT_Api api;
+std::mutex mutex;
+std::map<const void*, Failure> failures;
+std::map<char*, size_t> mapped;
+
+PJRT_Error* Fail(PJRT_Error_Code code, const char* message) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto* error = reinterpret_cast<PJRT_Error*>(new char);
+  failures[error] = {code, message};
+  return error;
+}
+
+void Destroy(PJRT_Error_Destroy_Args* args) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (failures.erase(args->error) == 0) {
+    inner->PJRT_Error_Destroy(args);
+  } else {
+    delete reinterpret_cast<char*>(args->error);
+  }
+}
+
+void Message(PJRT_Error_Message_Args* args) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto found = failures.find(args->error);
+  if (found == failures.end()) return inner->PJRT_Error_Message(args);
+  args->message = found->second.message.data();
+  args->message_size = found->second.message.size();
+}
+
+PJRT_Error* GetCode(PJRT_Error_GetCode_Args* args) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto found = failures.find(args->error);
+  if (found == failures.end()) return inner->PJRT_Error_GetCode(args);
+  args->code = found->second.code;
+  return nullptr;
+}
+
+PJRT_Error* Create(PJRT_Client_Create_Args* args) {
+  if (FAKE_GPUS == 0) return Fail(PJRT_Error_Code_FAILED_PRECONDITION, "No visible GPU devices.");
+  PJRT_NamedValue count = {};
+  count.struct_size = PJRT_NamedValue_STRUCT_SIZE;
+  count.name = "cpu_device_count";
+  count.name_size = std::strlen(count.name);
+  count.type = PJRT_NamedValue_kInt64;
+  count.int64_value = FAKE_GPUS;
+  count.value_size = 1;
+  args->create_options = &count;
+  args->num_options = 1;
+  return inner->PJRT_Client_Create(args);
+}
+
+PJRT_Error* PlatformName(PJRT_Client_PlatformName_Args* args) {
+  args->platform_name = "cuda";
+  args->platform_name_size = 4;
+  return nullptr;
+}
+
+PJRT_Error* MemoryStats(PJRT_Device_MemoryStats_Args* args) {
+  args->bytes_in_use = 1000;
+  args->bytes_limit = int64_t{1} << 30;
+  args->bytes_limit_is_set = true;
+  args->largest_free_block_bytes = FAKE_LARGEST_FREE_BLOCK;
+  args->largest_free_block_bytes_is_set = FAKE_LARGEST_FREE_BLOCK >= 0;
+  return nullptr;
+}
+
+PJRT_Error* DmaMap(PJRT_Client_DmaMap_Args* args) {
+  auto* begin = static_cast<char*>(args->data);
+#ifdef FAKE_LOCKED_MEMORY
+  return Fail(PJRT_Error_Code_INTERNAL, "Failed to register host memory at address: 0x1s");
+#endif
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    bool overlaps = false;
+    for (const auto& [other, size] : mapped) overlaps |= begin < other + size && other < begin + args->size;
+    if (!overlaps) {
+      mapped[begin] = args->size;
+      return nullptr;
+    }
+  }
+  return Fail(PJRT_Error_Code_INTERNAL, "Failed to register host memory: it is registered");
+}
+
+PJRT_Error* DmaUnmap(PJRT_Client_DmaUnmap_Args* args) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (mapped.erase(static_cast<char*>(args->data)) == 1) return nullptr;
+  }
+  return Fail(PJRT_Error_Code_INTERNAL, "Failed to unregister host memory: it is not registered");
+}
+
+PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args*) {
+  return Fail(PJRT_Error_Code_INTERNAL,
+              "CUDA error: Failed to launch CUDA kernel: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was "
+              "encountered");
+}
+
+}  // namespace
+
+extern "C" const PJRT_Api* GetPjrtApi() {
+  void* library = dlopen(FAKE_INNER, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nullptr;
+  inner = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(library, "GetPjrtApi"))();
+  api = *inner;
+  api.PJRT_Error_Destroy = Destroy;
+  api.PJRT_Error_Message = Message;
+  api.PJRT_Error_GetCode = GetCode;
+  api.PJRT_Client_Create = Create;
+  api.PJRT_Client_PlatformName = PlatformName;
+  api.PJRT_Device_MemoryStats = MemoryStats;
+  api.PJRT_Client_DmaMap = DmaMap;
+  api.PJRT_Client_DmaUnmap = DmaUnmap;
+#ifdef FAKE_LOST
+  api.PJRT_LoadedExecutable_Execute = Execute;
+#else
+  (void)Execute;
+#endif
+  return &api;
+}
