@@ -64,7 +64,7 @@ class DeviceMetersTest {
 
   private static MapAssert<Object, Object> assertMemoryOf(Device device) {
     Info.Builder info = new Info.Builder();
-    new WorkerInfo(device, List.of()).contribute(info);
+    new WorkerInfo(device, "auto", List.of()).contribute(info);
     return assertThat(info.build().getDetails())
         .extractingByKey("device", InstanceOfAssertFactories.MAP)
         .extractingByKey("memory", InstanceOfAssertFactories.MAP);
