@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 namespace roundhouse {
 namespace {
@@ -13,6 +14,27 @@ namespace {
 jclass out_of_memory_error = nullptr;
 jclass status_class = nullptr;
 jmethodID status_raise = nullptr;
+
+std::string Text(const PJRT_NamedValue& value) {
+  switch (value.type) {
+    case PJRT_NamedValue_kString:
+      return std::string(value.string_value, value.value_size);
+    case PJRT_NamedValue_kInt64:
+      return std::to_string(value.int64_value);
+    case PJRT_NamedValue_kInt64List: {
+      std::string text;
+      for (size_t i = 0; i < value.value_size; i++) {
+        text += (i == 0 ? "" : ".") + std::to_string(value.int64_array_value[i]);
+      }
+      return text;
+    }
+    case PJRT_NamedValue_kFloat:
+      return std::to_string(value.float_value);
+    case PJRT_NamedValue_kBool:
+      return value.bool_value ? "true" : "false";
+  }
+  return "?";
+}
 
 }  // namespace
 
@@ -100,6 +122,24 @@ jlongArray Longs(JNIEnv* env, const int64_t* data, size_t size) {
     env->SetLongArrayRegion(array, 0, static_cast<jsize>(size), reinterpret_cast<const jlong*>(data));
   }
   return array;
+}
+
+jobjectArray Pairs(JNIEnv* env, const PJRT_NamedValue* values, size_t count) {
+  jclass bytes = env->FindClass("[B");
+  if (bytes == nullptr) return nullptr;
+  jobjectArray result = env->NewObjectArray(static_cast<jsize>(2 * count), bytes, nullptr);
+  for (size_t i = 0; result != nullptr && i < count; i++) {
+    const std::string text = Text(values[i]);
+    jbyteArray name = Bytes(env, values[i].name, values[i].name_size);
+    if (name == nullptr) return nullptr;
+    env->SetObjectArrayElement(result, static_cast<jsize>(2 * i), name);
+    jbyteArray value = Bytes(env, text.data(), text.size());
+    if (value == nullptr) return nullptr;
+    env->SetObjectArrayElement(result, static_cast<jsize>(2 * i + 1), value);
+    env->DeleteLocalRef(name);
+    env->DeleteLocalRef(value);
+  }
+  return result;
 }
 
 }  // namespace roundhouse

@@ -81,6 +81,9 @@ jbyteArray Bytes(JNIEnv* env, const char* data, size_t size);
 
 jlongArray Longs(JNIEnv* env, const int64_t* data, size_t size);
 
+// Names and values in turn, as text, in a new byte[][]; null leaves an exception pending.
+jobjectArray Pairs(JNIEnv* env, const PJRT_NamedValue* values, size_t count);
+
 // A byte[] of Java's, readable while this lives. data() is null when a pending OutOfMemoryError says so.
 class BorrowedBytes {
  public:

@@ -136,6 +136,18 @@ extern "C" JNIEXPORT jbyteArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_devi
   return roundhouse::Bytes(env, args->device_kind, args->device_kind_size);
 } ROUNDHOUSE_CATCH(env, nullptr)
 
+// Names and values in turn.
+extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deviceAttributes(JNIEnv* env, jclass,
+                                                                                              jlong api, jlong device) try {
+  Args<PJRT_Device_GetDescription_Args> description;
+  description->device = Handle<PJRT_Device>(device);
+  if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Device_GetDescription, description)) return nullptr;
+  Args<PJRT_DeviceDescription_Attributes_Args> args;
+  args->device_description = description->device_description;
+  if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_DeviceDescription_Attributes, args)) return nullptr;
+  return roundhouse::Pairs(env, args->attributes, args->num_attributes);
+} ROUNDHOUSE_CATCH(env, nullptr)
+
 // In use, limit, peak, largest free block; -1 for what the device does not count.
 extern "C" JNIEXPORT jlongArray JNICALL Java_dev_roundhouse_pjrt_PjrtClient_memoryStats(JNIEnv* env, jclass, jlong api,
                                                                                        jlong device) try {

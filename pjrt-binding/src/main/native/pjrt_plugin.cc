@@ -12,27 +12,6 @@ namespace {
 using roundhouse::Api;
 using roundhouse::Args;
 
-std::string Text(const PJRT_NamedValue& value) {
-  switch (value.type) {
-    case PJRT_NamedValue_kString:
-      return std::string(value.string_value, value.value_size);
-    case PJRT_NamedValue_kInt64:
-      return std::to_string(value.int64_value);
-    case PJRT_NamedValue_kInt64List: {
-      std::string text;
-      for (size_t i = 0; i < value.value_size; i++) {
-        text += (i == 0 ? "" : ".") + std::to_string(value.int64_array_value[i]);
-      }
-      return text;
-    }
-    case PJRT_NamedValue_kFloat:
-      return std::to_string(value.float_value);
-    case PJRT_NamedValue_kBool:
-      return value.bool_value ? "true" : "false";
-  }
-  return "?";
-}
-
 void ThrowText(JNIEnv* env, const char* operation, int code, const char* text) {
   roundhouse::Throw(env, operation, code, text, std::strlen(text));
 }
@@ -99,20 +78,5 @@ extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_at
                                                                                         jlong handle) try {
   Args<PJRT_Plugin_Attributes_Args> args;
   if (!ROUNDHOUSE_CALL(env, Api(handle), PJRT_Plugin_Attributes, args)) return nullptr;
-  jclass bytes = env->FindClass("[B");
-  if (bytes == nullptr) return nullptr;
-  jobjectArray result = env->NewObjectArray(static_cast<jsize>(2 * args->num_attributes), bytes, nullptr);
-  for (size_t i = 0; result != nullptr && i < args->num_attributes; i++) {
-    const PJRT_NamedValue& attribute = args->attributes[i];
-    const std::string text = Text(attribute);
-    jbyteArray name = roundhouse::Bytes(env, attribute.name, attribute.name_size);
-    if (name == nullptr) return nullptr;
-    env->SetObjectArrayElement(result, static_cast<jsize>(2 * i), name);
-    jbyteArray value = roundhouse::Bytes(env, text.data(), text.size());
-    if (value == nullptr) return nullptr;
-    env->SetObjectArrayElement(result, static_cast<jsize>(2 * i + 1), value);
-    env->DeleteLocalRef(name);
-    env->DeleteLocalRef(value);
-  }
-  return result;
+  return roundhouse::Pairs(env, args->attributes, args->num_attributes);
 } ROUNDHOUSE_CATCH(env, nullptr)

@@ -15,6 +15,10 @@
 #define FAKE_LARGEST_FREE_BLOCK -1
 #endif
 
+#ifndef FAKE_CAPABILITY
+#define FAKE_CAPABILITY "9.0"
+#endif
+
 namespace {
 
 // Errors of our own stand beside the inner plugin's, which look alike from outside.
@@ -90,6 +94,19 @@ PJRT_Error* MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   return nullptr;
 }
 
+PJRT_Error* Attributes(PJRT_DeviceDescription_Attributes_Args* args) {
+  static PJRT_NamedValue capability{};
+  capability.struct_size = PJRT_NamedValue_STRUCT_SIZE;
+  capability.name = "compute_capability";
+  capability.name_size = std::strlen(capability.name);
+  capability.type = PJRT_NamedValue_kString;
+  capability.string_value = FAKE_CAPABILITY;
+  capability.value_size = std::strlen(FAKE_CAPABILITY);
+  args->attributes = &capability;
+  args->num_attributes = 1;
+  return nullptr;
+}
+
 PJRT_Error* DmaMap(PJRT_Client_DmaMap_Args* args) {
   auto* begin = static_cast<char*>(args->data);
 #ifdef FAKE_LOCKED_MEMORY
@@ -133,6 +150,7 @@ extern "C" const PJRT_Api* GetPjrtApi() {
   api.PJRT_Error_GetCode = GetCode;
   api.PJRT_Client_Create = Create;
   api.PJRT_Client_PlatformName = PlatformName;
+  api.PJRT_DeviceDescription_Attributes = Attributes;
   api.PJRT_Device_MemoryStats = MemoryStats;
   api.PJRT_Client_DmaMap = DmaMap;
   api.PJRT_Client_DmaUnmap = DmaUnmap;

@@ -10,6 +10,7 @@ import dev.roundhouse.engine.device.PinnedRanges;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.Optional;
+import java.util.Map;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,6 +33,7 @@ final class PjrtClient extends NativeHandle {
   private final long device;
   private final int deviceId;
   private final String deviceKind;
+  private final Map<String, String> deviceAttributes;
   private final boolean readsInPlace;
   private final PinnedRanges pinned = new PinnedRanges();
   private volatile boolean countsMemory = true;
@@ -52,6 +54,7 @@ final class PjrtClient extends NativeHandle {
     this.device = devices[ordinal];
     this.deviceId = deviceId(plugin.api(), device);
     this.deviceKind = PjrtPlugin.text(deviceKind(plugin.api(), device));
+    this.deviceAttributes = PjrtPlugin.pairs(deviceAttributes(plugin.api(), device));
     this.readsInPlace = readsInPlace && platform.equals(PluginOptions.CPU);
     own(address);
   }
@@ -105,6 +108,11 @@ final class PjrtClient extends NativeHandle {
 
   String deviceKind() {
     return deviceKind;
+  }
+
+  /** What the plugin tells of the device: a GPU's {@code compute_capability} and others. */
+  Map<String, String> deviceAttributes() {
+    return deviceAttributes;
   }
 
   /** Number of buffers, programs and runs that are open. */
@@ -346,6 +354,8 @@ final class PjrtClient extends NativeHandle {
   private static native int deviceId(long api, long device);
 
   private static native byte[] deviceKind(long api, long device);
+
+  private static native byte[][] deviceAttributes(long api, long device);
 
   private static native long[] memoryStats(long api, long device);
 

@@ -162,6 +162,7 @@ public final class PjrtDevice implements Device {
 
   private static DeviceDescription describe(PjrtClient client, int ordinal) {
     Map<String, String> attributes = new LinkedHashMap<>(client.plugin().attributes());
+    attributes.putAll(client.deviceAttributes());
     attributes.put("plugin", client.plugin().path().toString());
     attributes.put("pjrt_api_version", client.plugin().apiVersion());
     return new DeviceDescription(

@@ -172,7 +172,8 @@ public final class PjrtPlugin {
     }
   }
 
-  private static Map<String, String> pairs(byte[][] namesAndValues) {
+  /** Of names and values in turn, as UTF-8. */
+  static Map<String, String> pairs(byte[][] namesAndValues) {
     Map<String, String> pairs = new LinkedHashMap<>();
     for (int i = 0; i < namesAndValues.length; i += 2) {
       pairs.put(text(namesAndValues[i]), text(namesAndValues[i + 1]));

@@ -8,6 +8,10 @@ import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.numerics.Numerics;
+import dev.roundhouse.engine.numerics.Numerics.ProbeWhen;
+import dev.roundhouse.engine.numerics.NumericsException;
+import dev.roundhouse.engine.numerics.NumericsPolicy;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceProgram;
@@ -41,6 +45,21 @@ class CudaDeviceTest {
     }
     try (PjrtDevice device = open("FAKE_LARGEST_FREE_BLOCK=0")) {
       assertThat(device.memory().largestFreeBlock()).as("none is free").hasValue(0);
+    }
+  }
+
+  @Test
+  void shouldKnowByTheGpusCapabilityWhetherItHasTf32() {
+    try (PjrtDevice old = open("FAKE_CAPABILITY=\"7.5\"");
+        PjrtDevice device = open()) {
+      assertThat(old.description().attributes()).containsEntry("compute_capability", "7.5");
+      assertThatThrownBy(() -> Numerics.start(old, NumericsPolicy.TF32, ProbeWhen.AUTO))
+          .isInstanceOf(NumericsException.class)
+          .hasMessageContaining("has no TF32");
+      assertThat(Numerics.start(old, NumericsPolicy.AUTO, ProbeWhen.AUTO).summary())
+          .contains("TF32 algorithms in f32", "probe: in f32");
+      assertThat(Numerics.start(device, NumericsPolicy.TF32, ProbeWhen.AUTO).summary())
+          .contains("programs as they are", "probe: in f32");
     }
   }
 
