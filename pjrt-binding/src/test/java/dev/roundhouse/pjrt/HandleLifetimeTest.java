@@ -34,6 +34,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class HandleLifetimeTest {
+  private static final long LEAK_BYTES = 2L << 20;
   private static final TensorType TYPE = TensorType.of(DType.F32, 4);
   private static final TensorType LARGE = TensorType.of(DType.F32, 512, 512);
 
@@ -98,15 +99,22 @@ class HandleLifetimeTest {
     return null;
   }
 
-  /** A program takes some 100 KB, so 100 that were not destroyed are more than 5 MB. */
+  /**
+   * A program takes some 100 KB, so 100 that were not destroyed are more than 5 MB, each time. What
+   * threads of devices that other tests have closed still take or free shows once or twice.
+   */
   @Test
   void shouldDestroyAnExecutableWhenReadingItThrowsAnything() throws Throwable {
     try (PjrtClient client =
         PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0)) {
       failToRead(client, 20);
-      long before = nativeBytes();
-      failToRead(client, 100);
-      assertThat(nativeBytes() - before).as("bytes of native memory lost").isLessThan(2L << 20);
+      long least = Long.MAX_VALUE;
+      for (int round = 0; round < 3 && least >= LEAK_BYTES; round++) {
+        long before = nativeBytes();
+        failToRead(client, 100);
+        least = Math.min(least, nativeBytes() - before);
+      }
+      assertThat(least).as("bytes of native memory lost").isLessThan(LEAK_BYTES);
       assertThat(client.openHandles()).isZero();
     }
   }
