@@ -1,8 +1,8 @@
 // The floor for one execution: the calls that the Java binding makes, made by C++ and nothing else.
 //
-//   pjrt_floor PLUGIN PROGRAM ARGUMENTS ELEMENTS
+//   pjrt_floor PLUGIN PLATFORM PROGRAM ARGUMENTS ELEMENTS
 //
-// Compiles the StableHLO text in the file PROGRAM, whose arguments are ARGUMENTS tensors f32[ELEMENTS], argument i
+// PLATFORM is cpu or another, of whose memory the client then takes no more than it needs. Compiles the StableHLO text in the file PROGRAM, whose arguments are ARGUMENTS tensors f32[ELEMENTS], argument i
 // filled with i + 1. Prints `ready SUM`, the sum of the first output. Then, per line `N` on standard input, executes N
 // times and prints `WALL CPU`, in nanoseconds, CPU being that of the whole process. Ends when standard input closes.
 #include <dlfcn.h>
@@ -46,13 +46,20 @@ void Check(const char* what, PJRT_Error* error) {
 
 #define CALL(name, args) Check(#name, api->name(&args))
 
+// With zeroed slack behind it that counts towards struct_size, as in the Java binding: a plugin newer than our header
+// refuses a struct smaller than its own.
 template <class T>
-T Args(size_t size) {
-  T args = {};
-  args.struct_size = size;
+struct Padded : T {
+  char slack[256];
+};
+
+template <class T>
+Padded<T> Args() {
+  Padded<T> args = {};
+  args.struct_size = sizeof(args);
   return args;
 }
-#define ARGS(name) Args<name##_Args>(name##_Args_STRUCT_SIZE)
+#define ARGS(name) Args<name##_Args>()
 
 const PJRT_Api* Load(const char* plugin) {
   void* library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
@@ -62,16 +69,21 @@ const PJRT_Api* Load(const char* plugin) {
   return get_api();
 }
 
-PJRT_Client* CreateClient() {
+PJRT_Client* CreateClient(const std::string& platform) {
   auto initialize = ARGS(PJRT_Plugin_Initialize);
   CALL(PJRT_Plugin_Initialize, initialize);
-  const std::string name = "cpu_device_count";
+  const bool cpu = platform == "cpu";
+  const std::string name = cpu ? "cpu_device_count" : "preallocate";
   PJRT_NamedValue option = {};
   option.struct_size = PJRT_NamedValue_STRUCT_SIZE;
   option.name = name.data();
   option.name_size = name.size();
-  option.type = PJRT_NamedValue_kInt64;
-  option.int64_value = 1;
+  option.type = cpu ? PJRT_NamedValue_kInt64 : PJRT_NamedValue_kBool;
+  if (cpu) {
+    option.int64_value = 1;
+  } else {
+    option.bool_value = false;
+  }
   option.value_size = 1;
   auto create = ARGS(PJRT_Client_Create);
   create.create_options = &option;
@@ -85,8 +97,7 @@ PJRT_LoadedExecutable* Compile(PJRT_Client* client, const char* path) {
   if (!file) Fail("open", path);
   std::string code((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::string format = "mlir";
-  PJRT_Program program = {};
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
+  auto program = Args<PJRT_Program>();
   program.code = code.data();
   program.code_size = code.size();
   program.format = format.data();
@@ -142,10 +153,13 @@ class Program {
 
   double Sum() {
     PJRT_Buffer* output = ExecuteAndAwait();
-    auto pointer = ARGS(PJRT_Buffer_UnsafePointer);
-    pointer.buffer = output;
-    CALL(PJRT_Buffer_UnsafePointer, pointer);
-    const float* values = reinterpret_cast<const float*>(pointer.buffer_pointer);
+    std::vector<float> values(elements_);
+    auto copy = ARGS(PJRT_Buffer_ToHostBuffer);
+    copy.src = output;
+    copy.dst = values.data();
+    copy.dst_size = elements_ * sizeof(float);
+    CALL(PJRT_Buffer_ToHostBuffer, copy);
+    AwaitAndDestroy(copy.event);
     double sum = 0;
     for (size_t i = 0; i < elements_; i++) sum += values[i];
     Destroy(output);
@@ -154,8 +168,7 @@ class Program {
 
  private:
   PJRT_Buffer* ExecuteAndAwait() {
-    PJRT_ExecuteOptions options = {};
-    options.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
+    auto options = Args<PJRT_ExecuteOptions>();
     options.non_donatable_input_indices = indices_.data();
     options.num_non_donatable_input_indices = indices_.size();
     PJRT_Buffer* const* argument_list = arguments_.data();
@@ -196,9 +209,9 @@ int64_t Nanos(clockid_t clock) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) Fail("usage", "pjrt_floor PLUGIN PROGRAM ARGUMENTS ELEMENTS");
+  if (argc != 6) Fail("usage", "pjrt_floor PLUGIN PLATFORM PROGRAM ARGUMENTS ELEMENTS");
   api = Load(argv[1]);
-  Program program(CreateClient(), argv[2], std::atoi(argv[3]), std::strtoul(argv[4], nullptr, 10));
+  Program program(CreateClient(argv[2]), argv[3], std::atoi(argv[4]), std::strtoul(argv[5], nullptr, 10));
   std::printf("ready %.1f\n", program.Sum());
   std::fflush(stdout);
   long count;

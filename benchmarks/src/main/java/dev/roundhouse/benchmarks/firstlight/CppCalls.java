@@ -1,6 +1,5 @@
 package dev.roundhouse.benchmarks.firstlight;
 
-import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.measure.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,15 +16,14 @@ final class CppCalls implements AutoCloseable {
   }
 
   /** Starts the process and has it compile and check the program. */
-  static CppCalls start(
-      BenchRun run, Path scratch, Path plugin, TinyProgram program, int pluginThreads)
-      throws IOException {
-    Path code = scratch.resolve("sum-" + program.argumentCount() + ".mlir");
+  static CppCalls start(CallTurns.Peer peer, TinyProgram program) throws IOException {
+    Path code = peer.scratch().resolve("sum-" + program.argumentCount() + ".mlir");
     Files.writeString(code, program.code());
     List<String> command =
         List.of(
-            run.root().nativeProgram("pjrt_floor").toString(),
-            plugin.toString(),
+            peer.floor().toString(),
+            peer.plugin().toString(),
+            peer.platform(),
             code.toString(),
             Integer.toString(program.argumentCount()),
             Integer.toString(TinyProgram.ELEMENTS));
@@ -33,8 +31,8 @@ final class CppCalls implements AutoCloseable {
         Child.start(
             "pjrt_floor",
             command,
-            Map.of("PJRT_NPROC", Integer.toString(pluginThreads)),
-            scratch.resolve("pjrt_floor.log"));
+            Map.of("PJRT_NPROC", Integer.toString(peer.pluginThreads())),
+            peer.scratch().resolve("pjrt_floor.log"));
     CppCalls calls = new CppCalls(child);
     double sum = Double.parseDouble(child.awaitLine("ready "));
     if (sum != program.expectedSum()) {
