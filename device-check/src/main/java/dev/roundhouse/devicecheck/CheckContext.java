@@ -1,0 +1,108 @@
+package dev.roundhouse.devicecheck;
+
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.pjrt.ClientOptions;
+import dev.roundhouse.pjrt.PjrtDevice;
+import dev.roundhouse.pjrt.PjrtDeviceOptions;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a step may know.
+ *
+ * @param platform the PJRT platform that is checked, {@code cpu} or {@code cuda}
+ * @param plugin the plugin's file; null when it is looked for where the binding looks
+ * @param home the unpacked folder: {@code device-check.jar}, {@code lib}, {@code worker.jar},
+ *     {@code models}, {@code expected}, {@code pjrt_floor}
+ * @param scratch an empty folder of this step's own
+ */
+public record CheckContext(String platform, @Nullable Path plugin, Path home, Path scratch) {
+  private static final String PLUGIN_PROPERTY = "roundhouse.pjrt.plugin";
+
+  /** Options of every JVM that loads the plugin. */
+  public List<String> jvmOptions() {
+    List<String> options = new ArrayList<>();
+    options.add("--enable-native-access=ALL-UNNAMED");
+    options.add("--sun-misc-unsafe-memory-access=allow");
+    if (plugin != null) {
+      options.add("-D" + PLUGIN_PROPERTY + "=" + plugin);
+    }
+    return options;
+  }
+
+  /** The {@code java} that runs this. */
+  public static Path java() {
+    return Path.of(System.getProperty("java.home"), "bin", "java");
+  }
+
+  /** The folder with the bundles of all samples. */
+  public Path models() {
+    return home.resolve("models");
+  }
+
+  /** The folder with requests to the samples and what the CPU plugin answers. */
+  public Path expected() {
+    return home.resolve("expected");
+  }
+
+  public boolean isCpu() {
+    return platform.equals("cpu");
+  }
+
+  /**
+   * Has whatever else this process opens, such as tests, load the plugin that is checked.
+   *
+   * @throws DeviceException when there is none, or it is of another platform
+   */
+  public void pinPlugin() {
+    try (PjrtDevice device = openDevice()) {
+      String file = device.description().attributes().get("plugin");
+      if (file != null) {
+        System.setProperty(PLUGIN_PROPERTY, file);
+      }
+    }
+  }
+
+  /** Opens the device that is checked; the caller closes it. */
+  public PjrtDevice openDevice() {
+    return openDevice(PjrtDeviceOptions.DEFAULTS);
+  }
+
+  /** Opens a device that takes no more memory than it needs, for beside it there is another. */
+  public PjrtDevice openDeviceBesideAnother() {
+    PjrtDeviceOptions defaults = PjrtDeviceOptions.DEFAULTS;
+    ClientOptions client =
+        isCpu() ? defaults.client() : defaults.client().with("preallocate", false);
+    return openDevice(
+        new PjrtDeviceOptions(
+            defaults.plugin(),
+            client,
+            defaults.compile(),
+            defaults.ordinal(),
+            defaults.runBytesLimit()));
+  }
+
+  /**
+   * Opens the device with options of the step's own; the caller closes it.
+   *
+   * @throws DeviceException when the plugin is of another platform
+   */
+  public PjrtDevice openDevice(PjrtDeviceOptions options) {
+    PjrtDevice device =
+        PjrtDevice.open(
+            plugin == null ? options : options.withPlugin(options.plugin().withPath(plugin)));
+    String opened = device.description().platform();
+    if (!opened.equals(platform)) {
+      String file = device.description().attributes().get("plugin");
+      device.close();
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "the plugin %s is of platform '%s', not '%s'; name another with --plugin or PJRT_PLUGIN_PATH, or give --device %s"
+              .formatted(file, opened, platform, opened));
+    }
+    return device;
+  }
+}

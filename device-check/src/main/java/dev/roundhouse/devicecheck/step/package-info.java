@@ -1,0 +1,5 @@
+/** The steps of a check, one class each; each runs in a process of its own, on one thread. */
+@NullMarked
+package dev.roundhouse.devicecheck.step;
+
+import org.jspecify.annotations.NullMarked;
