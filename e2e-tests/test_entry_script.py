@@ -17,7 +17,9 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run([SCRIPT, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",), ("gpu-pack",)]
+)
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
     result = run(*arguments, "--help", cwd=tmp_path)
     assert result.returncode == 0

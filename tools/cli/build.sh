@@ -40,6 +40,13 @@ remove_old_jars() { # MODULE
 # find complains of processes that end meanwhile, or are somebody else's; what it printed counts.
 jar_is_open() { [[ -n $(find /proc/[0-9]*/fd -lname "$1" -print -quit 2>/dev/null || true) ]]; }
 
+# What gpu-pack packs is up to date with the sources of that key.
+mark_pack_built() { # KEY
+    mkdir -p "$ROOT/target/run"
+    rm -f "$ROOT"/target/run/gpu-pack-*
+    touch "$ROOT/target/run/gpu-pack-$1"
+}
+
 # The jar that Maven leaves for a module.
 module_jar() {
     case $1 in

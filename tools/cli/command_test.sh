@@ -100,9 +100,9 @@ print_stages() {
 
 check_scripts() {
     cd "$ROOT" || exit
-    "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh
-    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo e2e-tests
+    "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh tools/gpu-pack/gpu-check
+    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
 }
 
 verify_and_keep() {
@@ -110,6 +110,7 @@ verify_and_keep() {
     key=$(source_key)
     maven -q verify
     keep_jar worker-service "$(module_jar worker-service)" "$key"
+    mark_pack_built "$key"
 }
 
 exporter_tests() {
