@@ -5,6 +5,7 @@ import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.pjrt.ClientOptions;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
+import dev.roundhouse.pjrt.PluginOptions;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -91,9 +92,10 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
    * @throws DeviceException when the plugin is of another platform
    */
   public PjrtDevice openDevice(PjrtDeviceOptions options) {
+    PluginOptions loaded = options.plugin().withPlatform(platform);
     PjrtDevice device =
         PjrtDevice.open(
-            plugin == null ? options : options.withPlugin(options.plugin().withPath(plugin)));
+            options.withPlugin(plugin == null ? loaded : loaded.withPath(plugin)));
     String opened = device.description().platform();
     if (!opened.equals(platform)) {
       String file = device.description().attributes().get("plugin");

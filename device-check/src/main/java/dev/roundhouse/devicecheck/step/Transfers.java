@@ -7,12 +7,14 @@ import dev.roundhouse.devicecheck.Findings;
 import dev.roundhouse.devicecheck.Step;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.pjrt.PjrtDevice;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * Rates between host and device. An upload counts as done when a byte of it can be read back, so
@@ -45,43 +47,77 @@ public final class Transfers implements Step {
         Arena arena = Arena.ofShared()) {
       long room = HostRoom.bytes() / 8;
       long onDevice = device.memory().limit().orElse(Long.MAX_VALUE) / 4;
-      long most = Math.min(LARGEST, Math.min(room, onDevice));
-      MemorySegment source = arena.allocate(most, 4096).fill((byte) 1);
-      MemorySegment target = arena.allocate(most, 4096).fill((byte) 2);
-      for (long bytes = SMALLEST; bytes <= LARGEST; bytes *= FACTOR) {
-        String size = size(bytes);
-        if (bytes > most) {
+      long most = Math.min(LARGEST, Math.min(room, onDevice)) / PinnedMemory.PAGE_BYTES;
+      most *= PinnedMemory.PAGE_BYTES;
+      MemorySegment source = arena.allocate(most, PinnedMemory.PAGE_BYTES).fill((byte) 1);
+      MemorySegment target = arena.allocate(most, PinnedMemory.PAGE_BYTES).fill((byte) 2);
+      measureAll(device, "pageable", source, target, findings);
+      target.fill((byte) 2);
+      try (Pins pins = Pins.of(device, source, target)) {
+        if (pins.complete()) {
+          measureAll(device, "DMA-mapped", source, target, findings);
+        } else {
           findings.notMeasured(
-              "pageable, " + size, "more than a safe part of what memory is free (" + most + " B)");
-          continue;
+              "host->device and device->host, DMA-mapped", "the device does not map host memory");
         }
-        measure(device, source.asSlice(0, bytes), target.asSlice(0, bytes), findings);
       }
     }
-    mapped(findings);
   }
 
-  /** The place for transfers from and into memory that is mapped for the device. */
-  private static void mapped(Findings findings) {
+  private static void measureAll(
+      PjrtDevice device,
+      String how,
+      MemorySegment source,
+      MemorySegment target,
+      Findings findings) {
+    long most = source.byteSize();
     for (long bytes = SMALLEST; bytes <= LARGEST; bytes *= FACTOR) {
-      findings.notMeasured(
-          "host->device and device->host, DMA-mapped, " + size(bytes),
-          "the Device interface does not map host memory yet");
+      if (bytes > most) {
+        findings.notMeasured(
+            how + ", " + size(bytes),
+            "more than a safe part of what memory is free (" + most + " B)");
+      } else {
+        measure(device, how, source.asSlice(0, bytes), target.asSlice(0, bytes), findings);
+      }
     }
   }
 
   private static void measure(
-      PjrtDevice device, MemorySegment source, MemorySegment target, Findings findings) {
+      PjrtDevice device,
+      String how,
+      MemorySegment source,
+      MemorySegment target,
+      Findings findings) {
     long bytes = source.byteSize();
     TensorType type = TensorType.of(DType.U8, bytes);
     Repeated upload = Repeated.within(PER_SIZE, () -> upload(device, type, source, target));
-    tell(findings, "host->device, pageable, ", bytes, upload);
+    tell(findings, "host->device, " + how + ", ", bytes, upload);
     try (DeviceBuffer buffer = device.upload(type, source, HostMemory.COPY)) {
       Repeated read = Repeated.within(PER_SIZE, () -> buffer.read(0, target));
-      tell(findings, "device->host, pageable, ", bytes, read);
+      tell(findings, "device->host, " + how + ", ", bytes, read);
     }
     if (source.mismatch(target) >= 0) {
-      findings.fail("device->host, pageable, " + size(bytes), "read other bytes than were sent");
+      findings.fail(
+          "device->host, " + how + ", " + size(bytes), "read other bytes than were sent");
+    }
+  }
+
+  /** Both ends of a copy, mapped for the device as far as it does that. */
+  private record Pins(Optional<PinnedMemory> source, Optional<PinnedMemory> target)
+      implements AutoCloseable {
+    static Pins of(PjrtDevice device, MemorySegment source, MemorySegment target) {
+      Optional<PinnedMemory> first = device.pin(source);
+      return new Pins(first, first.isEmpty() ? first : device.pin(target));
+    }
+
+    boolean complete() {
+      return source.isPresent() && target.isPresent();
+    }
+
+    @Override
+    public void close() {
+      source.ifPresent(PinnedMemory::close);
+      target.ifPresent(PinnedMemory::close);
     }
   }
 
