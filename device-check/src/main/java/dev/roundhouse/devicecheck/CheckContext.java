@@ -94,8 +94,7 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
   public PjrtDevice openDevice(PjrtDeviceOptions options) {
     PluginOptions loaded = options.plugin().withPlatform(platform);
     PjrtDevice device =
-        PjrtDevice.open(
-            options.withPlugin(plugin == null ? loaded : loaded.withPath(plugin)));
+        PjrtDevice.open(options.withPlugin(plugin == null ? loaded : loaded.withPath(plugin)));
     String opened = device.description().platform();
     if (!opened.equals(platform)) {
       String file = device.description().attributes().get("plugin");

@@ -139,7 +139,10 @@ class WorkerTest {
         .contains("\"ready\":1", "\"failed\":{\"broken\":", "weights.safetensors");
     assertThat(worker.get("metrics", "/actuator/health/readiness")).startsWith("200 ");
     assertThat(worker.get("metrics", "/actuator/info"))
-        .contains("\"grpc\":" + worker.port("grpc"), "\"platform\":\"simulated\"", "\"numerics\":\"auto: ");
+        .contains(
+            "\"grpc\":" + worker.port("grpc"),
+            "\"platform\":\"simulated\"",
+            "\"numerics\":\"auto: ");
   }
 
   @Test

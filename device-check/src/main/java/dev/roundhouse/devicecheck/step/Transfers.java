@@ -97,8 +97,7 @@ public final class Transfers implements Step {
       tell(findings, "device->host, " + how + ", ", bytes, read);
     }
     if (source.mismatch(target) >= 0) {
-      findings.fail(
-          "device->host, " + how + ", " + size(bytes), "read other bytes than were sent");
+      findings.fail("device->host, " + how + ", " + size(bytes), "read other bytes than were sent");
     }
   }
 

@@ -39,9 +39,7 @@ public final class WorkerInfo implements InfoContributor {
     shown.put("ordinal", description.ordinal());
     shown.put("memory", memory());
     shown.put("attributes", description.attributes());
-    info.withDetail("ports", ports)
-        .withDetail("numerics", numerics)
-        .withDetail("device", shown);
+    info.withDetail("ports", ports).withDetail("numerics", numerics).withDetail("device", shown);
   }
 
   /** In bytes; {@code null} for what the device does not count. */
