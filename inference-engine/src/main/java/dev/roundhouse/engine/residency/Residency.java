@@ -1,9 +1,13 @@
 package dev.roundhouse.engine.residency;
 
+import dev.roundhouse.bundle.weights.Weight;
 import dev.roundhouse.bundle.weights.WeightSource;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.DeviceMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -29,10 +33,11 @@ public final class Residency {
    * Copies a model's weights to a new host floor and uploads them.
    *
    * @param source borrowed for the call
-   * @throws dev.roundhouse.engine.device.DeviceException when device memory does not suffice;
-   *     nothing is kept then
+   * @throws DeviceException OUT_OF_MEMORY when device memory does not suffice, before anything is
+   *     read where the device counts its memory; nothing is kept then
    */
   public ModelWeights load(WeightSource source) {
+    checkRoom(source);
     HostFloor floor = HostFloor.of(source);
     List<DeviceBuffer> buffers = new ArrayList<>(floor.count());
     try {
@@ -47,6 +52,28 @@ public final class Residency {
       buffers.forEach(DeviceBuffer::close);
       floor.close();
       throw e;
+    }
+  }
+
+  /** A device may wait seconds for memory before it refuses, and others wait with it. */
+  private void checkRoom(WeightSource source) {
+    long needed = 0;
+    for (Weight weight : source.arguments()) {
+      needed = Math.addExact(needed, weight.type().byteSize());
+    }
+    if (needed == 0) {
+      return;
+    }
+    DeviceMemory memory = device.memory();
+    if (memory.limit().isPresent() && memory.inUse().isPresent()) {
+      long limit = memory.limit().getAsLong();
+      long free = Math.max(0, limit - memory.inUse().getAsLong());
+      if (needed > free) {
+        throw new DeviceException(
+            Code.OUT_OF_MEMORY,
+            "its weights need %d bytes of device memory and %d of %d are free; unload a model or use a device with more memory"
+                .formatted(needed, free, limit));
+      }
     }
   }
 
