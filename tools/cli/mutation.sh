@@ -11,7 +11,7 @@ MUTATION_PACKAGES=(
     "schedule inference-engine dev.roundhouse.engine.schedule dev.roundhouse.engine.schedule.*"
     "queue inference-engine dev.roundhouse.engine.queue dev.roundhouse.engine.queue.*,dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "admission inference-engine dev.roundhouse.engine.admission dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest,dev.roundhouse.engine.EngineTest$LOOP_TESTS"
-    "layout inference-engine dev.roundhouse.engine.layout dev.roundhouse.engine.layout.*$LOOP_TESTS"
+    "layout inference-engine dev.roundhouse.engine.layout dev.roundhouse.engine.layout.*,dev.roundhouse.engine.batch.*$LOOP_TESTS"
     "lane inference-engine dev.roundhouse.engine.lane dev.roundhouse.engine.lane.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "batch inference-engine dev.roundhouse.engine.batch dev.roundhouse.engine.batch.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "deliver inference-engine dev.roundhouse.engine.deliver dev.roundhouse.engine.deliver.*$LOOP_TESTS"
