@@ -11,7 +11,6 @@ import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.lane.WaitingEnd;
-import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
@@ -688,25 +687,10 @@ public final class DispatchLoop {
     }
   }
 
+  /** Ends what commands have begun; those that have not been taken are the proxy's to end. */
   private void abandonCommands() {
     warmUp.abandon();
     retirements.abandon();
-    abandonHandedOver();
-  }
-
-  /** Ends commands that the loop does not do any more. The loop's thread, or one after it. */
-  void abandonHandedOver() {
-    for (Command next = commands.poll(); next != null; next = commands.poll()) {
-      switch (next) {
-        case Command.Activate activate -> {
-          activate.larger().forEach(Staging.Memory::close);
-          activate.warmedUp().cancel(false);
-        }
-        case Command.Describe describe -> describe.state().cancel(false);
-        case Command.SetWeight change -> {}
-        case Command.StopHolding stop -> {}
-      }
-    }
   }
 
   /** Ends a request that came too late for this loop; any thread, after {@link #onStop}. */

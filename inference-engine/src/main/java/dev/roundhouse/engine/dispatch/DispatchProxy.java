@@ -267,14 +267,34 @@ public final class DispatchProxy {
     }
   }
 
-  /** Ends what was handed over too late for the loop to see. */
+  /**
+   * Ends what was handed over too late for the loop to see: whoever waits for it first, then what
+   * frees memory.
+   */
   private synchronized void sweep() {
+    for (QueuedRequest late = requests.poll(); late != null; late = requests.poll()) {
+      loop.endTooLate(late);
+    }
     for (Command.Retire late = retirements.poll(); late != null; late = retirements.poll()) {
       late.retired().cancel(false);
     }
-    loop.abandonHandedOver();
-    for (QueuedRequest late = requests.poll(); late != null; late = requests.poll()) {
-      loop.endTooLate(late);
+    for (Command late = commands.poll(); late != null; late = commands.poll()) {
+      abandon(late);
+    }
+  }
+
+  private void abandon(Command command) {
+    switch (command) {
+      case Command.Activate activate -> {
+        activate.warmedUp().cancel(false);
+        // A device that has failed may hang in the call that unpins memory.
+        if (failStop.cause() == null) {
+          activate.larger().forEach(Staging.Memory::close);
+        }
+      }
+      case Command.Describe describe -> describe.state().cancel(false);
+      case Command.SetWeight change -> {}
+      case Command.StopHolding stop -> {}
     }
   }
 }

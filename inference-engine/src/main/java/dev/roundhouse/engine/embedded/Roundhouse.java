@@ -54,7 +54,7 @@ public final class Roundhouse implements AutoCloseable {
     Device governed;
     try {
       governed = Numerics.start(device, config.numerics(), Numerics.ProbeWhen.AUTO).device();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       device.close();
       throw e;
     }

@@ -14,6 +14,7 @@ import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.engine.schedule.ForwardingDiscipline;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -235,57 +236,17 @@ class DisciplineTest {
   void shouldNotKeepAShareForAModelThatDoesNotRun() {
     List<Integer> registered = new ArrayList<>();
     Discipline watching =
-        new Discipline() {
-          private final Discipline fifo = new Fifo();
-
-          @Override
-          public String name() {
-            return "watching";
-          }
-
+        new ForwardingDiscipline(new Fifo()) {
           @Override
           public void register(int slot, double weight) {
             registered.add(slot);
+            super.register(slot, weight);
           }
 
           @Override
           public void unregister(int slot) {
             registered.remove((Integer) slot);
-          }
-
-          @Override
-          public void ready(int slot, Front front) {
-            fifo.ready(slot, front);
-          }
-
-          @Override
-          public void notReady(int slot) {
-            fifo.notReady(slot);
-          }
-
-          @Override
-          public boolean isEmpty() {
-            return fifo.isEmpty();
-          }
-
-          @Override
-          public boolean hasOther(int slot) {
-            return fifo.hasOther(slot);
-          }
-
-          @Override
-          public int choose() {
-            return fifo.choose();
-          }
-
-          @Override
-          public void charge(int slot, long expectedNanos, long nowNanos) {
-            fifo.charge(slot, expectedNanos, nowNanos);
-          }
-
-          @Override
-          public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
-            fifo.correct(slot, expectedNanos, deviceNanos, nowNanos);
+            super.unregister(slot);
           }
         };
     TestEngine engine =

@@ -3,8 +3,9 @@ package dev.roundhouse.engine.dispatch;
 import static dev.roundhouse.engine.testing.LiveEngine.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
-import dev.roundhouse.engine.model.ModelImage;
+import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.Answer;
@@ -15,6 +16,7 @@ import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.BrittleDiscipline;
 import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.HookedDevice;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestImage;
@@ -33,6 +35,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Many callers against what ends their requests: each is told exactly once, and all is counted. */
 @Timeout(120)
@@ -130,29 +134,44 @@ class RacesTest {
     engine.close();
   }
 
-  @Test
-  void shouldEndEveryCommandWhenItClosesWhileCommandsCome() {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void shouldEndEveryCommandWhenItClosesOrFailsWhileCommandsCome(boolean fails) {
     engine.close();
     Random random = new Random(seed);
-    for (int round = 0; round < 50; round++) {
-      LiveEngine closing = new LiveEngine(EngineOptions.builder().build());
+    for (int round = 0; round < 40; round++) {
+      LiveEngine ending = new LiveEngine(EngineOptions.builder().build());
       Queue<CompletableFuture<?>> commands = new ConcurrentLinkedQueue<>();
-      Thread commander =
-          Thread.ofPlatform()
-              .start(
-                  () -> {
-                    for (int i = 0; i < 200; i++) {
-                      ModelImage image = TestImage.weighted("m" + i, "1", () -> {});
-                      commands.add(closing.engine().load(image));
-                      commands.add(closing.engine().scheduler());
-                    }
-                  });
+      Thread commander = Thread.ofPlatform().start(() -> command(ending.engine(), commands));
       int some = random.nextInt(300);
       LiveEngine.await("some are on their way", () -> commands.size() >= some);
-      closing.close();
-      LiveEngine.await("the last was sent", () -> !commander.isAlive());
+      if (fails) {
+        ending.device().hook(RacesTest::loseDevice);
+        LiveEngine.await("the last was sent", () -> !commander.isAlive());
+        get(ending.engine().load(TestImage.weighted("last", "1", () -> {})));
+        assertThat(ending.engine().isAlive()).isFalse();
+      } else {
+        ending.close();
+        LiveEngine.await("the last was sent", () -> !commander.isAlive());
+      }
       LiveEngine.await(
           "each has ended, seed " + seed, () -> commands.stream().allMatch(Future::isDone));
+      if (fails) {
+        ending.close();
+      }
+    }
+  }
+
+  private static void command(Engine engine, Queue<CompletableFuture<?>> commands) {
+    for (int i = 0; i < 200; i++) {
+      commands.add(engine.load(TestImage.weighted("m" + i, "1", () -> {})));
+      commands.add(engine.scheduler());
+    }
+  }
+
+  private static void loseDevice(HookedDevice.Call call, String of) {
+    if (call == HookedDevice.Call.EXECUTE) {
+      throw new DeviceException(DeviceException.Code.DEVICE_LOST, "made by a test");
     }
   }
 

@@ -14,6 +14,7 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.engine.schedule.ForwardingDiscipline;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.HookedDevice.Call;
@@ -296,14 +297,12 @@ class LanesTest {
   }
 
   /** First come, first served; tells a test what it is told. */
-  private record Watching(Consumer<Front> told, Fifo fifo) implements Discipline {
-    Watching(Consumer<Front> told) {
-      this(told, new Fifo());
-    }
+  private static final class Watching extends ForwardingDiscipline {
+    private final Consumer<Front> told;
 
-    @Override
-    public String name() {
-      return "watching";
+    Watching(Consumer<Front> told) {
+      super(new Fifo());
+      this.told = told;
     }
 
     @Override
@@ -312,49 +311,9 @@ class LanesTest {
     }
 
     @Override
-    public void register(int slot, double weight) {
-      fifo.register(slot, weight);
-    }
-
-    @Override
-    public void unregister(int slot) {
-      fifo.unregister(slot);
-    }
-
-    @Override
     public void ready(int slot, Front front) {
       told.accept(front);
-      fifo.ready(slot, front);
-    }
-
-    @Override
-    public void notReady(int slot) {
-      fifo.notReady(slot);
-    }
-
-    @Override
-    public boolean isEmpty() {
-      return fifo.isEmpty();
-    }
-
-    @Override
-    public boolean hasOther(int slot) {
-      return fifo.hasOther(slot);
-    }
-
-    @Override
-    public int choose() {
-      return fifo.choose();
-    }
-
-    @Override
-    public void charge(int slot, long expectedNanos, long nowNanos) {
-      fifo.charge(slot, expectedNanos, nowNanos);
-    }
-
-    @Override
-    public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
-      fifo.correct(slot, expectedNanos, deviceNanos, nowNanos);
+      super.ready(slot, front);
     }
   }
 }

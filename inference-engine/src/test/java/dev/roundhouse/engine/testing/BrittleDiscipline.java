@@ -1,12 +1,15 @@
 package dev.roundhouse.engine.testing;
 
-import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.engine.schedule.ForwardingDiscipline;
 
 /** First come, first served, until a test has its choice block or throw. */
-public final class BrittleDiscipline implements Discipline {
-  private final Discipline sound = new Fifo();
+public final class BrittleDiscipline extends ForwardingDiscipline {
   private volatile Runnable onChoice = () -> {};
+
+  public BrittleDiscipline() {
+    super(new Fifo());
+  }
 
   /** Has something happen on the dispatch thread before each choice. */
   public void onChoice(Runnable action) {
@@ -19,53 +22,8 @@ public final class BrittleDiscipline implements Discipline {
   }
 
   @Override
-  public boolean shedsByCost() {
-    return sound.shedsByCost();
-  }
-
-  @Override
-  public void register(int slot, double weight) {
-    sound.register(slot, weight);
-  }
-
-  @Override
-  public void unregister(int slot) {
-    sound.unregister(slot);
-  }
-
-  @Override
-  public void ready(int slot, Front front) {
-    sound.ready(slot, front);
-  }
-
-  @Override
-  public void notReady(int slot) {
-    sound.notReady(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return sound.isEmpty();
-  }
-
-  @Override
-  public boolean hasOther(int slot) {
-    return sound.hasOther(slot);
-  }
-
-  @Override
   public int choose() {
     onChoice.run();
-    return sound.choose();
-  }
-
-  @Override
-  public void charge(int slot, long expectedNanos, long nowNanos) {
-    sound.charge(slot, expectedNanos, nowNanos);
-  }
-
-  @Override
-  public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
-    sound.correct(slot, expectedNanos, deviceNanos, nowNanos);
+    return super.choose();
   }
 }

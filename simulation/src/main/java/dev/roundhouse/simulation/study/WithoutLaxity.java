@@ -1,67 +1,21 @@
 package dev.roundhouse.simulation.study;
 
 import dev.roundhouse.engine.schedule.Discipline;
+import dev.roundhouse.engine.schedule.ForwardingDiscipline;
 
 /** A discipline that drops a call when its deadline has passed, and not before. A peer. */
-record WithoutLaxity(Discipline discipline) implements Discipline {
-
-  @Override
-  public String name() {
-    return discipline.name() + " without laxity";
+final class WithoutLaxity extends ForwardingDiscipline {
+  WithoutLaxity(Discipline discipline) {
+    super(discipline);
   }
 
   @Override
-  public boolean watchesQueues() {
-    return discipline.watchesQueues();
+  public String name() {
+    return super.name() + " without laxity";
   }
 
   @Override
   public boolean shedsByCost() {
     return false;
-  }
-
-  @Override
-  public void register(int slot, double weight) {
-    discipline.register(slot, weight);
-  }
-
-  @Override
-  public void unregister(int slot) {
-    discipline.unregister(slot);
-  }
-
-  @Override
-  public void ready(int slot, Front front) {
-    discipline.ready(slot, front);
-  }
-
-  @Override
-  public void notReady(int slot) {
-    discipline.notReady(slot);
-  }
-
-  @Override
-  public boolean isEmpty() {
-    return discipline.isEmpty();
-  }
-
-  @Override
-  public boolean hasOther(int slot) {
-    return discipline.hasOther(slot);
-  }
-
-  @Override
-  public int choose() {
-    return discipline.choose();
-  }
-
-  @Override
-  public void charge(int slot, long expectedNanos, long nowNanos) {
-    discipline.charge(slot, expectedNanos, nowNanos);
-  }
-
-  @Override
-  public void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
-    discipline.correct(slot, expectedNanos, deviceNanos, nowNanos);
   }
 }
