@@ -9,6 +9,7 @@ LOOP_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeli
 # module's. A package without sources is left out.
 MUTATION_PACKAGES=(
     "schedule inference-engine dev.roundhouse.engine.schedule dev.roundhouse.engine.schedule.*"
+    "evict inference-engine dev.roundhouse.engine.evict dev.roundhouse.engine.evict.*"
     "queue inference-engine dev.roundhouse.engine.queue dev.roundhouse.engine.queue.*,dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "admission inference-engine dev.roundhouse.engine.admission dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest,dev.roundhouse.engine.EngineTest$LOOP_TESTS"
     "layout inference-engine dev.roundhouse.engine.layout dev.roundhouse.engine.layout.*,dev.roundhouse.engine.batch.*$LOOP_TESTS"

@@ -63,10 +63,24 @@ class ArchitectureTest {
               "dev.roundhouse.engine.schedule..", "java.lang..", "java.util..", "org.jspecify..");
 
   @ArchTest
-  static final ArchRule SCHEDULING_KNOWS_NO_CLOCK_AND_NO_THREAD =
+  static final ArchRule EVICTION_IS_PURE =
+      classes()
+          .that()
+          .resideInAPackage("dev.roundhouse.engine.evict..")
+          .should()
+          .onlyDependOnClassesThat()
+          .resideInAnyPackage(
+              "dev.roundhouse.engine.evict..",
+              "dev.roundhouse.engine.schedule..",
+              "java.lang..",
+              "java.util..",
+              "org.jspecify..");
+
+  @ArchTest
+  static final ArchRule SCHEDULING_AND_EVICTION_KNOW_NO_CLOCK_AND_NO_THREAD =
       noClasses()
           .that()
-          .resideInAPackage("dev.roundhouse.engine.schedule..")
+          .resideInAnyPackage("dev.roundhouse.engine.schedule..", "dev.roundhouse.engine.evict..")
           .should()
           .callMethod(System.class, "nanoTime")
           .orShould()
