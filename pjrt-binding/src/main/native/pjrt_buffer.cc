@@ -14,6 +14,30 @@ extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_destroy(JN
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_Destroy, args);
 } ROUNDHOUSE_CATCH(env, )
 
+// When the bytes are on the device; null leaves an exception pending.
+static PJRT_Event* ReadyEvent(JNIEnv* env, jlong api, jlong buffer) {
+  Args<PJRT_Buffer_ReadyEvent_Args> args;
+  args->buffer = Handle<PJRT_Buffer>(buffer);
+  return ROUNDHOUSE_CALL(env, Api(api), PJRT_Buffer_ReadyEvent, args) ? args->event : nullptr;
+}
+
+extern "C" JNIEXPORT jboolean JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_isReady(JNIEnv* env, jclass, jlong api,
+                                                                                 jlong buffer) try {
+  PJRT_Event* event = ReadyEvent(env, api, buffer);
+  if (event == nullptr) return JNI_FALSE;
+  Args<PJRT_Event_IsReady_Args> args;
+  args->event = event;
+  const bool ready = ROUNDHOUSE_CALL(env, Api(api), PJRT_Event_IsReady, args) && args->is_ready;
+  roundhouse::Destroy(Api(api), event);
+  return ready;
+} ROUNDHOUSE_CATCH(env, JNI_FALSE)
+
+extern "C" JNIEXPORT void JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_awaitReady(JNIEnv* env, jclass, jlong api,
+                                                                                jlong buffer) try {
+  PJRT_Event* event = ReadyEvent(env, api, buffer);
+  if (event != nullptr) roundhouse::AwaitAndDestroy(env, Api(api), event);
+} ROUNDHOUSE_CATCH(env, )
+
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtBuffer_unsafePointer(JNIEnv* env, jclass, jlong api,
                                                                                     jlong buffer) try {
   Args<PJRT_Buffer_UnsafePointer_Args> args;

@@ -18,6 +18,7 @@ import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.residency.Residency;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,6 +26,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -50,8 +52,8 @@ public final class Engine implements AutoCloseable {
   Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
     this.threads = threads;
-    requests = new RequestPath(options, device, registry, threads);
-    residency = new Residency(device, options.weights());
+    residency = new Residency(device, options.residency());
+    requests = new RequestPath(options, device, residency, registry, threads);
     costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
         new ModelLoader(
@@ -206,6 +208,49 @@ public final class Engine implements AutoCloseable {
     return all;
   }
 
+  /**
+   * Keeps the weights of a ready model on the device, or lets them leave again when others need the
+   * room: of each of its versions, and of those that are loaded later.
+   *
+   * @return completes when they are there, or may leave; exceptionally, with a {@link
+   *     dev.roundhouse.engine.device.DeviceException}, when they do not fit beside what is pinned
+   *     or cannot be brought; with {@link IllegalStateException} when no such model is ready;
+   *     cancelled when the engine stops first
+   */
+  public CompletableFuture<Void> pin(String name, boolean pinned) {
+    RegisteredModel model = registry.get(name);
+    if (model == null || model.serving() == null) {
+      return CompletableFuture.failedFuture(
+          new IllegalStateException("no model '" + name + "' is ready"));
+    }
+    List<CompletableFuture<Void>> all =
+        model.versions().all().stream()
+            .map(PublishedVersion::serving)
+            .filter(Objects::nonNull)
+            .map(serving -> requests.pin(serving, pinned))
+            .toList();
+    return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new))
+        .thenRun(() -> model.setPinned(pinned));
+  }
+
+  /**
+   * Takes all weights off the device that are neither pinned nor in use, so that what comes next
+   * lies together, and brings those of some models back.
+   *
+   * @param reload names; those of models that are not ready are left out
+   * @return completes with the bytes of weights that are on the device; exceptionally when a model
+   *     cannot be brought; cancelled when the engine stops first
+   */
+  public CompletableFuture<Long> compact(List<String> reload) {
+    List<ServedModel> models =
+        reload.stream()
+            .map(registry::get)
+            .map(model -> model == null ? null : model.serving())
+            .filter(Objects::nonNull)
+            .toList();
+    return requests.dispatch().compact(models);
+  }
+
   /** Every model, by name; of its versions the one that answers, or says best why none does. */
   public List<ModelStatus> models() {
     return registry.statuses();
@@ -305,7 +350,11 @@ public final class Engine implements AutoCloseable {
 
   /** Bytes of weights on the device. */
   public long residentWeightBytes() {
-    return residency.residentBytes();
+    return registry.slots().all().stream()
+        .map(ServedModel::weights)
+        .filter(ModelWeights::isResident)
+        .mapToLong(ModelWeights::byteSize)
+        .sum();
   }
 
   /**

@@ -1,7 +1,7 @@
 package dev.roundhouse.engine;
 
-import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.dispatch.Watchdog;
+import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.time.NanoClock;
@@ -14,7 +14,8 @@ import java.util.function.Supplier;
 /**
  * How an engine is set up.
  *
- * @param discipline makes what decides which ready model runs next; asked once per engine
+ * @param discipline makes what decides which ready model runs next, a new one each time it is
+ *     asked: one for the device, one of the same kind for the link that weights come over
  * @param costAlpha how much the latest run counts in what a run is expected to cost, in (0, 1]
  * @param maxQueueDepth requests that may wait per model
  * @param maxQueuedBytes bytes that accepted requests may need together: inputs, and the answers
@@ -27,7 +28,7 @@ import java.util.function.Supplier;
  * @param spin how long the dispatch thread looks for work before it parks; when a run of an
  *     accelerator is about to end it stays awake in any case
  * @param watchdog how long the device and the dispatch thread may take before the engine has failed
- * @param weights whether a device that can read host memory in place does so for weights
+ * @param residency how weights come to the device and leave it
  * @param costFile where what runs cost is kept across restarts; empty to keep nothing
  * @param models what differs for single models, by name
  * @param clock for deadlines, waits and simulated devices
@@ -43,7 +44,7 @@ public record EngineOptions(
     int compileThreads,
     Duration spin,
     Watchdog.Limits watchdog,
-    HostMemory weights,
+    ResidencyOptions residency,
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
     NanoClock clock) {
@@ -60,7 +61,7 @@ public record EngineOptions(
           1,
           Duration.ofNanos(20_000),
           Watchdog.Limits.DEFAULT,
-          HostMemory.ALIAS,
+          ResidencyOptions.DEFAULT,
           Optional.empty(),
           Map.of(),
           NanoClock.SYSTEM);
@@ -119,7 +120,7 @@ public record EngineOptions(
     private int compileThreads;
     private Duration spin;
     private Watchdog.Limits watchdog;
-    private HostMemory weights;
+    private ResidencyOptions residency;
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
     private NanoClock clock;
@@ -135,7 +136,7 @@ public record EngineOptions(
       compileThreads = options.compileThreads;
       spin = options.spin;
       watchdog = options.watchdog;
-      weights = options.weights;
+      residency = options.residency;
       costFile = options.costFile;
       models = options.models;
       clock = options.clock;
@@ -191,8 +192,8 @@ public record EngineOptions(
       return this;
     }
 
-    public Builder weights(HostMemory value) {
-      weights = value;
+    public Builder residency(ResidencyOptions value) {
+      residency = value;
       return this;
     }
 
@@ -223,7 +224,7 @@ public record EngineOptions(
           compileThreads,
           spin,
           watchdog,
-          weights,
+          residency,
           costFile,
           models,
           clock);

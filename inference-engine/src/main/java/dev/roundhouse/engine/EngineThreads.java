@@ -3,6 +3,7 @@ package dev.roundhouse.engine;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.dispatch.OutputsThread;
+import dev.roundhouse.engine.dispatch.WeightsThread;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -19,6 +20,9 @@ interface EngineThreads {
 
   /** What delivers large outputs; null for the dispatch loop itself. */
   @Nullable OutputsThread outputs(FailStop failStop);
+
+  /** What brings weights to the device; null for the dispatch loop itself. */
+  @Nullable WeightsThread weights(FailStop failStop);
 
   /** Begins to run the dispatch loop. */
   void start(DispatchProxy dispatch);

@@ -4,6 +4,7 @@ import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.DispatchThread;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.dispatch.OutputsThread;
+import dev.roundhouse.engine.dispatch.WeightsThread;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -15,9 +16,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads {@code dispatch}, {@code outputs}, {@code watchdog}, {@code compile-n} and {@code
- * unload}. A compile that hangs must not keep the process from ending, so those that may are
- * daemons.
+ * The threads {@code dispatch}, {@code outputs}, {@code weights}, {@code watchdog}, {@code
+ * compile-n} and {@code unload}. A compile that hangs must not keep the process from ending, so
+ * those that may are daemons.
  */
 final class OwnThreads implements EngineThreads {
   private final EngineOptions options;
@@ -60,6 +61,11 @@ final class OwnThreads implements EngineThreads {
   @Override
   public OutputsThread outputs(FailStop failStop) {
     return new OutputsThread(failStop);
+  }
+
+  @Override
+  public WeightsThread weights(FailStop failStop) {
+    return new WeightsThread(failStop);
   }
 
   @Override

@@ -16,6 +16,7 @@ import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.engine.residency.Residency;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 
@@ -54,7 +55,12 @@ final class RequestPath {
   private final FailStop failStop;
   private final DispatchProxy dispatch;
 
-  RequestPath(EngineOptions options, Device device, ModelRegistry registry, EngineThreads threads) {
+  RequestPath(
+      EngineOptions options,
+      Device device,
+      Residency residency,
+      ModelRegistry registry,
+      EngineThreads threads) {
     this.options = options;
     this.registry = registry;
     bytes = new ByteBudget(options.maxQueuedBytes());
@@ -64,13 +70,15 @@ final class RequestPath {
     dispatch =
         new DispatchProxy(
             device,
-            options.discipline().get(),
+            options.discipline(),
+            residency,
             options.clock(),
             accounting,
             bytes,
             answers,
             failStop,
             threads.outputs(failStop),
+            threads.weights(failStop),
             options.maxHandOver());
     admission =
         new Admission(
@@ -116,6 +124,10 @@ final class RequestPath {
     ModelOptions own = options.of(model.name());
     RegisteredModel registered = registry.get(model.name());
     OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
+    boolean pinned =
+        registered == null
+            ? own.pinned(model.spec().serving())
+            : registered.pinned().orElseGet(() -> own.pinned(model.spec().serving()));
     var serving = model.spec().serving();
     return dispatch.activate(
         model,
@@ -126,7 +138,13 @@ final class RequestPath {
                 .or(serving::maxQueueDelay)
                 .orElse(options.maxQueueDelay())
                 .toNanos(),
+            pinned,
             model.queueRules().delays()));
+  }
+
+  /** Keeps a model's weights on the device, or lets them leave again. */
+  CompletableFuture<Void> pin(ServedModel model, boolean pinned) {
+    return dispatch.pin(model, pinned);
   }
 
   /** Closes the way to a model that admission does not find any more. */

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.dispatch.DispatchLoop;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.dispatch.OutputsThread;
+import dev.roundhouse.engine.dispatch.WeightsThread;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -81,6 +82,11 @@ public final class SteppedEngine implements AutoCloseable {
 
     @Override
     public @Nullable OutputsThread outputs(FailStop failStop) {
+      return null;
+    }
+
+    @Override
+    public @Nullable WeightsThread weights(FailStop failStop) {
       return null;
     }
 

@@ -55,6 +55,26 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   }
 
   @Override
+  public boolean isReady() {
+    long buffer = hold();
+    try {
+      return isReady(client.api(), buffer);
+    } finally {
+      release();
+    }
+  }
+
+  @Override
+  public void awaitReady() {
+    long buffer = hold();
+    try {
+      awaitReady(client.api(), buffer);
+    } finally {
+      release();
+    }
+  }
+
+  @Override
   public void read(long offset, MemorySegment target) {
     long size = target.byteSize();
     if (offset < 0 || size > byteSize || offset > byteSize - size) {
@@ -146,6 +166,10 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
     }
     return MemorySegment.ofAddress(start).reinterpret(byteSize);
   }
+
+  private static native boolean isReady(long api, long buffer);
+
+  private static native void awaitReady(long api, long buffer);
 
   private static native void destroy(long api, long buffer);
 

@@ -55,7 +55,8 @@ final class DeviceIdle implements Bench {
     int rounds = run.quick() ? 5 : 21;
     int millis = run.quick() ? 300 : 1000;
     ModelOptions alone =
-        new ModelOptions(OptionalDouble.empty(), OptionalInt.of(1), Optional.empty());
+        new ModelOptions(
+            OptionalDouble.empty(), OptionalInt.of(1), Optional.empty(), Optional.empty());
     EngineOptions options =
         EngineOptions.builder().models(Map.of(NoOpModel.name(0), alone)).build();
     try (Engine engine = Engine.open(options, device)) {

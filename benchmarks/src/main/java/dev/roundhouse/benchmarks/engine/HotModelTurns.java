@@ -53,7 +53,8 @@ public final class HotModelTurns {
   public static Comparison measure(Device device, Path folder, int batch, Plan plan)
       throws InterruptedException {
     ModelOptions capped =
-        new ModelOptions(OptionalDouble.empty(), OptionalInt.of(batch), Optional.empty());
+        new ModelOptions(
+            OptionalDouble.empty(), OptionalInt.of(batch), Optional.empty(), Optional.empty());
     EngineOptions options = EngineOptions.builder().models(Map.of(MODEL, capped)).build();
     try (Engine engine = Engine.open(options, device);
         BareLoop bare = BareLoop.open(device, folder, MODEL, batch)) {

@@ -95,6 +95,14 @@ final class NoOpDevice implements Device {
 
   private record Buffer(TensorType type, MemorySegment data) implements DeviceBuffer {
     @Override
+    public boolean isReady() {
+      return true;
+    }
+
+    @Override
+    public void awaitReady() {}
+
+    @Override
     public void read(long offset, MemorySegment target) {
       MemorySegment.copy(data, offset, target, 0, target.byteSize());
     }

@@ -38,7 +38,7 @@ public final class BatchFormer {
   public void form(BatchSlot slot, ModelLane lane, long nowNanos) {
     ModelQueue queue = lane.queue();
     boolean judges = judgesTime && queue.earliestDeadlineNanos() != InferenceRequest.NO_DEADLINE;
-    dropOver(lane, nowNanos, judges);
+    dropOver(lane, nowNanos, judges, 0);
     if (queue.isEmpty()) {
       return;
     }
@@ -92,7 +92,7 @@ public final class BatchFormer {
   private void takeFront(
       BatchSlot slot, ModelLane lane, int batchSize, long nowNanos, boolean judges) {
     QueuedRequest front = lane.queue().get(0);
-    if (endIfOver(lane, front, nowNanos, judges)) {
+    if (endIfOver(lane, front, nowNanos, judges, 0)) {
       return;
     }
     boolean begun = front.hasBegun();
@@ -149,27 +149,40 @@ public final class BatchFormer {
     return false;
   }
 
+  /**
+   * Ends requests at the front that are over, or could not be answered in time by a run that begins
+   * when the weights are there.
+   *
+   * @param loadNanos how long that takes
+   */
+  public void dropHopeless(ModelLane lane, long loadNanos, long nowNanos) {
+    dropOver(lane, nowNanos, judgesTime, loadNanos);
+  }
+
   /** Ends requests at the front that are over, and has those wait on that are to be delayed. */
-  private void dropOver(ModelLane lane, long nowNanos, boolean judges) {
+  private void dropOver(ModelLane lane, long nowNanos, boolean judges, long loadNanos) {
     ModelQueue queue = lane.queue();
     while (!queue.isEmpty()) {
       QueuedRequest front = queue.get(0);
       if (lane.isToBeDelayed(front, nowNanos) && !front.isDone()) {
         queue.delayFront();
-      } else if (!endIfOver(lane, front, nowNanos, judges)) {
+      } else if (!endIfOver(lane, front, nowNanos, judges, loadNanos)) {
         return;
       }
     }
   }
 
   /** Ends the front request, and takes it out, if it is over; false when it is not. */
-  private boolean endIfOver(ModelLane lane, QueuedRequest front, long nowNanos, boolean judges) {
+  private boolean endIfOver(
+      ModelLane lane, QueuedRequest front, long nowNanos, boolean judges, long loadNanos) {
     if (front.isDone()) {
       lane.queue().remove();
     } else if (front.hasBegun() && front.isCancelRequested()) {
       lane.queue().remove();
       ends.cancelled(front);
-    } else if (judges ? lane.isHopeless(front, nowNanos) : lane.isOverdue(front, nowNanos)) {
+    } else if (judges
+        ? lane.isHopeless(front, nowNanos, loadNanos)
+        : lane.isOverdue(front, nowNanos)) {
       lane.queue().remove();
       ends.late(lane, front, nowNanos);
     } else {

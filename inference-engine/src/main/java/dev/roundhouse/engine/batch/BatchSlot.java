@@ -82,6 +82,11 @@ public final class BatchSlot implements AutoCloseable {
     return state == State.FREE;
   }
 
+  /** True from when it is armed until its run has ended: what it runs with must stay. */
+  public boolean holdsArguments() {
+    return state == State.ARMED || state == State.RUNNING;
+  }
+
   public Staging staging() {
     return staging;
   }

@@ -38,6 +38,17 @@ public interface Device extends AutoCloseable {
   DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use);
 
   /**
+   * Begins to make a device tensor of host data that is handed over in parts; the whole of its
+   * memory is taken at once.
+   *
+   * @return empty where the device takes tensors only whole, by {@link #upload}
+   * @throws DeviceException when device memory is exhausted
+   */
+  default Optional<PartedUpload> uploadInParts(TensorType type) {
+    return Optional.empty();
+  }
+
+  /**
    * Starts one execution. Arguments are borrowed until the execution is done and are never donated:
    * they stay valid. The caller closes the returned execution, which frees the outputs. Until the
    * end has been noticed (see {@link Execution}) the program and the arguments cannot be closed,

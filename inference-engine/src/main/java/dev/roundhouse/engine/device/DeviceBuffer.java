@@ -7,10 +7,13 @@ import java.lang.foreign.MemorySegment;
  * A tensor on a device, dense and row-major. Owned by whoever got it; closed once, never while an
  * execution borrows it or a read is under way.
  *
+ * <p>An upload may return before the bytes have crossed the link. A run that is given the tensor
+ * earlier waits for them.
+ *
  * <p>Reads may run on any threads, several at once and beside {@link Device#execute}: an output is
  * read while the next run is under way.
  */
-public interface DeviceBuffer extends AutoCloseable {
+public interface DeviceBuffer extends Arrival, AutoCloseable {
 
   TensorType type();
 

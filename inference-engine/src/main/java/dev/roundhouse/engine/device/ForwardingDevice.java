@@ -28,6 +28,11 @@ public abstract class ForwardingDevice implements Device {
   }
 
   @Override
+  public Optional<PartedUpload> uploadInParts(TensorType type) {
+    return device.uploadInParts(type);
+  }
+
+  @Override
   public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
     return device.execute(program, arguments);
   }

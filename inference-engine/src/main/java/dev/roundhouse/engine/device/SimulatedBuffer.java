@@ -6,10 +6,13 @@ import org.jspecify.annotations.Nullable;
 
 /** A tensor of the simulated device. Thread-safe. */
 final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
+  /** Of data of which a part has not been handed over yet. */
+  private static final long UNTOLD = Long.MAX_VALUE;
+
   private final TensorType type;
 
   /** When the data has crossed the link, or the run that makes it is over. */
-  private final long arrivedNanos;
+  private volatile long arrivedNanos;
 
   /** True when the data is the caller's memory. */
   private final boolean aliased;
@@ -41,8 +44,18 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
     return new SimulatedBuffer(device, type, data, aliased, arrivedNanos);
   }
 
+  /** Of data that comes in parts. */
+  static SimulatedBuffer parted(SimulatedDevice device, TensorType type) {
+    return new SimulatedBuffer(device, type, null, false, UNTOLD);
+  }
+
   static SimulatedBuffer output(SimulatedDevice device, TensorType type, long arrivedNanos) {
     return new SimulatedBuffer(device, type, null, false, arrivedNanos);
+  }
+
+  /** The last part is on its way. */
+  void arrivesAt(long nanos) {
+    arrivedNanos = nanos;
   }
 
   void producedBy(SimulatedExecution execution) {
@@ -52,6 +65,27 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
   @Override
   public TensorType type() {
     return type;
+  }
+
+  @Override
+  public boolean isReady() {
+    hold();
+    try {
+      SimulatedExecution run = producer;
+      return run == null ? device().isPast(arrivedNanos) : run.isDone();
+    } finally {
+      release();
+    }
+  }
+
+  @Override
+  public void awaitReady() {
+    hold();
+    try {
+      awaitData();
+    } finally {
+      release();
+    }
   }
 
   @Override
@@ -100,6 +134,11 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
   }
 
   void checkAlive() {
+    if (arrivedNanos == UNTOLD) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          describe() + " has not been handed over to its last part");
+    }
     MemorySegment memory = data;
     if (memory != null && !memory.scope().isAlive()) {
       throw new DeviceException(

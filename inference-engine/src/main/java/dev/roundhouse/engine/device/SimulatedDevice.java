@@ -85,14 +85,27 @@ public final class SimulatedDevice implements Device {
   public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
     checkOpen();
     check(type, data, use);
-    long now = clock.nanoTime();
-    long transfer = options.transferNanos(type.byteSize());
-    long arrived = linkFreeAt.updateAndGet(free -> Math.addExact(Math.max(free, now), transfer));
+    long arrived = crossLink(type.byteSize());
     // Aliased memory is read when a run ends; copied memory is what it was at this moment.
     boolean aliased = use == HostMemory.ALIAS;
     MemorySegment held = aliased ? data : MemorySegment.ofArray(copyOf(data));
     reserve(type);
     return opened(SimulatedBuffer.uploaded(this, type, held, aliased, arrived));
+  }
+
+  @Override
+  public Optional<PartedUpload> uploadInParts(TensorType type) {
+    checkOpen();
+    checkStatic(type);
+    reserve(type);
+    return Optional.of(new SimulatedPartedUpload(this, opened(SimulatedBuffer.parted(this, type))));
+  }
+
+  /** Has bytes cross the link after all that is on it; returns when they have. */
+  long crossLink(long bytes) {
+    long now = clock.nanoTime();
+    long transfer = options.transferNanos(bytes);
+    return linkFreeAt.updateAndGet(free -> Math.addExact(Math.max(free, now), transfer));
   }
 
   @Override
@@ -208,6 +221,11 @@ public final class SimulatedDevice implements Device {
     return deviceFreeAt;
   }
 
+  /** When the last upload begun so far will have crossed the link, on the device's clock. */
+  public long linkBusyUntilNanos() {
+    return linkFreeAt.get();
+  }
+
   /** Executions started so far. */
   public long executions() {
     return executions.get();
@@ -293,12 +311,16 @@ public final class SimulatedDevice implements Device {
     }
   }
 
-  private static void check(TensorType type, MemorySegment data, HostMemory use) {
+  private static void checkStatic(TensorType type) {
     if (!type.dtype().fixedSize() || !type.shape().isStatic()) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
           "a device tensor has elements of fixed size and a fixed shape, got " + type);
     }
+  }
+
+  private static void check(TensorType type, MemorySegment data, HostMemory use) {
+    checkStatic(type);
     long expected;
     try {
       expected = type.byteSize();

@@ -6,8 +6,8 @@ import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
-import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +20,7 @@ final class BatchEnd {
 
   private final NanoClock clock;
   private final Lanes lanes;
-  private final SharedParts shared;
+  private final Loads loads;
   private final WarmUp warmUp;
   private final Delivery delivery;
   private final Failures failures;
@@ -32,14 +32,14 @@ final class BatchEnd {
   BatchEnd(
       NanoClock clock,
       Lanes lanes,
-      SharedParts shared,
+      Loads loads,
       WarmUp warmUp,
       Delivery delivery,
       Failures failures,
       @Nullable OutputsThread outputs) {
     this.clock = clock;
     this.lanes = lanes;
-    this.shared = shared;
+    this.loads = loads;
     this.warmUp = warmUp;
     this.delivery = delivery;
     this.failures = failures;
@@ -122,11 +122,17 @@ final class BatchEnd {
   }
 
   private void endWarmUp(BatchSlot slot, @Nullable Throwable failure) {
-    ModelLane broken = warmUp.onRan(slot, failure);
-    free(slot);
-    if (broken != null) {
-      lanes.remove(broken.slot());
-      broken.close(shared);
+    ModelLane lane = slot.lane();
+    if (failure == null) {
+      boolean last = warmUp.onRan(slot);
+      free(slot);
+      if (last) {
+        loads.warmedUp(lane);
+      }
+    } else {
+      CompletableFuture<Void> done = warmUp.giveUp();
+      free(slot);
+      loads.letGo(lane, () -> done.completeExceptionally(failure));
     }
   }
 

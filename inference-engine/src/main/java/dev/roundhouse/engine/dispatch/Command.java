@@ -26,9 +26,23 @@ sealed interface Command {
   record SetWeight(ServedModel model, double weight) implements Command {}
 
   /**
+   * Keep a model's weights on the device, or let them leave again when others need the room.
+   *
+   * @param done completed when that is so
+   */
+  record Pin(ServedModel model, boolean pinned, CompletableFuture<Void> done) implements Command {}
+
+  /**
+   * Take all weights off the device that may leave now, and bring some back.
+   *
+   * @param done completed, with the bytes of weights that are there, when the models to reload are
+   */
+  record Compact(List<ServedModel> reload, CompletableFuture<Long> done) implements Command {}
+
+  /**
    * Let go of a model that nobody finds any more, once all that it accepted has ended.
    *
-   * @param retired completed on the dispatch thread, which then holds nothing of the model's
+   * @param retired completed when nothing of the model's is held or on the device any more
    */
   record Retire(ServedModel model, CompletableFuture<Void> retired) {}
 

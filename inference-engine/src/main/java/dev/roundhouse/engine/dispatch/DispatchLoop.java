@@ -11,12 +11,15 @@ import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.lane.WaitingEnd;
+import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
@@ -63,6 +66,8 @@ public final class DispatchLoop {
   private final Delivery delivery;
   private final BatchEnd batchEnd;
   private final @Nullable OutputsThread outputs;
+  private final WeightCache cache;
+  private final Loads loads;
   private final WarmUp warmUp = new WarmUp();
   private final SharedParts shared = new SharedParts();
   private final DeviceCalls calls = new DeviceCalls();
@@ -102,11 +107,14 @@ public final class DispatchLoop {
   DispatchLoop(
       Device device,
       Discipline discipline,
+      Discipline toLoad,
+      Residency residency,
       NanoClock clock,
       Accounting accounting,
       ByteBudget budget,
       AnswerPool pool,
       @Nullable OutputsThread outputs,
+      @Nullable WeightsThread weights,
       Ingress<QueuedRequest> requests,
       Ingress<Command> commands,
       Queue<Command.Retire> retired) {
@@ -122,13 +130,27 @@ public final class DispatchLoop {
       slots[i] = new BatchSlot(i, device);
     }
     draft = new BatchSlot(SLOTS, device);
-    lanes = new Lanes(discipline);
-    retirements = new Retirements(lanes, shared, slots);
+    cache = residency.newCache();
+    lanes = new Lanes(discipline, toLoad, cache);
     waitingEnd = new WaitingEnd(accounting);
     former = new BatchFormer(waitingEnd, lanes, discipline.shedsByCost());
+    loads =
+        new Loads(
+            lanes,
+            cache,
+            residency.newLane(clock),
+            weights,
+            former,
+            waitingEnd,
+            warmUp,
+            shared,
+            slots,
+            clock,
+            residency.isSelfManaged());
+    retirements = new Retirements(lanes, loads, slots);
     runsOnHost = device.description().onHostProcessors();
     delivery = new Delivery(accounting, budget, pool, failures, clock, true, device);
-    batchEnd = new BatchEnd(clock, lanes, shared, warmUp, delivery, failures, outputs);
+    batchEnd = new BatchEnd(clock, lanes, loads, warmUp, delivery, failures, outputs);
     assembler =
         new BatchAssembler(
             (slot, member, cause) ->
@@ -162,6 +184,7 @@ public final class DispatchLoop {
     if (running != null) {
       work += armNext(running);
     }
+    work += loads.turn();
     work += retirements.finish();
     cycling &= work > 0;
     return work;
@@ -190,6 +213,8 @@ public final class DispatchLoop {
         case Command.Activate activate -> onActivate(activate);
         case Command.SetWeight change -> lanes.setWeight(change.model(), change.weight());
         case Command.StopHolding stop -> lanes.stopHolding();
+        case Command.Pin pin -> loads.pin(lanes.find(pin.model()), pin);
+        case Command.Compact compact -> loads.compact(compact);
         case Command.Describe describe -> describe.state().complete(state());
       }
       newsSinceArming |= !(next instanceof Command.Describe);
@@ -208,9 +233,14 @@ public final class DispatchLoop {
     }
     int slot = activate.model().slot();
     try {
-      ModelLane lane = new ModelLane(activate.model(), activate.options(), shared);
+      ServedModel model = activate.model();
+      ModelLane lane = new ModelLane(model, activate.options(), shared);
       lanes.add(lane);
-      warmUp.add(lane, activate.warmedUp());
+      cache.register(slot, model.weights(), model.scratchBytes());
+      if (activate.options().pinned()) {
+        cache.pin(slot);
+      }
+      warmUp.add(lane, activate.warmedUp(), clock.nanoTime());
     } catch (RuntimeException | Error e) {
       lanes.remove(slot);
       activate.warmedUp().completeExceptionally(e);
@@ -432,6 +462,9 @@ public final class DispatchLoop {
       return;
     }
     slot.program().calledFor(clock.nanoTime() - now);
+    if (!slot.isWarmUp()) {
+      cache.used(slot.lane().slot(), now);
+    }
     running = slot;
     wakesAtEnd = false;
     untold = false;
@@ -501,11 +534,14 @@ public final class DispatchLoop {
 
   // --- waiting, and what others may know
 
-  /** Waits for the device when it is busy; false, at once, when it is not. For stepped engines. */
+  /**
+   * Waits for the device when it is busy, else for the link when that is; false, at once, when
+   * neither is. For stepped engines.
+   */
   public boolean awaitDevice() {
     BatchSlot run = running;
     if (run == null) {
-      return false;
+      return loads.await();
     }
     try {
       run.execution().await();
@@ -599,7 +635,7 @@ public final class DispatchLoop {
     if (cancelled || !requests.isEmpty() || !commands.isEmpty() || !retired.isEmpty()) {
       return true;
     }
-    if (outputs != null && outputs.hasDelivered()) {
+    if (loads.hasEnded() || (outputs != null && outputs.hasDelivered())) {
       return true;
     }
     BatchSlot run = running;
@@ -618,6 +654,7 @@ public final class DispatchLoop {
         || !commands.isEmpty()
         || !retired.isEmpty()
         || !retirements.isEmpty()
+        || loads.isBusy()
         || (outputs != null && outputs.isBusy());
   }
 
@@ -632,9 +669,15 @@ public final class DispatchLoop {
                     lane.weight(),
                     lane.queue().size(),
                     lanes.isHeld(lane),
-                    discipline.standing(lane.slot()))));
+                    discipline.standing(lane.slot()),
+                    loads.stateOf(lane))));
     return new DispatchState(
-        discipline.name(), modelOf(running), modelOf(armed), longestCycleNanos, models);
+        discipline.name(),
+        modelOf(running),
+        modelOf(armed),
+        longestCycleNanos,
+        loads.state(),
+        models);
   }
 
   private static @Nullable String modelOf(@Nullable BatchSlot slot) {
@@ -671,6 +714,7 @@ public final class DispatchLoop {
       outputs.close();
       takeDelivered();
     }
+    loads.close();
     takeRequests();
     lanes.forEach(this::shedAll);
     abandonCommands();
@@ -690,6 +734,7 @@ public final class DispatchLoop {
   /** Ends what commands have begun; those that have not been taken are the proxy's to end. */
   private void abandonCommands() {
     warmUp.abandon();
+    loads.abandon();
     retirements.abandon();
   }
 

@@ -12,6 +12,7 @@ import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.invoke.VarHandle;
@@ -21,6 +22,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +43,7 @@ public final class DispatchProxy {
   private final Device device;
   private final FailStop failStop;
   private final @Nullable OutputsThread outputs;
+  private final @Nullable WeightsThread weights;
   private final DispatchLoop loop;
 
   /** Bytes of inputs for which the slots have, or have been sent, memory. */
@@ -50,32 +53,40 @@ public final class DispatchProxy {
   private volatile boolean stopped;
 
   /**
+   * @param discipline makes one for the device and one for the link
    * @param outputs what delivers large outputs; null for the loop itself
+   * @param weights what brings weights to the device; null for the loop itself
    * @param maxHandOver requests that may be on their way to the loop
    */
   public DispatchProxy(
       Device device,
-      Discipline discipline,
+      Supplier<Discipline> discipline,
+      Residency residency,
       NanoClock clock,
       Accounting accounting,
       ByteBudget budget,
       AnswerPool pool,
       FailStop failStop,
       @Nullable OutputsThread outputs,
+      @Nullable WeightsThread weights,
       int maxHandOver) {
     this.device = device;
     this.failStop = failStop;
     this.outputs = outputs;
+    this.weights = weights;
     requests = new Ingress<>(maxHandOver);
     loop =
         new DispatchLoop(
             device,
-            discipline,
+            discipline.get(),
+            discipline.get(),
+            residency,
             clock,
             accounting,
             budget,
             pool,
             outputs,
+            weights,
             requests,
             commands,
             retirements);
@@ -98,6 +109,11 @@ public final class DispatchProxy {
   /** Since when large outputs have been read; {@link DeviceCalls#NONE} while none are. */
   long outputsSinceNanos() {
     return outputs == null ? DeviceCalls.NONE : outputs.busySinceNanos();
+  }
+
+  /** Since when weights have been uploaded; {@link DeviceCalls#NONE} while none are. */
+  long weightsSinceNanos() {
+    return weights == null ? DeviceCalls.NONE : weights.busySinceNanos();
   }
 
   /** Hands an admitted request over; false when too many are on their way. */
@@ -200,6 +216,33 @@ public final class DispatchProxy {
     return retired;
   }
 
+  /**
+   * Keeps a model's weights on the device, or lets them leave again when others need the room.
+   *
+   * @return completes when that is so; exceptionally when they do not fit beside what is pinned, or
+   *     cannot be brought; cancelled when the loop stops first or too many commands wait
+   */
+  public CompletableFuture<Void> pin(ServedModel model, boolean pinned) {
+    CompletableFuture<Void> done = new CompletableFuture<>();
+    if (!command(new Command.Pin(model, pinned, done))) {
+      done.cancel(false);
+    }
+    return done;
+  }
+
+  /**
+   * Takes all weights off the device that may leave now, and brings some back.
+   *
+   * @return completes with the bytes of weights that are there, as {@link #pin} does
+   */
+  public CompletableFuture<Long> compact(List<ServedModel> reload) {
+    CompletableFuture<Long> done = new CompletableFuture<>();
+    if (!command(new Command.Compact(reload, done))) {
+      done.cancel(false);
+    }
+    return done;
+  }
+
   /** Has held batches run, and none be held from now on; false when too many commands wait. */
   public boolean stopHolding() {
     return command(new Command.StopHolding());
@@ -240,6 +283,9 @@ public final class DispatchProxy {
     this.wake = wake;
     if (outputs != null) {
       outputs.wakeDispatchBy(wake);
+    }
+    if (weights != null) {
+      weights.wakeDispatchBy(wake);
     }
   }
 
@@ -293,6 +339,8 @@ public final class DispatchProxy {
         }
       }
       case Command.Describe describe -> describe.state().cancel(false);
+      case Command.Pin pin -> pin.done().cancel(false);
+      case Command.Compact compact -> compact.done().cancel(false);
       case Command.SetWeight change -> {}
       case Command.StopHolding stop -> {}
     }

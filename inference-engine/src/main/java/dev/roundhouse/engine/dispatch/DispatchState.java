@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param armed the model whose batch runs next; null when none has been made up
  * @param longestCycleNanos longest time between two choices while there was work, with what the
  *     device did on the loop's own thread
+ * @param weights what is on the device
  * @param models every model that may be sent requests
  */
 public record DispatchState(
@@ -19,7 +20,43 @@ public record DispatchState(
     @Nullable String running,
     @Nullable String armed,
     long longestCycleNanos,
+    CacheState weights,
     List<LaneState> models) {
+
+  /**
+   * Weights on the device, in bytes.
+   *
+   * @param policy what decides which leave
+   * @param poolBytes what they may take together; {@link Long#MAX_VALUE} for no limit that is known
+   * @param scratchBytes most that the runs of one model take besides
+   * @param pinnedBytes of models that never leave, wherever they are
+   * @param loadingBytes on their way
+   */
+  public record CacheState(
+      String policy,
+      long poolBytes,
+      long scratchBytes,
+      long residentBytes,
+      long pinnedBytes,
+      long loadingBytes) {}
+
+  /** Where a model's weights are. */
+  public enum Place {
+    ABSENT,
+    LOADING,
+    RESIDENT
+  }
+
+  /**
+   * A model's weights.
+   *
+   * @param pinned true when they never leave the device
+   * @param sinceUsedNanos since a batch of it last began; below 0 for never, or when that is not
+   *     kept, because nothing limits what is on the device
+   * @param nextUseNanos in how long it is expected to be used; infinite when nothing tells
+   */
+  public record WeightsState(
+      Place place, boolean pinned, long byteSize, long sinceUsedNanos, double nextUseNanos) {}
 
   /**
    * One model at that moment.
@@ -28,6 +65,7 @@ public record DispatchState(
    * @param weight relative to other models
    * @param queued requests in its queue, of which some may have been cancelled
    * @param held true while its batch waits for more requests
+   * @param weights where they are
    * @param standing its claim on the device; null when the discipline knows none
    */
   public record LaneState(
@@ -36,5 +74,6 @@ public record DispatchState(
       double weight,
       int queued,
       boolean held,
-      Discipline.@Nullable Standing standing) {}
+      Discipline.@Nullable Standing standing,
+      WeightsState weights) {}
 }

@@ -3,7 +3,6 @@ package dev.roundhouse.engine.dispatch;
 import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
-import dev.roundhouse.engine.lane.SharedParts;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -13,16 +12,16 @@ import java.util.List;
  */
 final class Retirements {
   private final Lanes lanes;
-  private final SharedParts shared;
+  private final Loads loads;
   private final BatchSlot[] slots;
   private final List<Command.Retire> retiring = new ArrayList<>();
 
   /**
    * @param slots of the loop
    */
-  Retirements(Lanes lanes, SharedParts shared, BatchSlot[] slots) {
+  Retirements(Lanes lanes, Loads loads, BatchSlot[] slots) {
     this.lanes = lanes;
-    this.shared = shared;
+    this.loads = loads;
     this.slots = slots;
   }
 
@@ -51,17 +50,20 @@ final class Retirements {
         return false;
       }
     }
+    ModelLane lane = lanes.find(retire.model());
+    if (lane != null && lane.isLoading()) {
+      return false;
+    }
     // A request is counted before it is handed over and until it has ended: when none is open,
     // whatever of the model still comes out of a queue has ended already.
     if (!retire.model().counters().closeIfIdle()) {
       return false;
     }
-    ModelLane lane = lanes.find(retire.model());
-    if (lane != null) {
-      lanes.remove(lane.slot());
-      lane.close(shared);
+    if (lane == null) {
+      retire.retired().complete(null);
+    } else {
+      loads.letGo(lane, () -> retire.retired().complete(null));
     }
-    retire.retired().complete(null);
     return true;
   }
 

@@ -24,13 +24,24 @@ final class WarmUp {
   private final Queue<Pending> pending = new ArrayDeque<>();
   private boolean running;
 
-  void add(ModelLane lane, CompletableFuture<Void> done) {
-    pending.add(new Pending(lane, new ArrayDeque<>(lane.programs()), done));
+  void add(ModelLane lane, CompletableFuture<Void> done, long nowNanos) {
+    pending.add(new Pending(lane, new ArrayDeque<>(lane.programs()), done, nowNanos));
   }
 
-  /** True when there is a run to be made. */
+  /** True when there is a run to be made and the weights for it are there. */
   boolean wantsRun() {
-    return !running && !pending.isEmpty();
+    return !running && !pending.isEmpty() && pending.element().lane.isResident();
+  }
+
+  /** The model that is being warmed up; null when there is none. */
+  @Nullable ModelLane next() {
+    Pending next = pending.peek();
+    return next == null ? null : next.lane;
+  }
+
+  /** Since when it has waited. */
+  long nextSinceNanos() {
+    return pending.element().sinceNanos;
   }
 
   /** True when nothing is left to be warmed up. */
@@ -51,19 +62,13 @@ final class WarmUp {
   }
 
   /**
-   * A run is over.
+   * A run has ended well.
    *
-   * @param failure why it failed; null when it did not
-   * @return the model, when it is found not to run; else null
+   * @return true when that was the model's last
    */
-  @Nullable ModelLane onRan(BatchSlot slot, @Nullable Throwable failure) {
+  boolean onRan(BatchSlot slot) {
     running = false;
     Pending current = pending.element();
-    if (failure != null) {
-      pending.remove();
-      current.done.completeExceptionally(failure);
-      return current.lane;
-    }
     if (current.runs > 0) {
       slot.program().cost().record(slot.computeNanos(), slot.endedNanos());
     }
@@ -74,8 +79,19 @@ final class WarmUp {
     if (current.programs.isEmpty()) {
       pending.remove();
       current.done.complete(null);
+      return true;
     }
-    return null;
+    return false;
+  }
+
+  /**
+   * Gives up on the model that is being warmed up.
+   *
+   * @return who waits for it, to be told when it has been let go of
+   */
+  CompletableFuture<Void> giveUp() {
+    running = false;
+    return pending.remove().done;
   }
 
   /** Gives up on everything that waits. */
@@ -91,12 +107,18 @@ final class WarmUp {
     final ModelLane lane;
     final Queue<PreparedProgram> programs;
     final CompletableFuture<Void> done;
+    final long sinceNanos;
     int runs;
 
-    Pending(ModelLane lane, Queue<PreparedProgram> programs, CompletableFuture<Void> done) {
+    Pending(
+        ModelLane lane,
+        Queue<PreparedProgram> programs,
+        CompletableFuture<Void> done,
+        long sinceNanos) {
       this.lane = lane;
       this.programs = programs;
       this.done = done;
+      this.sinceNanos = sinceNanos;
     }
   }
 }

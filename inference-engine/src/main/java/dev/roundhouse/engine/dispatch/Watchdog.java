@@ -7,9 +7,9 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Looks after the dispatch thread on the thread {@code watchdog}: when a run, a call of the device,
- * the reading of outputs or a turn of the loop takes longer than it may, the engine has failed. The
- * dispatch thread is asked to end every open request; when it is stuck, the watchdog does so in its
- * place.
+ * the reading of outputs, the upload of weights or a turn of the loop takes longer than it may, the
+ * engine has failed. The dispatch thread is asked to end every open request; when it is stuck, the
+ * watchdog does so in its place.
  */
 public final class Watchdog {
   private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -19,7 +19,8 @@ public final class Watchdog {
   /**
    * How long something may take.
    *
-   * @param deviceCall a run, a call of the device, or the reading of a run's outputs
+   * @param deviceCall a run, a call of the device, the reading of a run's outputs, or the upload of
+   *     a tensor of a model's weights
    * @param turn a turn of the dispatch loop without a call of the device
    */
   public record Limits(Duration deviceCall, Duration turn) {
@@ -89,6 +90,12 @@ public final class Watchdog {
       throw new WatchdogException(
           "reading the outputs of a run has taken %d ms and the limit is %d ms"
               .formatted(millis(now - reading), limits.deviceCall.toMillis()));
+    }
+    long uploading = proxy.weightsSinceNanos();
+    if (uploading != DeviceCalls.NONE && now - uploading > limits.deviceCall.toNanos()) {
+      throw new WatchdogException(
+          "bringing weights to the device has taken %d ms for one step and the limit is %d ms"
+              .formatted(millis(now - uploading), limits.deviceCall.toMillis()));
     }
     long turns = dispatch.turns();
     if (turns != seenTurns || dispatch.isParked() || since != DeviceCalls.NONE) {

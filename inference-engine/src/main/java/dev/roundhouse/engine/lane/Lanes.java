@@ -1,10 +1,12 @@
 package dev.roundhouse.engine.lane;
 
+import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.ReadyHeap;
 import java.util.ArrayDeque;
@@ -13,18 +15,27 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every model's lane, and which of them runs next. A lane with requests is in one of two places:
- * ready, and known to the discipline; or held, its batch waiting for more requests until a certain
- * moment. Calls that run ahead of all queues (a meta's) stand in a line of their own. Owned by the
- * dispatch thread.
+ * Every model's lane, which of them runs next, and whose weights are brought to the device next. A
+ * lane with requests is in one of three places: ready, and known to the discipline; held, its batch
+ * waiting for more requests until a certain moment; or without its weights, which another
+ * discipline of the same kind shares the link out for. Calls that run ahead of all queues (a
+ * meta's) stand in a line of their own. Owned by the dispatch thread.
  */
 public final class Lanes {
   private static final int FADES_IN_RUNS = 256;
 
   private final Discipline discipline;
+
+  /** Of lanes with requests whose weights are neither on the device nor on their way. */
+  private final Discipline toLoad;
+
+  private final WeightCache cache;
   private final ReadyHeap held = new ReadyHeap();
   private final ArrayDeque<ModelLane> dirty = new ArrayDeque<>();
   private final ArrayDeque<QueuedRequest> committed = new ArrayDeque<>();
+
+  /** Calls that run ahead, of lanes without their weights. */
+  private final ArrayDeque<QueuedRequest> committedToLoad = new ArrayDeque<>();
 
   /** The longest run of late, of any model: one that is not repeated fades slowly. */
   private long recentlyLongestNanos;
@@ -33,8 +44,18 @@ public final class Lanes {
 
   private @Nullable ModelLane[] lanes = new @Nullable ModelLane[16];
 
-  public Lanes(Discipline discipline) {
+  /**
+   * @param toLoad of the same kind as {@code discipline}: says whose weights come next
+   */
+  public Lanes(Discipline discipline, Discipline toLoad, WeightCache cache) {
+    if (discipline == toLoad) {
+      throw new IllegalArgumentException(
+          "the device and the link need a discipline each, and have been given the same one; make a"
+              + " new one each time one is asked for");
+    }
     this.discipline = discipline;
+    this.toLoad = toLoad;
+    this.cache = cache;
   }
 
   public void add(ModelLane lane) {
@@ -44,17 +65,24 @@ public final class Lanes {
     }
     lanes[slot] = lane;
     discipline.register(slot, lane.weight());
+    toLoad.register(slot, lane.weight());
   }
 
-  /** Lets go of a model that runs no more: it must not keep a share of the device. */
-  public void remove(int slot) {
+  /**
+   * Lets go of a model that runs no more: it must not keep a share of the device.
+   *
+   * @return what it has on the device, to be closed
+   */
+  public DeviceBuffer[] remove(int slot) {
     ModelLane lane = find(slot);
     if (lane != null) {
       dirty.remove(lane);
       lanes[slot] = null;
       held.remove(slot);
       discipline.unregister(slot);
+      toLoad.unregister(slot);
     }
+    return cache.unregister(slot);
   }
 
   /** Gives a model another weight, if it has a lane. */
@@ -63,6 +91,7 @@ public final class Lanes {
     if (lane != null) {
       lane.setWeight(weight);
       discipline.register(lane.slot(), weight);
+      toLoad.register(lane.slot(), weight);
     }
   }
 
@@ -147,7 +176,7 @@ public final class Lanes {
     ModelLane lane = get(request.slot());
     lane.queue().add(request);
     if (request.isCommitted()) {
-      committed.add(request);
+      (lane.isResident() ? committed : committedToLoad).add(request);
     }
     if (lane.queue().size() == 1) {
       lane.counters().frontArrived(request.arrivalNanos());
@@ -195,10 +224,7 @@ public final class Lanes {
 
   /** The lane to run next, whose queue is not empty; null when none may run now. */
   public @Nullable ModelLane next(long nowNanos) {
-    for (ModelLane lane = dirty.poll(); lane != null; lane = dirty.poll()) {
-      lane.clearDirty();
-      settle(lane, nowNanos);
-    }
+    settleDirty(nowNanos);
     while (held.firstKey() <= nowNanos) {
       release(held.first());
     }
@@ -207,6 +233,66 @@ public final class Lanes {
       return ahead;
     }
     return discipline.isEmpty() ? null : get(discipline.choose());
+  }
+
+  private void settleDirty(long nowNanos) {
+    for (ModelLane lane = dirty.poll(); lane != null; lane = dirty.poll()) {
+      lane.clearDirty();
+      settle(lane, nowNanos);
+    }
+  }
+
+  /**
+   * The lane whose weights are to be brought to the device next, because requests wait for it; null
+   * when there is none.
+   */
+  public @Nullable ModelLane nextToLoad(long nowNanos) {
+    settleDirty(nowNanos);
+    committedToLoad.removeIf(QueuedRequest::isDone);
+    for (QueuedRequest call : committedToLoad) {
+      ModelLane lane = get(call.slot());
+      if (!lane.isLoading()) {
+        return lane;
+      }
+    }
+    return toLoad.isEmpty() ? null : get(toLoad.choose());
+  }
+
+  /** True when somebody waits for weights that nobody brings yet. */
+  public boolean waitsForWeights() {
+    return !toLoad.isEmpty() || !committedToLoad.isEmpty();
+  }
+
+  /** True when a call that runs ahead waits for the lane. */
+  public boolean isAwaitedByCommitted(ModelLane lane) {
+    return isOf(lane, committed) || isOf(lane, committedToLoad);
+  }
+
+  private static boolean isOf(ModelLane lane, ArrayDeque<QueuedRequest> calls) {
+    for (QueuedRequest call : calls) {
+      if (call.slot() == lane.slot() && !call.isDone()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Takes note that a lane's weights are on their way, on its account. */
+  public void loadBegun(ModelLane lane, long expectedNanos, long nowNanos) {
+    lane.setLoading(true);
+    toLoad.notReady(lane.slot());
+    toLoad.charge(lane.slot(), expectedNanos, nowNanos);
+  }
+
+  /** Takes note of what a load took, whether or not it has brought the weights. */
+  public void loadEnded(ModelLane lane, long expectedNanos, long nanos, long nowNanos) {
+    lane.setLoading(false);
+    toLoad.correct(lane.slot(), expectedNanos, nanos, nowNanos);
+    if (lane.isResident()) {
+      committedToLoad.removeIf(
+          call -> call.slot() == lane.slot() && (call.isDone() || committed.add(call)));
+    }
+    settle(lane, nowNanos);
   }
 
   /** The lane of the first call that runs ahead: until the last of its rows has been taken. */
@@ -230,10 +316,22 @@ public final class Lanes {
     if (queue.isEmpty()) {
       held.remove(lane.slot());
       discipline.notReady(lane.slot());
+      toLoad.notReady(lane.slot());
+      cache.unwanted(lane.slot());
       noteFront(lane);
       return;
     }
     noteFront(lane);
+    if (!lane.isResident()) {
+      held.remove(lane.slot());
+      discipline.notReady(lane.slot());
+      if (!lane.isLoading()) {
+        rankToLoad(lane);
+      }
+      return;
+    }
+    toLoad.notReady(lane.slot());
+    cache.wanted(lane.slot(), queue.get(0).arrivalNanos());
     if (holding && lane.holds()) {
       long until = lane.heldUntilNanos(recentlyLongestNanos);
       if (until > nowNanos) {
@@ -251,6 +349,16 @@ public final class Lanes {
     ModelQueue queue = lane.queue();
     lane.counters()
         .frontArrived(queue.isEmpty() ? ModelCounters.NONE_WAITS : queue.get(0).arrivalNanos());
+  }
+
+  private void rankToLoad(ModelLane lane) {
+    ModelQueue queue = lane.queue();
+    toLoad.ready(
+        lane.slot(),
+        new Discipline.Front(
+            queue.get(0).arrivalNanos(),
+            toLoad.watchesQueues() ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,
+            cache.expectedNanos(lane.weights())));
   }
 
   /** Tells the discipline where a lane stands; its queue is not empty. */

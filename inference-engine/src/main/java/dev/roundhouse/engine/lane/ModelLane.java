@@ -7,6 +7,7 @@ import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.schedule.BatchPlan;
 import dev.roundhouse.engine.schedule.BatchPlanner;
 import java.util.ArrayList;
@@ -36,13 +37,19 @@ public final class ModelLane {
   private double weight;
   private final CoalescablePrefix candidates;
 
+  private final ModelWeights weights;
+
   /** True while the lane stands in the list of those whose place is to be found again. */
   private boolean dirty;
+
+  /** True while its weights are on their way to the device. */
+  private boolean loading;
 
   public ModelLane(ServedModel model, LaneOptions options, SharedParts shared) {
     this.model = model;
     slot = model.slot();
     version = model.version();
+    weights = model.weights();
     counters = model.counters();
     candidates = shared.candidates();
     coalesces = model.spec().isCoalescable();
@@ -104,6 +111,23 @@ public final class ModelLane {
 
   public ModelCounters counters() {
     return counters;
+  }
+
+  public ModelWeights weights() {
+    return weights;
+  }
+
+  /** True when its weights are on the device, so that a batch of it can run. */
+  public boolean isResident() {
+    return weights.isResident();
+  }
+
+  public boolean isLoading() {
+    return loading;
+  }
+
+  void setLoading(boolean now) {
+    loading = now;
   }
 
   public ModelQueue queue() {
@@ -176,11 +200,19 @@ public final class ModelLane {
    * meta's call is let try: others of its run's calls have been answered already.
    */
   public boolean isHopeless(QueuedRequest request, long nowNanos) {
+    return isHopeless(request, nowNanos, 0);
+  }
+
+  /**
+   * As above, when the run can begin no sooner than in {@code loadNanos}, because the weights are
+   * not on the device.
+   */
+  public boolean isHopeless(QueuedRequest request, long nowNanos, long loadNanos) {
     if (isOverdue(request, nowNanos)) {
       return true;
     }
     return request.deadlineNanos() != InferenceRequest.NO_DEADLINE
-        && isLateAfter(quickestNanos(request, nowNanos), request, nowNanos);
+        && isLateAfter(loadNanos + quickestNanos(request, nowNanos), request, nowNanos);
   }
 
   /**

@@ -5,8 +5,8 @@ import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.BatchTally;
+import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.schedule.CostEstimate;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +20,7 @@ public final class PreparedProgram {
   private final DeviceProgram program;
   private final int batchSize;
   private final ProgramLayout layout;
-  private final DeviceBuffer[] weights;
+  private final ModelWeights weights;
   private final CostEstimate cost;
   private final BatchTally tally;
   private boolean runsInCall;
@@ -31,8 +31,7 @@ public final class PreparedProgram {
     tally = compiled.tally();
     program = compiled.program();
     batchSize = compiled.batchSize();
-    List<DeviceBuffer> onDevice = model.weights().onDevice();
-    weights = onDevice.toArray(DeviceBuffer[]::new);
+    weights = model.weights();
   }
 
   public DeviceProgram program() {
@@ -72,11 +71,11 @@ public final class PreparedProgram {
 
   /** Arguments of a run: the inputs, which are the first, and the weights after them. */
   public int argumentCount() {
-    return layout.inputCount() + weights.length;
+    return layout.inputCount() + weights.count();
   }
 
   /** Puts the weights into the arguments of a run. */
   public void placeWeights(@Nullable DeviceBuffer[] arguments) {
-    System.arraycopy(weights, 0, arguments, layout.inputCount(), weights.length);
+    weights.place(arguments, layout.inputCount());
   }
 }

@@ -88,7 +88,7 @@ final class ModelBuilder {
         compile(image, code, programs);
       }
       checkRunning();
-      weights = residency.load(image.weights());
+      weights = residency.open(image.weights());
       return served(image, fingerprint, programs, weights);
     } catch (RuntimeException | Error e) {
       free(programs, weights, e);
@@ -167,7 +167,7 @@ final class ModelBuilder {
       List<CompiledProgram> programs, @Nullable ModelWeights weights, @Nullable Throwable cause) {
     programs.forEach(each -> close(each.program(), cause));
     if (weights != null) {
-      close(() -> residency.unload(weights), cause);
+      close(() -> residency.close(weights), cause);
     }
   }
 

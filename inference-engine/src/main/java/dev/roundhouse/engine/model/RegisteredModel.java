@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.Status;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -18,6 +19,7 @@ public final class RegisteredModel {
   private final AtomicReference<CompletableFuture<?>> latestChange =
       new AtomicReference<>(CompletableFuture.completedFuture(null));
   private volatile ModelVersions versions = ModelVersions.NONE;
+  private volatile Optional<Boolean> pinned = Optional.empty();
   private volatile OptionalDouble weight = OptionalDouble.empty();
 
   RegisteredModel(String name) {
@@ -56,6 +58,16 @@ public final class RegisteredModel {
   /** Keeps a weight, for versions to come as well. */
   public void setWeight(double value) {
     weight = OptionalDouble.of(value);
+  }
+
+  /** Whether its weights were pinned on the device at run time; empty for the configured. */
+  public Optional<Boolean> pinned() {
+    return pinned;
+  }
+
+  /** Keeps whether weights are pinned, for versions to come as well. */
+  public void setPinned(boolean value) {
+    pinned = Optional.of(value);
   }
 
   /** For the registry, which counts what changes. */

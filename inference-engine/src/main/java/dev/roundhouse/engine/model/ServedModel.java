@@ -1,6 +1,8 @@
 package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.QueueRules;
 import dev.roundhouse.engine.residency.ModelWeights;
@@ -30,6 +32,25 @@ public record ServedModel(
 
   public ServedModel {
     programs = List.copyOf(programs);
+  }
+
+  /**
+   * Most device memory that its batches take besides weights, in bytes: the scratch of one run, the
+   * inputs of that and the next, the outputs of that and the two before.
+   */
+  public long scratchBytes() {
+    long most = 0;
+    for (CompiledProgram each : programs) {
+      DeviceProgram program = each.program();
+      long inputs = bytes(program.parameters().subList(0, spec.inputs().size()));
+      long scratch = program.memory().tempBytes() + 2 * inputs + 3 * bytes(program.results());
+      most = Math.max(most, scratch);
+    }
+    return most;
+  }
+
+  private static long bytes(List<TensorType> types) {
+    return types.stream().mapToLong(TensorType::byteSize).sum();
   }
 
   /** Compiled sizes of a variant, ascending. */

@@ -19,6 +19,7 @@ import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.engine.testing.TestEngine;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,7 +70,10 @@ class FailStopTest {
 
   private LiveEngine open(Watchdog.Limits limits) {
     return new LiveEngine(
-        EngineOptions.builder().discipline(() -> discipline).watchdog(limits).build(),
+        EngineOptions.builder()
+            .discipline(TestEngine.forDevice(discipline))
+            .watchdog(limits)
+            .build(),
         (program, arguments, results) -> {
           if (lost.get()) {
             throw new DeviceException(DeviceException.Code.DEVICE_LOST, "made by a test");

@@ -137,7 +137,8 @@ class HoldingTest {
                     new ModelOptions(
                         OptionalDouble.empty(),
                         OptionalInt.empty(),
-                        Optional.of(Duration.ofMillis(5)))))
+                        Optional.of(Duration.ofMillis(5)),
+                        Optional.empty())))
             .build();
     TestEngine engine = new TestEngine(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), options);
     engine.load(TestBundle.doubling(2, 4).write(repository, "held"));

@@ -19,6 +19,7 @@ import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.HookedDevice;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.engine.testing.TestEngine;
 import dev.roundhouse.engine.testing.TestImage;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -49,7 +50,7 @@ class RacesTest {
   private final BrittleDiscipline discipline = new BrittleDiscipline();
   private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
   private final LiveEngine engine =
-      new LiveEngine(EngineOptions.builder().discipline(() -> discipline).build());
+      new LiveEngine(EngineOptions.builder().discipline(TestEngine.forDevice(discipline)).build());
 
   @Test
   void shouldEndEachRequestOnceWhenItIsCancelledWhileItIsTaken() throws InterruptedException {

@@ -285,7 +285,10 @@ class LanesTest {
       Discipline discipline, Duration delay, ToLongFunction<String> runNanos) {
     return new TestEngine(
         SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(runNanos),
-        EngineOptions.builder().discipline(() -> discipline).maxQueueDelay(delay).build());
+        EngineOptions.builder()
+            .discipline(TestEngine.forDevice(discipline))
+            .maxQueueDelay(delay)
+            .build());
   }
 
   private static Submission submit(TestEngine engine, String model, int rows) {

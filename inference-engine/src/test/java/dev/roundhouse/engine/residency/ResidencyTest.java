@@ -1,69 +1,478 @@
 package dev.roundhouse.engine.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
-import dev.roundhouse.bundle.model.Axis;
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
-import dev.roundhouse.engine.model.ModelImage;
+import dev.roundhouse.engine.dispatch.DispatchState.Place;
+import dev.roundhouse.engine.evict.LeastRecentlyUsed;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.MetaRun;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.ShedReason;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.HookedDevice;
 import dev.roundhouse.engine.testing.HookedDevice.Call;
-import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
 import dev.roundhouse.engine.testing.TestImage;
-import java.util.Collections;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
+import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class ResidencyTest {
-  private static final int WEIGHT_BYTES = 4_000;
+  private static final long MILLIS = 1_000_000;
+  private static final int BYTES = 1 << 20;
+
+  /** What a device needs besides weights here: inputs and outputs of a few rows. */
+  private static final int SCRATCH = 4096;
+
+  /** Each row times the first of the weights. */
+  private static final ReferenceFunction SCALE =
+      (program, arguments, results) -> {
+        float scale = arguments.get(1).get(ValueLayout.JAVA_FLOAT_UNALIGNED, 0);
+        MemorySegment x = arguments.getFirst();
+        for (long i = 0; i < x.byteSize() / Float.BYTES; i++) {
+          results
+              .getFirst()
+              .setAtIndex(
+                  ValueLayout.JAVA_FLOAT_UNALIGNED,
+                  i,
+                  scale * x.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
+        }
+      };
+
+  private static final ResidencyOptions LRU =
+      new ResidencyOptions(
+          HostMemory.COPY, OptionalLong.empty(), 1, 0, true, LeastRecentlyUsed::new);
 
   @Test
-  void shouldRefuseWeightsForWhichTheDeviceHasNoRoomBeforeAnythingIsUploaded() {
+  void shouldRefuseWeightsThatTheDeviceCouldNotHoldAloneBeforeAnythingIsUploaded() {
     AtomicInteger uploads = new AtomicInteger();
-    TestEngine engine = engine(2 * WEIGHT_BYTES + 500);
-    ModelStatus first = load(engine, "first", 1);
-    assertThat(first.state()).as(first.reason()).isEqualTo(ModelState.READY);
+    TestEngine engine = engine(2 * BYTES);
     engine.hook((call, of) -> uploads.addAndGet(call == Call.UPLOAD ? 1 : 0));
-    ModelStatus second = load(engine, "second", 2);
-    assertThat(second.state()).isEqualTo(ModelState.FAILED);
-    assertThat(second.reason())
-        .contains("its weights need 8000 bytes of device memory and 4500 of 8500 are free");
+    ModelStatus refused = engine.engine().load(TestImage.scaled("m", 1, 3 * BYTES)).join();
+    assertThat(refused.state()).isEqualTo(ModelState.FAILED);
+    assertThat(refused.reason())
+        .contains("its weights need 3145728 bytes of device memory and the device has 2097152");
     assertThat(uploads).hasValue(0);
-    engine.engine().unload("first");
-    engine.run();
-    ModelStatus again = load(engine, "second", 2);
-    assertThat(again.state()).as(again.reason()).isEqualTo(ModelState.READY);
-    assertThat(engine.engine().residentWeightBytes()).isEqualTo(2 * WEIGHT_BYTES);
     engine.assertNothingLeaks();
   }
 
   @Test
-  void shouldLoadWeightsThatFitToTheByte() {
-    // Inputs and outputs of the warm-up come and go; a row of each is 8 bytes.
-    TestEngine engine = engine(WEIGHT_BYTES + 16);
-    ModelStatus fits = load(engine, "fits", 1);
-    assertThat(fits.state()).as(fits.reason()).isEqualTo(ModelState.READY);
+  void shouldAnswerEveryModelThoughOnlySomeFit() {
+    TestEngine engine = engine(3 * BYTES + SCRATCH);
+    for (int i = 0; i < 10; i++) {
+      load(engine, "m" + i, i, BYTES);
+    }
+    Random random = new Random(7);
+    for (int round = 0; round < 200; round++) {
+      int model = random.nextInt(10);
+      Submission call = engine.submit("m" + model, row(round));
+      engine.run();
+      assertThat(answer(engine, call)).isCloseTo((float) model * round, within(1e-3f));
+      assertThat(engine.engine().residentWeightBytes()).isLessThanOrEqualTo(3L * BYTES);
+    }
+    long loads = total(engine, 10, Metric.WEIGHT_LOADS);
+    assertThat(loads).isGreaterThan(100);
+    assertThat(total(engine, 10, Metric.WEIGHT_EVICTIONS)).isEqualTo(loads - 3);
+    engine.assertQuiescent();
     engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldLoadAModelWhileAnotherRuns() {
+    // A load takes 1 ms, a run 3: the run of the second begins when that of the first ends.
+    TestEngine engine = engine(2 * BYTES + SCRATCH, 3 * MILLIS, BYTES * 1000L);
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    load(engine, "c", 5, BYTES); // "a" has left for it
+    long begin = engine.clock().nanoTime();
+    Submission first = engine.submit("b", row(1));
+    engine.step();
+    Submission second = engine.submit("a", row(1));
+    engine.run();
+    assertThat(answer(engine, first)).isEqualTo(3);
+    assertThat(answer(engine, second)).isEqualTo(2);
+    assertThat(engine.clock().nanoTime() - begin).isLessThan(6 * MILLIS + 100_000);
+    assertThat(engine.counters("a").get(Metric.WEIGHT_LOADS)).isEqualTo(2);
+    assertThat(engine.counters("c").get(Metric.WEIGHT_EVICTIONS)).isEqualTo(1);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldRunOthersWhileAModelIsBeingLoaded() {
+    // A part of 4 MiB takes 1 ms, all of the weights 20.
+    int bytes = 80 << 20;
+    TestEngine engine = engine(2L * bytes + SCRATCH, MILLIS, 4L * 1024 * BYTES);
+    load(engine, "a", 2, bytes);
+    load(engine, "b", 3, bytes);
+    load(engine, "c", 5, bytes);
+    Submission cold = engine.submit("a", row(1));
+    List<Submission> warm = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      warm.add(engine.submit("c", row(1)));
+    }
+    engine.run();
+    assertThat(engine.finished()).containsAll(warm).endsWith(cold);
+    assertThat(answer(engine, cold)).isEqualTo(2);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldNotLoadForARequestThatWouldBeAnsweredTooLate() {
+    TestEngine engine = engine(BYTES + SCRATCH, MILLIS, BYTES * 100L); // 10 ms
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    for (int i = 0; i < 40; i++) { // what a load takes becomes known
+      engine.submit(i % 2 == 0 ? "a" : "b", row(1));
+      engine.run();
+    }
+    long loads = engine.counters("a").get(Metric.WEIGHT_LOADS);
+    long now = engine.clock().nanoTime();
+    Submission late = engine.submit("a", now + 8 * MILLIS, List.of(), row(1));
+    engine.run();
+    assertThat(engine.outcome(late))
+        .isInstanceOfSatisfying(
+            Outcome.Shed.class,
+            shed -> assertThat(shed.reason()).isEqualTo(ShedReason.TOO_LITTLE_TIME));
+    assertThat(engine.counters("a").get(Metric.WEIGHT_LOADS)).isEqualTo(loads);
+    Submission inTime =
+        engine.submit("a", engine.clock().nanoTime() + 15 * MILLIS, List.of(), row(1));
+    engine.run();
+    assertThat(answer(engine, inTime)).isEqualTo(2);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldKeepWhatIsWaitedForWhileSomethingElseCanLeave() {
+    TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    load(engine, "c", 5, BYTES); // b and c are there; b has been used less lately
+    Submission b = engine.submit("b", row(1));
+    Submission a = engine.submit("a", row(1));
+    engine.run();
+    assertThat(answer(engine, a)).isEqualTo(2);
+    assertThat(answer(engine, b)).isEqualTo(3);
+    assertThat(engine.counters("b").get(Metric.WEIGHT_EVICTIONS)).isZero();
+    assertThat(engine.counters("c").get(Metric.WEIGHT_EVICTIONS)).isEqualTo(1);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldServeAModelThatWaitsThoughOthersAlwaysHaveRequests() {
+    TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, BYTES * 1000L);
+    load(engine, "cold", 2, BYTES);
+    load(engine, "a", 3, BYTES);
+    load(engine, "b", 5, BYTES);
+    Submission cold = engine.submit("cold", row(1));
+    for (int turn = 0; turn < 2_000 && !engine.isOver(cold); turn++) {
+      keepWaiting(engine, "a");
+      keepWaiting(engine, "b");
+      if (engine.step() == 0) {
+        engine.clock().advance(100_000);
+      }
+    }
+    assertThat(engine.isOver(cold)).as("the cold model has been served").isTrue();
+    assertThat(answer(engine, cold)).isEqualTo(2);
+    engine.run();
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldTryAgainWhenTheDeviceHasLessRoomThanTheBudgetSays() {
+    TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
+    AtomicInteger refusals = new AtomicInteger();
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    load(engine, "c", 5, BYTES);
+    engine.hook(refusingUploads(refusals, 1));
+    Submission call = engine.submit("a", row(1));
+    engine.run();
+    assertThat(answer(engine, call)).isEqualTo(2);
+    assertThat(refusals).hasValue(1);
+    assertThat(engine.engine().residentWeightBytes()).isEqualTo(BYTES); // both others have left
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldRefuseOnlyTheRequestThatAskedWhenThereIsNoRoomTheSecondTimeEither() {
+    TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
+    AtomicInteger refusals = new AtomicInteger();
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    load(engine, "c", 5, BYTES);
+    engine.hook(refusingUploads(refusals, 2));
+    Submission first = engine.submit("a", row(1));
+    Submission second = engine.submit("a", row(2));
+    engine.run();
+    assertThat(engine.outcome(first))
+        .isInstanceOfSatisfying(
+            Outcome.Failed.class,
+            failed -> {
+              assertThat(failed.status()).isEqualTo(Status.RESOURCE_EXHAUSTED);
+              assertThat(failed.message())
+                  .contains("weights of model 'a' could not be brought to the device", "no room");
+            });
+    assertThat(answer(engine, second)).isEqualTo(4);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldEndAllThatWaitWhenWeightsCannotBeReadAndServeOnceTheyCan() {
+    TestEngine engine = engine(BYTES + SCRATCH, MILLIS, 0);
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    engine.hook(
+        (call, of) -> {
+          if (call == Call.UPLOAD && of.contains("262144")) {
+            throw new IllegalStateException("/srv/models/a/weights.safetensors is gone");
+          }
+        });
+    Submission first = engine.submit("a", row(1));
+    Submission second = engine.submit("a", row(2));
+    engine.run();
+    for (Submission each : List.of(first, second)) {
+      assertThat(engine.outcome(each))
+          .isInstanceOfSatisfying(
+              Outcome.Failed.class,
+              failed -> {
+                assertThat(failed.status()).isEqualTo(Status.UNAVAILABLE);
+                assertThat(failed.message())
+                    .contains("weights of model 'a'")
+                    .doesNotContain("/srv");
+              });
+    }
+    engine.hook((call, of) -> {});
+    Submission third = engine.submit("a", row(3));
+    engine.run();
+    assertThat(answer(engine, third)).isEqualTo(6);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldBringWeightsLargerThanTheBudgetWhenNothingElseIsThere() {
+    // Half of the device is for weights, which one model needs more than.
+    TestEngine engine =
+        engine(
+            4L * BYTES,
+            MILLIS,
+            0,
+            new ResidencyOptions(
+                HostMemory.COPY, OptionalLong.empty(), 0.5, 0, true, LeastRecentlyUsed::new));
+    load(engine, "small", 2, BYTES);
+    load(engine, "large", 3, 3 * BYTES);
+    for (int i = 1; i < 6; i++) {
+      Submission small = engine.submit("small", row(i));
+      Submission large = engine.submit("large", row(i));
+      engine.run();
+      assertThat(answer(engine, small)).isEqualTo(2 * i);
+      assertThat(answer(engine, large)).isEqualTo(3 * i);
+      assertThat(engine.engine().residentWeightBytes()).isIn((long) BYTES, 3L * BYTES);
+    }
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldLetGoOfAModelThatIsUnloadedWhileItIsLoaded() {
+    TestEngine engine = engine(BYTES + SCRATCH, MILLIS, BYTES * 100L);
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    Submission call = engine.submit("a", row(1));
+    engine.step();
+    assertThat(engine.cancel(call)).isTrue();
+    var unloaded = engine.engine().unload("a");
+    engine.run();
+    assertThat(unloaded).isCompleted();
+    Submission other = engine.submit("b", row(1));
+    engine.run();
+    assertThat(answer(engine, other)).isEqualTo(3);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldRunCallsOfAMetaThatWaitForWeightsAheadOfOthers() {
+    TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, BYTES * 1000L);
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    load(engine, "c", 5, BYTES);
+    MetaRun run = new MetaRun();
+    Submission begun = engine.submitFor(run, "c", Long.MAX_VALUE, row(1));
+    engine.run();
+    assertThat(answer(engine, begun)).isEqualTo(5);
+    List<Submission> others = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      others.add(engine.submit(i % 2 == 0 ? "b" : "c", row(i)));
+    }
+    Submission call = engine.submitFor(run, "a", Long.MAX_VALUE, row(1));
+    engine.run();
+    assertThat(answer(engine, call)).isEqualTo(2);
+    assertThat(engine.finished().indexOf(call)).isLessThan(others.size() - 5);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldKeepPinnedWeightsOnTheDeviceUntilTheyAreUnpinned() {
+    TestEngine engine = engine(3 * BYTES + SCRATCH);
+    for (int i = 0; i < 6; i++) {
+      load(engine, "m" + i, i, BYTES);
+    }
+    var pinned = engine.engine().pin("m0", true);
+    engine.run();
+    assertThat(pinned).isCompleted();
+    assertThat(engine.lane("m0").weights().place()).isEqualTo(Place.RESIDENT);
+    useAll(engine, 6, 20);
+    assertThat(engine.counters("m0").get(Metric.WEIGHT_LOADS)).isEqualTo(2); // warm-up, and the pin
+    assertThat(engine.state().weights().pinnedBytes()).isEqualTo(BYTES);
+    var second = engine.engine().pin("m1", true);
+    var third = engine.engine().pin("m2", true);
+    var fourth = engine.engine().pin("m3", true);
+    engine.run();
+    assertThat(second).isCompleted();
+    assertThat(third).isCompleted();
+    assertThat(fourth)
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .withMessageContaining("3145728 of the 3149784 bytes for weights");
+    long left = engine.counters("m1").get(Metric.WEIGHT_EVICTIONS);
+    var unpinned = engine.engine().pin("m0", false);
+    engine.run();
+    assertThat(unpinned).isCompleted();
+    useAll(engine, 6, 20);
+    assertThat(engine.counters("m0").get(Metric.WEIGHT_LOADS)).isGreaterThan(10);
+    assertThat(engine.counters("m1").get(Metric.WEIGHT_EVICTIONS)).isEqualTo(left);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldBringBackWhatIsAskedForWhenMemoryIsCompacted() {
+    TestEngine engine = engine(3 * BYTES + SCRATCH);
+    for (int i = 0; i < 5; i++) {
+      load(engine, "m" + i, i, BYTES);
+    }
+    var compacted = engine.engine().compact(List.of("m0", "m1", "nobody"));
+    engine.run();
+    assertThat(compacted).isCompletedWithValue(2L * BYTES);
+    assertThat(engine.lane("m0").weights().place()).isEqualTo(Place.RESIDENT);
+    assertThat(engine.lane("m1").weights().place()).isEqualTo(Place.RESIDENT);
+    assertThat(engine.lane("m4").weights().place()).isEqualTo(Place.ABSENT);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldBringOnlyWhatTheOperatorAsksForWhenItDoesNotManageItself() {
+    TestEngine engine = engine(3 * BYTES + SCRATCH, MILLIS, 0, LRU.withSelfManaged(false));
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    Submission refused = engine.submit("a", row(1));
+    engine.run();
+    assertThat(engine.outcome(refused))
+        .isInstanceOfSatisfying(
+            Outcome.Failed.class,
+            failed -> {
+              assertThat(failed.status()).isEqualTo(Status.FAILED_PRECONDITION);
+              assertThat(failed.message()).contains("model 'a' is not on the device");
+            });
+    var pinned = engine.engine().pin("a", true);
+    engine.run();
+    assertThat(pinned).isCompleted();
+    Submission served = engine.submit("a", row(4));
+    engine.run();
+    assertThat(answer(engine, served)).isEqualTo(8);
+    var unpinned = engine.engine().pin("a", false);
+    engine.run();
+    assertThat(unpinned).isCompleted();
+    assertThat(engine.lane("a").weights().place()).isEqualTo(Place.ABSENT);
+    engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  private static void useAll(TestEngine engine, int models, int rounds) {
+    for (int round = 0; round < rounds; round++) {
+      for (int i = 0; i < models; i++) {
+        Submission call = engine.submit("m" + i, row(round));
+        engine.run();
+        assertThat(answer(engine, call)).isEqualTo(i * round);
+      }
+    }
+  }
+
+  private static HookedDevice.Hook refusingUploads(AtomicInteger refused, int times) {
+    return (call, of) -> {
+      if (call == Call.UPLOAD && of.contains("262144") && refused.get() < times) {
+        refused.incrementAndGet();
+        throw new DeviceException(DeviceException.Code.OUT_OF_MEMORY, "no room for " + of);
+      }
+    };
+  }
+
+  private static long total(TestEngine engine, int models, Metric metric) {
+    long total = 0;
+    for (int i = 0; i < models; i++) {
+      total += engine.counters("m" + i).get(metric);
+    }
+    return total;
+  }
+
+  private static void keepWaiting(TestEngine engine, String model) {
+    while (engine.counters(model).waiting() < 3) {
+      engine.submit(model, row(1));
+    }
+  }
+
+  private static float answer(TestEngine engine, Submission call) {
+    return Floats.of(engine.completed(call).outputs().getFirst())[0];
+  }
+
+  private static InputTensor row(float value) {
+    return Floats.input("x", new long[] {1, 2}, value, value);
+  }
+
+  private static void load(TestEngine engine, String name, float scale, int bytes) {
+    ModelStatus status = engine.engine().load(TestImage.scaled(name, scale, bytes)).join();
+    assertThat(status.state()).as(status.reason()).isEqualTo(ModelState.READY);
   }
 
   private static TestEngine engine(long memoryBytes) {
-    return new TestEngine(
-        SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withMemoryBytes(memoryBytes),
-        EngineOptions.DEFAULT);
+    return engine(memoryBytes, 0, 0);
   }
 
-  private static ModelStatus load(TestEngine engine, String name, int weights) {
-    List<Axis> axes = List.of(Axis.BATCH, new Axis.Fixed(2));
-    ModelImage image =
-        TestImage.of(
-            name,
-            List.of(TestImage.tensor("x", axes.toArray(Axis[]::new))),
-            List.of(TestImage.tensor("y", axes.toArray(Axis[]::new))),
-            Collections.nCopies(weights, new float[WEIGHT_BYTES / 4]),
-            1);
-    return engine.engine().load(image).join();
+  private static TestEngine engine(long memory, long runNanos, long linkRate) {
+    return engine(memory, runNanos, linkRate, LRU);
+  }
+
+  private static TestEngine engine(
+      long memory, long runNanos, long linkRate, ResidencyOptions residency) {
+    return new TestEngine(
+        SimulatedDeviceOptions.instant(SCALE)
+            .withMemoryBytes(memory)
+            .withExecutionNanos(program -> runNanos)
+            .withLinkBytesPerSecond(linkRate),
+        EngineOptions.builder()
+            .discipline(Fifo::new)
+            .maxHandOver(4096)
+            .residency(residency)
+            .build());
   }
 }

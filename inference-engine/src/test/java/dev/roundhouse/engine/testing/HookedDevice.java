@@ -116,6 +116,16 @@ public final class HookedDevice extends ForwardingDevice {
         }
 
         @Override
+        public boolean isReady() {
+          return output.isReady();
+        }
+
+        @Override
+        public void awaitReady() {
+          output.awaitReady();
+        }
+
+        @Override
         public void read(long offset, MemorySegment target) {
           hook.on(Call.READ, program);
           output.read(offset, target);

@@ -71,6 +71,33 @@ public final class TestBundle {
   }
 
   /**
+   * A model {@code x f32[n,2] -> y = 2x}, for one row, with weights of so many bytes, a multiple of
+   * 4, that it does not look at.
+   */
+  public static TestBundle weighted(int weightBytes) {
+    String type = "tensor<1x2xf32>";
+    return doubling(2, 1)
+        .program(
+            "model.b1.mlir",
+            """
+            module {
+              func.func public @main(%%x: %1$s, %%w: tensor<%2$dxf32>) -> %1$s {
+                %%0 = stablehlo.add %%x, %%x : %1$s
+                return %%0 : %1$s
+              }
+            }
+            """
+                .formatted(type, weightBytes / Float.BYTES))
+        .file(
+            "weights.safetensors",
+            safetensors(
+                """
+                {"__metadata__":{"argument_order":"[\\"w\\"]"},"w":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}"""
+                    .formatted(weightBytes / Float.BYTES, weightBytes),
+                new byte[weightBytes]));
+  }
+
+  /**
    * A model {@code x f32[width] -> y = 2x} without a batch axis, so that each request runs alone.
    */
   public static TestBundle doublingOne(int width) {
@@ -142,11 +169,16 @@ public final class TestBundle {
   }
 
   private static byte[] safetensors(String header) {
+    return safetensors(header, new byte[0]);
+  }
+
+  private static byte[] safetensors(String header, byte[] data) {
     byte[] json = (header + " ".repeat(8 - header.length() % 8)).getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(8 + json.length)
+    return ByteBuffer.allocate(8 + json.length + data.length)
         .order(ByteOrder.LITTLE_ENDIAN)
         .putLong(json.length)
         .put(json)
+        .put(data)
         .array();
   }
 

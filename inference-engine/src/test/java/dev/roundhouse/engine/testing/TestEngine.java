@@ -28,6 +28,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,7 +54,7 @@ public final class TestEngine {
         EngineOptions.builder()
             .maxQueueDepth(maxQueueDepth)
             .maxHandOver(4096)
-            .discipline(() -> discipline)
+            .discipline(forDevice(discipline))
             .build());
   }
 
@@ -68,6 +70,12 @@ public final class TestEngine {
     device = new SimulatedDevice(options, clock);
     hooked = new HookedDevice(device, hostVisible, false);
     stepped = SteppedEngine.open(engineOptions.toBuilder().clock(clock).build(), hooked);
+  }
+
+  /** Has an engine share its device out by this discipline, and its link by another. */
+  public static Supplier<Discipline> forDevice(Discipline discipline) {
+    AtomicBoolean given = new AtomicBoolean();
+    return () -> given.getAndSet(true) ? new Fifo() : discipline;
   }
 
   public static TestEngine of(ReferenceFunction function) {

@@ -39,6 +39,21 @@ public final class TestImage {
         2);
   }
 
+  /**
+   * {@code x f32[n,2] -> y}, for one row, with weights of so many bytes, a multiple of 4, in one
+   * tensor that begins with {@code first}.
+   */
+  public static ModelImage scaled(String name, float first, int weightBytes) {
+    float[] weights = new float[weightBytes / Float.BYTES];
+    weights[0] = first;
+    return of(
+        name,
+        List.of(tensor("x", Axis.BATCH, new Axis.Fixed(2))),
+        List.of(tensor("y", Axis.BATCH, new Axis.Fixed(2))),
+        List.of(weights),
+        1);
+  }
+
   /** A model whose weights are named {@code w0}, {@code w1} and so on. */
   public static ModelImage of(
       String name,

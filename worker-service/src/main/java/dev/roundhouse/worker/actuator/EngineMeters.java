@@ -93,7 +93,8 @@ public final class EngineMeters implements MeterBinder {
         .tag("model", model.name())
         .register(meters);
     for (Metric metric : Metric.values()) {
-      boolean time = metric == Metric.COMPUTE || metric == Metric.QUEUE_WAIT;
+      boolean time =
+          metric == Metric.COMPUTE || metric == Metric.QUEUE_WAIT || metric == Metric.WEIGHT_LOAD;
       double scale = time ? 1.0 / TimeUnit.SECONDS.toNanos(1) : 1;
       FunctionCounter.builder(metric.meterName(), counters, each -> each.get(metric) * scale)
           .description(time ? metric.help().replace("Nanoseconds", "Seconds") : metric.help())

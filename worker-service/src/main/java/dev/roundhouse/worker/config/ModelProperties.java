@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.config;
 
+import dev.roundhouse.bundle.model.ServingDefaults;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Min;
@@ -19,12 +20,16 @@ import org.jspecify.annotations.Nullable;
  *     `scheduler.max-queue-delay`.
  * @param versionPolicy Which of its versions serve: `latest`, `latest:N`, `all`, or numbers such as
  *     `1,3`; each has the model's weight. Unset: `repository.version-policy`.
+ * @param residency Where its weights wait between requests: `unpinned` (in the file),
+ *     `pinned-system` (in host memory) or `pinned-device` (they never leave the device). Unset: the
+ *     manifest's.
  */
 public record ModelProperties(
     @DecimalMin(LEAST_WEIGHT) @DecimalMax(MOST_WEIGHT) @Nullable Double weight,
     @Min(1) @Nullable Integer maxBatchSize,
     @DurationMin(millis = 0) @DurationMax(minutes = 1) @Nullable Duration maxQueueDelay,
-    @Pattern(regexp = RepositoryProperties.VERSION_POLICY) @Nullable String versionPolicy) {
+    @Pattern(regexp = RepositoryProperties.VERSION_POLICY) @Nullable String versionPolicy,
+    ServingDefaults.@Nullable Residency residency) {
 
   /** Weights further apart than the bounds would lose each other in a sum of them. */
   public static final String LEAST_WEIGHT = "0.001";

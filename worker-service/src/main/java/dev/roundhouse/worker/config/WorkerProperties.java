@@ -12,6 +12,7 @@ import org.springframework.validation.annotation.Validated;
  * @param repository Where models are found.
  * @param readiness When the worker says that it is ready.
  * @param device What runs them.
+ * @param residency Which models' weights are on the device.
  * @param runtime How models are computed.
  * @param scheduler Which model runs next.
  * @param compile How programs are compiled.
@@ -26,6 +27,7 @@ public record WorkerProperties(
     @Valid @DefaultValue RepositoryProperties repository,
     @Valid @DefaultValue ReadinessProperties readiness,
     @Valid @DefaultValue DeviceProperties device,
+    @Valid @DefaultValue ResidencyProperties residency,
     @Valid @DefaultValue RuntimeProperties runtime,
     @Valid @DefaultValue SchedulerProperties scheduler,
     @Valid @DefaultValue CompileProperties compile,

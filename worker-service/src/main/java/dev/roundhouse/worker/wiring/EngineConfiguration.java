@@ -6,7 +6,10 @@ import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.dispatch.Watchdog;
+import dev.roundhouse.engine.evict.ExpectedUse;
+import dev.roundhouse.engine.evict.LeastRecentlyUsed;
 import dev.roundhouse.engine.numerics.Numerics;
+import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
@@ -16,12 +19,17 @@ import dev.roundhouse.worker.actuator.DeviceMeters;
 import dev.roundhouse.worker.actuator.EngineMeters;
 import dev.roundhouse.worker.actuator.ModelsEndpoint;
 import dev.roundhouse.worker.actuator.ModelsHealth;
+import dev.roundhouse.worker.actuator.ResidencyEndpoint;
 import dev.roundhouse.worker.actuator.SchedulerEndpoint;
 import dev.roundhouse.worker.actuator.WorkerInfo;
 import dev.roundhouse.worker.config.ModelProperties;
+import dev.roundhouse.worker.config.ResidencyProperties;
 import dev.roundhouse.worker.config.SchedulerProperties;
+import dev.roundhouse.worker.config.StartRefusedException;
 import dev.roundhouse.worker.config.UnknownKeyCheck;
 import dev.roundhouse.worker.config.WorkerProperties;
+import dev.roundhouse.worker.control.ControlCalls;
+import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.FailStopExit;
@@ -33,6 +41,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.function.IntConsumer;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.actuate.endpoint.Access;
@@ -42,6 +51,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
+import org.springframework.util.unit.DataSize;
 
 /** The engine, its life, and what the actuator shows of it. */
 @Configuration(proxyBeanMethods = false)
@@ -113,6 +123,19 @@ class EngineConfiguration {
   }
 
   @Bean
+  ResidencyEndpoint residencyEndpoint(
+      Engine engine, WorkerProperties properties, Environment environment) {
+    Access access =
+        environment.getProperty(ResidencyEndpoint.ACCESS, Access.class, Access.READ_ONLY);
+    return new ResidencyEndpoint(engine, properties.residency(), access == Access.UNRESTRICTED);
+  }
+
+  @Bean
+  ControlGrpcService controlGrpcService(Engine engine, WorkerProperties properties) {
+    return new ControlGrpcService(new ControlCalls(engine, properties.residency().mode()));
+  }
+
+  @Bean
   EngineMeters engineMeters(Engine engine, WorkerProperties properties) {
     return new EngineMeters(engine, properties.scheduler().maxQueuedBytes().toBytes());
   }
@@ -153,10 +176,30 @@ class EngineConfiguration {
             .watchdog(
                 new Watchdog.Limits(
                     properties.watchdog().deviceCall(), properties.watchdog().dispatchTurn()))
-            .weights(weights)
+            .residency(residency(properties.residency(), weights))
             .models(models);
     CostFile.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
     return options.build();
+  }
+
+  private static ResidencyOptions residency(ResidencyProperties residency, HostMemory weights) {
+    DataSize memory = residency.deviceMemory();
+    if (memory != null && weights == HostMemory.ALIAS) {
+      throw new StartRefusedException(
+          "roundhouse.worker.residency.device-memory is %s, and weights are read where they lie in host memory, so that none that leaves the device frees any of it."
+              .formatted(memory),
+          "Set roundhouse.worker.device.cpu.weights to 'copy', or leave device-memory unset.");
+    }
+    return new ResidencyOptions(
+        weights,
+        memory == null ? OptionalLong.empty() : OptionalLong.of(memory.toBytes()),
+        residency.fraction(),
+        residency.wiggle(),
+        residency.mode() == ResidencyProperties.Mode.SELF_MANAGED,
+        switch (residency.policy()) {
+          case FREQUENCY -> ExpectedUse::new;
+          case LRU -> LeastRecentlyUsed::new;
+        });
   }
 
   private static Discipline discipline(SchedulerProperties scheduler) {
@@ -174,6 +217,7 @@ class EngineConfiguration {
     return new ModelOptions(
         weight == null ? OptionalDouble.empty() : OptionalDouble.of(weight),
         rowCap == null ? OptionalInt.empty() : OptionalInt.of(rowCap),
-        Optional.ofNullable(model.maxQueueDelay()));
+        Optional.ofNullable(model.maxQueueDelay()),
+        Optional.ofNullable(model.residency()));
   }
 }

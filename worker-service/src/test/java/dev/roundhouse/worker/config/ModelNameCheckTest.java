@@ -37,7 +37,7 @@ class ModelNameCheckTest {
   })
   void shouldBindTheNameThatADocumentWrites(String written, String name) throws Exception {
     assertThat(bind(yaml(written)).models())
-        .isEqualTo(Map.of(name, new ModelProperties(2.0, null, null, null)));
+        .isEqualTo(Map.of(name, new ModelProperties(2.0, null, null, null, null)));
   }
 
   @ParameterizedTest
@@ -51,7 +51,7 @@ class ModelNameCheckTest {
     String key = "roundhouse.worker.models" + (written.startsWith("[") ? "" : ".") + written;
 
     assertThat(bind(new MapPropertySource("args", Map.of(key, "2"))).models())
-        .isEqualTo(Map.of(name, new ModelProperties(2.0, null, null, null)));
+        .isEqualTo(Map.of(name, new ModelProperties(2.0, null, null, null, null)));
   }
 
   @ParameterizedTest

@@ -264,9 +264,9 @@ class WorkerPropertiesTest {
         .isEqualTo(
             Map.of(
                 "resnet",
-                new ModelProperties(2.5, 8, Duration.ofMillis(2), "1,3"),
+                new ModelProperties(2.5, 8, Duration.ofMillis(2), "1,3", null),
                 "a.b",
-                new ModelProperties(1.0, null, null, null)));
+                new ModelProperties(1.0, null, null, null, null)));
   }
 
   @Test

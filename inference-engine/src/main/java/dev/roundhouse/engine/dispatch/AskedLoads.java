@@ -1,0 +1,64 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.lane.ModelLane;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Weights that the operator has asked for, whether or not a request waits. Dispatch thread only.
+ */
+final class AskedLoads {
+  private final List<Asked> asked = new ArrayList<>();
+
+  /**
+   * @param done completed when the weights are on the device
+   */
+  void add(ModelLane lane, CompletableFuture<Void> done, long nowNanos) {
+    asked.add(new Asked(lane, done, nowNanos));
+  }
+
+  boolean isEmpty() {
+    return asked.isEmpty();
+  }
+
+  /** The first whose weights nobody brings yet; null when there is none. */
+  @Nullable Asked next() {
+    for (Asked each : asked) {
+      if (!each.lane.isLoading() && !each.lane.isResident()) {
+        return each;
+      }
+    }
+    return null;
+  }
+
+  /** A lane's weights are there. */
+  void arrived(ModelLane lane) {
+    take(lane).forEach(each -> each.done.complete(null));
+  }
+
+  /** A lane's weights cannot be brought; false when nobody has asked for them. */
+  boolean failed(ModelLane lane, Throwable failure) {
+    List<Asked> taken = take(lane);
+    taken.forEach(each -> each.done.completeExceptionally(failure));
+    return !taken.isEmpty();
+  }
+
+  private List<Asked> take(ModelLane lane) {
+    if (asked.isEmpty()) {
+      return List.of();
+    }
+    List<Asked> taken = asked.stream().filter(each -> each.lane == lane).toList();
+    asked.removeAll(taken);
+    return taken;
+  }
+
+  /** Gives up on everything. */
+  void abandon() {
+    asked.forEach(each -> each.done.cancel(false));
+    asked.clear();
+  }
+
+  record Asked(ModelLane lane, CompletableFuture<Void> done, long sinceNanos) {}
+}

@@ -1,0 +1,430 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.batch.BatchFormer;
+import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.deliver.Failures;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.dispatch.DispatchState.Place;
+import dev.roundhouse.engine.lane.Lanes;
+import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.lane.SharedParts;
+import dev.roundhouse.engine.lane.WaitingEnd;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.residency.LoadLane;
+import dev.roundhouse.engine.residency.WeightCache;
+import dev.roundhouse.engine.residency.WeightLoad;
+import dev.roundhouse.engine.time.NanoClock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Has the weights that are waited for brought to the device, while batches of other models run, and
+ * others leave for them. Two at a time, so that the link goes from one to the next without a pause,
+ * and a much smaller one beside them. Owned by the dispatch thread.
+ */
+final class Loads {
+  private static final int AT_A_TIME = 2;
+  private static final int MOST = 4;
+
+  /** How many times smaller a load is that is let in beside {@link #AT_A_TIME} others. */
+  private static final int SMALLER = 8;
+
+  private final Lanes lanes;
+  private final WeightCache cache;
+  private final LoadLane lane;
+  private final @Nullable WeightsThread thread;
+  private final BatchFormer former;
+  private final WaitingEnd waitingEnd;
+  private final WarmUp warmUp;
+  private final SharedParts shared;
+  private final BatchSlot[] slots;
+  private final NanoClock clock;
+  private final boolean selfManaged;
+  private final AskedLoads asked = new AskedLoads();
+  private final List<Begun> begun = new ArrayList<>(MOST);
+  private boolean warmedLast;
+
+  /**
+   * @param thread what turns the lane; null for this
+   * @param selfManaged false when weights come only when the operator asks for them
+   */
+  Loads(
+      Lanes lanes,
+      WeightCache cache,
+      LoadLane lane,
+      @Nullable WeightsThread thread,
+      BatchFormer former,
+      WaitingEnd waitingEnd,
+      WarmUp warmUp,
+      SharedParts shared,
+      BatchSlot[] slots,
+      NanoClock clock,
+      boolean selfManaged) {
+    this.lanes = lanes;
+    this.cache = cache;
+    this.lane = lane;
+    this.thread = thread;
+    this.former = former;
+    this.waitingEnd = waitingEnd;
+    this.warmUp = warmUp;
+    this.shared = shared;
+    this.slots = slots;
+    this.clock = clock;
+    this.selfManaged = selfManaged;
+    if (thread != null) {
+      thread.open(lane);
+    }
+  }
+
+  /**
+   * Sees loads end and begins others; never waits.
+   *
+   * @return how many things it did
+   * @throws DeviceException when the device is lost, which is the end of the engine
+   */
+  int turn() {
+    int work = thread == null ? lane.turn() : 0;
+    for (WeightLoad load = lane.ended(); load != null; load = lane.ended()) {
+      onEnded(load);
+      work++;
+    }
+    if (cache.hasAbsent()) {
+      long now = clock.nanoTime();
+      while (begun.size() < MOST && beginNext(now)) {
+        work++;
+      }
+    }
+    return work;
+  }
+
+  // --- beginning
+
+  private boolean beginNext(long now) {
+    if (beginAsked(now)) {
+      return true;
+    }
+    warmedLast = !warmedLast;
+    return warmedLast
+        ? beginForWarmUp(now) || beginForRequests(now)
+        : beginForRequests(now) || beginForWarmUp(now);
+  }
+
+  private boolean beginAsked(long now) {
+    AskedLoads.Asked next = asked.next();
+    return next != null && begin(next.lane(), next.sinceNanos(), now);
+  }
+
+  private boolean beginForWarmUp(long now) {
+    ModelLane next = warmUp.next();
+    return next != null
+        && !next.isResident()
+        && !next.isLoading()
+        && begin(next, warmUp.nextSinceNanos(), now);
+  }
+
+  private boolean beginForRequests(long now) {
+    ModelLane next = lanes.nextToLoad(now);
+    if (!selfManaged) {
+      refuse(next, now);
+      return false;
+    }
+    while (next != null && isGivenUp(next, now)) {
+      next = lanes.nextToLoad(now);
+    }
+    return next != null && begin(next, sinceNanos(next), now);
+  }
+
+  private void refuse(@Nullable ModelLane first, long now) {
+    for (ModelLane next = first; next != null; next = lanes.nextToLoad(now)) {
+      while (!next.queue().isEmpty()) {
+        waitingEnd.notResident(next);
+      }
+      lanes.settle(next, now);
+    }
+  }
+
+  /** Ends who would be answered too late; true when nobody is left to bring the weights for. */
+  private boolean isGivenUp(ModelLane next, long now) {
+    former.dropHopeless(next, cache.expectedNanos(next.weights()), now);
+    boolean given = next.queue().isEmpty();
+    if (given) {
+      lanes.settle(next, now);
+    }
+    return given;
+  }
+
+  /** Since when somebody has waited for the lane; for ever, when a call that runs ahead does. */
+  private long sinceNanos(ModelLane of) {
+    return lanes.isAwaitedByCommitted(of) ? Long.MIN_VALUE / 2 : of.queue().get(0).arrivalNanos();
+  }
+
+  private boolean begin(ModelLane next, long sinceNanos, long now) {
+    if (!isLetIn(next)) {
+      return false;
+    }
+    List<WeightCache.Left> left = cache.makeRoom(next.slot(), 0, sinceNanos, this::isInUse);
+    if (left == null) {
+      return false;
+    }
+    free(left, now);
+    start(next, false, now);
+    return true;
+  }
+
+  private boolean isLetIn(ModelLane next) {
+    if (begun.size() < AT_A_TIME) {
+      return true;
+    }
+    long most = next.weights().byteSize() * SMALLER;
+    return begun.stream().allMatch(other -> other.load.weights().byteSize() >= most);
+  }
+
+  /** True when a batch of the model is on its way, or it is being warmed up. */
+  private boolean isInUse(int slot) {
+    for (BatchSlot batch : slots) {
+      if (batch.holdsArguments() && batch.lane().slot() == slot) {
+        return true;
+      }
+    }
+    ModelLane warming = warmUp.next();
+    return (warming != null && warming.slot() == slot)
+        || lanes.isAwaitedByCommitted(lanes.get(slot));
+  }
+
+  private void free(List<WeightCache.Left> left, long now) {
+    for (WeightCache.Left each : left) {
+      ModelLane from = lanes.get(each.slot());
+      from.counters().addOnDispatch(Metric.WEIGHT_EVICTIONS, 1);
+      free(each.buffers(), () -> {});
+      lanes.settle(from, now);
+    }
+  }
+
+  /**
+   * Lets go of a model for good, of which no batch is on its way and which is not being loaded.
+   *
+   * @param then called once nothing of it is on the device, maybe by another thread
+   */
+  void letGo(ModelLane of, Runnable then) {
+    DeviceBuffer[] left = lanes.remove(of.slot());
+    of.close(shared);
+    if (left.length == 0) {
+      then.run();
+    } else {
+      free(left, then);
+    }
+  }
+
+  /** Has buffers closed by the thread that uploads, before whatever it uploads next. */
+  private void free(DeviceBuffer[] buffers, Runnable then) {
+    lane.free(buffers, then);
+    wake();
+  }
+
+  private void start(ModelLane next, boolean again, long now) {
+    WeightLoad load = new WeightLoad(next.slot(), next.weights());
+    long expected = cache.expectedNanos(next.weights());
+    begun.add(new Begun(load, expected, again));
+    cache.begin(next.slot());
+    lanes.loadBegun(next, expected, now);
+    lane.load(load);
+    wake();
+  }
+
+  private void wake() {
+    if (thread != null) {
+      thread.wake();
+    }
+  }
+
+  // --- the end of a load
+
+  private void onEnded(WeightLoad load) {
+    Begun of = begun.stream().filter(each -> each.load == load).findFirst().orElseThrow();
+    begun.remove(of);
+    cache.ended(load);
+    ModelLane loaded = lanes.get(load.slot());
+    Throwable failure = load.failure();
+    loaded.counters().addOnDispatch(Metric.WEIGHT_LOAD, load.nanos());
+    if (failure == null) {
+      loaded.counters().addOnDispatch(Metric.WEIGHT_LOADS, 1);
+      lanes.loadEnded(loaded, of.expectedNanos, load.nanos(), load.endedNanos());
+      asked.arrived(loaded);
+      return;
+    }
+    if (Failures.isLost(failure) && failure instanceof DeviceException lost) {
+      throw lost;
+    }
+    lanes.loadEnded(loaded, of.expectedNanos, load.nanos(), load.endedNanos());
+    if (of.again || !isOutOfMemory(failure) || !retry(loaded)) {
+      onFailed(loaded, failure);
+    }
+  }
+
+  /** What the device says it has room for is not always what the budget says: others leave too. */
+  private boolean retry(ModelLane of) {
+    long now = clock.nanoTime();
+    long since = of.queue().isEmpty() ? now : sinceNanos(of);
+    List<WeightCache.Left> left =
+        cache.makeRoom(of.slot(), of.weights().byteSize(), since, this::isInUse);
+    if (left == null || left.isEmpty()) {
+      return false;
+    }
+    free(left, now);
+    start(of, true, now);
+    return true;
+  }
+
+  /** Out of memory ends the request that asked; whatever else goes wrong, all that wait. */
+  private void onFailed(ModelLane of, Throwable failure) {
+    if (asked.failed(of, failure)) {
+      cache.unpin(of.slot());
+    }
+    if (warmUp.next() == of) {
+      CompletableFuture<Void> done = warmUp.giveUp();
+      letGo(of, () -> done.completeExceptionally(failure));
+      return;
+    }
+    boolean all = !isOutOfMemory(failure);
+    do {
+      waitingEnd.notLoaded(of, failure);
+    } while (all && !of.queue().isEmpty());
+    lanes.settle(of, clock.nanoTime());
+  }
+
+  private static boolean isOutOfMemory(Throwable failure) {
+    return failure instanceof DeviceException device
+        && device.code() == DeviceException.Code.OUT_OF_MEMORY;
+  }
+
+  // --- what the operator asks
+
+  /** Keeps a lane's weights on the device, or lets them leave again. */
+  void pin(@Nullable ModelLane of, Command.Pin command) {
+    if (of == null) {
+      command.done().completeExceptionally(new IllegalStateException("the model is not ready"));
+      return;
+    }
+    try {
+      if (command.pinned()) {
+        cache.pin(of.slot());
+      } else {
+        cache.unpin(of.slot());
+        evictUnlessManagedHere(of);
+      }
+    } catch (DeviceException e) {
+      command.done().completeExceptionally(e);
+      return;
+    }
+    lanes.settle(of, clock.nanoTime());
+    if (command.pinned() && !of.isResident()) {
+      asked.add(of, command.done(), clock.nanoTime());
+    } else {
+      command.done().complete(null);
+    }
+  }
+
+  /** A model has been warmed up. */
+  void warmedUp(ModelLane of) {
+    evictUnlessManagedHere(of);
+  }
+
+  private void evictUnlessManagedHere(ModelLane of) {
+    if (!selfManaged) {
+      free(cache.clear(slot -> slot != of.slot() || isInUse(slot)), clock.nanoTime());
+    }
+  }
+
+  /** Has all leave that may, and brings some back. */
+  void compact(Command.Compact command) {
+    long now = clock.nanoTime();
+    free(cache.clear(this::isInUse), now);
+    List<CompletableFuture<Void>> reloads = new ArrayList<>();
+    for (ServedModel model : command.reload()) {
+      ModelLane reload = lanes.find(model);
+      if (reload != null && !reload.isResident()) {
+        CompletableFuture<Void> there = new CompletableFuture<>();
+        asked.add(reload, there, now);
+        reloads.add(there);
+      }
+    }
+    var unused =
+        CompletableFuture.allOf(reloads.toArray(CompletableFuture<?>[]::new))
+            .whenComplete(
+                (done, failure) -> {
+                  if (failure == null) {
+                    command.done().complete(cache.residentBytes());
+                  } else {
+                    command.done().completeExceptionally(failure);
+                  }
+                });
+  }
+
+  /** Gives up on what the operator has asked for. */
+  void abandon() {
+    asked.abandon();
+  }
+
+  // --- what others may know
+
+  DispatchState.CacheState state() {
+    return new DispatchState.CacheState(
+        cache.policy(),
+        cache.poolBytes(),
+        cache.scratchBytes(),
+        cache.residentBytes(),
+        cache.pinnedBytes(),
+        cache.loadingBytes());
+  }
+
+  DispatchState.WeightsState stateOf(ModelLane of) {
+    long now = clock.nanoTime();
+    long used = cache.lastUsedNanos(of.slot());
+    return new DispatchState.WeightsState(
+        of.isResident() ? Place.RESIDENT : of.isLoading() ? Place.LOADING : Place.ABSENT,
+        cache.isPinned(of.slot()),
+        of.weights().byteSize(),
+        used == Long.MIN_VALUE ? -1 : now - used,
+        cache.nextUseNanos(of.slot(), now));
+  }
+
+  /** True when {@link #turn} would see a load end. */
+  boolean hasEnded() {
+    return lane.hasEnded();
+  }
+
+  /** True while weights are on their way, or somebody waits for some. */
+  boolean isBusy() {
+    return !begun.isEmpty()
+        || !asked.isEmpty()
+        || lanes.waitsForWeights()
+        || (thread == null && lane.hasTasks());
+  }
+
+  /** Waits for the link, in an engine that is stepped; false, at once, when nothing is on it. */
+  boolean await() {
+    if (thread != null || !lane.isBusy()) {
+      return false;
+    }
+    lane.await();
+    return true;
+  }
+
+  /** Gives up what is under way and frees it. */
+  void close() {
+    if (thread == null) {
+      lane.close();
+    } else {
+      thread.close();
+    }
+  }
+
+  /**
+   * @param again true for the second try
+   */
+  private record Begun(WeightLoad load, long expectedNanos, boolean again) {}
+}

@@ -1,0 +1,424 @@
+package dev.roundhouse.engine.residency;
+
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.evict.EvictionPolicy;
+import dev.roundhouse.engine.schedule.ReadyHeap;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.function.IntPredicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which models' weights are on the device, and which of them leave when others need the room.
+ * Memory is counted when a load is asked for and again when weights are chosen to leave: the {@link
+ * LoadLane} keeps to that order. Owned by the dispatch thread.
+ *
+ * <p>Weights that nobody waits for leave first, in the order of the {@link EvictionPolicy}. When
+ * there are none of those, weights with waiting requests leave for a request that has waited longer
+ * by a few times what its load takes; the youngest first. So a model that has been brought in runs
+ * before it leaves, and nobody waits for ever.
+ */
+public final class WeightCache {
+  /** What a load takes before any has been measured: 10 GB/s, which pageable memory reaches. */
+  private static final double FIRST_NANOS_PER_BYTE = 0.1;
+
+  /** Below this a load tells more of what it costs to begin one than of the link. */
+  private static final long TELLING_BYTES = 1 << 20;
+
+  private static final long LEAST_LOAD_NANOS = 10_000;
+
+  /** How many loads' time a request waits longer than others before their weights leave for it. */
+  private static final int PATIENCE_LOADS = 4;
+
+  private static final long NOT_WANTED = Long.MIN_VALUE;
+  private static final DeviceBuffer[] NOTHING = {};
+
+  private final ResidencyOptions options;
+  private final OptionalLong arenaBytes;
+  private final EvictionPolicy policy;
+  private @Nullable Entry[] entries = new @Nullable Entry[16];
+
+  /** On the device, with requests waiting; the youngest front first. */
+  private final ReadyHeap wanted = new ReadyHeap();
+
+  /** Scratch of the registered models, and how many of them need as much. */
+  private final TreeMap<Long, Integer> scratch = new TreeMap<>();
+
+  private long poolBytes;
+  private long residentBytes;
+  private long pinnedBytes;
+  private long pinnedThere;
+  private long loadingBytes;
+  private int absent;
+  private double nanosPerByte = FIRST_NANOS_PER_BYTE;
+
+  /**
+   * @param arenaBytes what the device may give out; empty when there is no limit that is known
+   */
+  public WeightCache(ResidencyOptions options, OptionalLong arenaBytes) {
+    this.options = options;
+    this.arenaBytes = arenaBytes;
+    policy = options.policy().get();
+    setBudget();
+  }
+
+  /**
+   * Takes a model in, whose weights are not on the device unless it has none.
+   *
+   * @param scratchBytes most that a run of it takes besides weights
+   */
+  public void register(int slot, ModelWeights weights, long scratchBytes) {
+    if (slot >= entries.length) {
+      entries = Arrays.copyOf(entries, Math.max(slot + 1, entries.length * 2));
+    }
+    entries[slot] = new Entry(weights, scratchBytes);
+    if (weights.isResident()) {
+      return;
+    }
+    absent++;
+    scratch.merge(scratchBytes, 1, Integer::sum);
+    setBudget();
+    policy.register(slot, weights.byteSize(), expectedNanos(weights));
+  }
+
+  /**
+   * Forgets a model that is not being loaded.
+   *
+   * @return what it has on the device, to be closed
+   */
+  public DeviceBuffer[] unregister(int slot) {
+    Entry entry = slot < entries.length ? entries[slot] : null;
+    if (entry == null) {
+      return NOTHING;
+    }
+    entries[slot] = null;
+    pinnedBytes -= entry.pinned ? entry.weights.byteSize() : 0;
+    if (entry.weights.count() == 0) {
+      return NOTHING;
+    }
+    wanted.remove(slot);
+    if (entry.weights.isResident()) {
+      uncount(entry);
+    } else {
+      absent--;
+    }
+    scratch.merge(entry.scratchBytes, -1, (had, less) -> had + less == 0 ? null : had + less);
+    setBudget();
+    policy.unregister(slot);
+    return entry.weights.leave();
+  }
+
+  private void setBudget() {
+    long most = scratch.isEmpty() ? 0 : scratch.lastKey();
+    poolBytes =
+        arenaBytes.isEmpty()
+            ? Long.MAX_VALUE
+            : new DeviceBudget(arenaBytes.getAsLong(), options.fraction(), options.wiggle(), most)
+                .poolBytes();
+  }
+
+  /** True when some model is not on the device. */
+  public boolean hasAbsent() {
+    return absent > 0;
+  }
+
+  /** How long it is expected to take to bring weights to the device, in nanoseconds. */
+  public long expectedNanos(ModelWeights weights) {
+    return Math.max(LEAST_LOAD_NANOS, Math.round(weights.byteSize() * nanosPerByte));
+  }
+
+  // --- who is wanted
+
+  /** Requests wait for a model that is on the device, the first of them since {@code front}. */
+  public void wanted(int slot, long frontNanos) {
+    if (canLeave(slot)) {
+      if (!wanted.contains(slot)) {
+        policy.hold(slot);
+      }
+      wanted.put(slot, -frontNanos, 0);
+    }
+  }
+
+  /** No request waits for the model any more. Harmless when none did. */
+  public void unwanted(int slot) {
+    if (wanted.contains(slot)) {
+      wanted.remove(slot);
+      policy.release(slot);
+    }
+  }
+
+  /** A batch of the model is to run. */
+  public void used(int slot, long nowNanos) {
+    if (arenaBytes.isPresent()) {
+      Entry entry = entry(slot);
+      entry.lastUsedNanos = nowNanos;
+      if (entry.weights.count() > 0) {
+        policy.used(slot, nowNanos);
+      }
+    }
+  }
+
+  private boolean canLeave(int slot) {
+    if (arenaBytes.isEmpty()) {
+      return false;
+    }
+    Entry entry = entry(slot);
+    return !entry.pinned && entry.weights.count() > 0 && entry.weights.isResident();
+  }
+
+  // --- coming and going
+
+  /**
+   * Has enough leave for a model to come. All or nothing: when not enough can leave now, nothing
+   * does.
+   *
+   * @param moreBytes room to be made besides what the budget asks for, when the device has found
+   *     that it had too little
+   * @param frontNanos since when its first request has waited
+   * @param inUse whether a batch of a model is on its way
+   * @return what has left, its buffers to be closed before the load; null when there is no room now
+   */
+  public @Nullable List<Left> makeRoom(
+      int slot, long moreBytes, long frontNanos, IntPredicate inUse) {
+    Entry entry = entry(slot);
+    long need = entry.weights.byteSize();
+    long missing = need + moreBytes - (poolBytes - residentBytes - loadingBytes);
+    if (missing <= 0) {
+      return List.of();
+    }
+    List<Chosen> leaving = new ArrayList<>();
+    List<Chosen> staying = new ArrayList<>();
+    long youngest = frontNanos + PATIENCE_LOADS * expectedNanos(entry.weights);
+    while (missing > 0) {
+      Chosen chosen = choose(youngest);
+      if (chosen == null) {
+        break;
+      }
+      if (inUse.test(chosen.slot)) {
+        staying.add(chosen);
+      } else {
+        leaving.add(chosen);
+        missing -= entry(chosen.slot).weights.byteSize();
+      }
+    }
+    if (missing > 0 && !hasDeviceToItself(need + moreBytes, leaving)) {
+      staying.addAll(leaving);
+      leaving.clear();
+      staying.forEach(this::putBack);
+      return null;
+    }
+    staying.forEach(this::putBack);
+    return leaving.stream().map(this::evict).toList();
+  }
+
+  /** Takes the next to leave out of where it stands; null when there is none. */
+  private @Nullable Chosen choose(long youngest) {
+    int idle = policy.victim();
+    if (idle != -1) {
+      policy.hold(idle);
+      return new Chosen(idle, NOT_WANTED);
+    }
+    if (!wanted.isEmpty() && -wanted.firstKey() > youngest) {
+      Chosen chosen = new Chosen(wanted.first(), wanted.firstKey());
+      wanted.remove(chosen.slot);
+      return chosen;
+    }
+    return null;
+  }
+
+  private void putBack(Chosen chosen) {
+    if (chosen.key == NOT_WANTED) {
+      policy.release(chosen.slot);
+    } else {
+      wanted.put(chosen.slot, chosen.key, 0);
+    }
+  }
+
+  /** Weights larger than the budget come when nothing else is there that could leave. */
+  private boolean hasDeviceToItself(long need, List<Chosen> leaving) {
+    long left = residentBytes - pinnedThere;
+    for (Chosen chosen : leaving) {
+      left -= entry(chosen.slot).weights.byteSize();
+    }
+    return need > poolBytes - pinnedBytes && left == 0 && loadingBytes == 0;
+  }
+
+  private Left evict(Chosen chosen) {
+    Entry entry = entry(chosen.slot);
+    policy.release(chosen.slot);
+    policy.evicted(chosen.slot);
+    uncount(entry);
+    absent++;
+    return new Left(chosen.slot, entry.weights.leave());
+  }
+
+  private void uncount(Entry entry) {
+    residentBytes -= entry.weights.byteSize();
+    pinnedThere -= entry.pinned ? entry.weights.byteSize() : 0;
+  }
+
+  /** Takes note that a model's weights are asked for. */
+  public void begin(int slot) {
+    loadingBytes += entry(slot).weights.byteSize();
+  }
+
+  /** Takes note of how a load that was begun has ended. */
+  public void ended(WeightLoad load) {
+    Entry entry = entry(load.slot());
+    long bytes = entry.weights.byteSize();
+    loadingBytes -= bytes;
+    if (load.failure() != null) {
+      return;
+    }
+    load.settle();
+    absent--;
+    residentBytes += bytes;
+    measure(load.nanos(), bytes);
+    policy.register(load.slot(), bytes, load.nanos());
+    policy.loaded(load.slot(), load.endedNanos());
+    if (entry.pinned) {
+      pinnedThere += bytes;
+      policy.hold(load.slot());
+    }
+  }
+
+  // --- what the operator wants
+
+  /**
+   * Keeps weights on the device from when they are there. Harmless when they are pinned.
+   *
+   * @throws DeviceException OUT_OF_MEMORY when they do not fit beside what is pinned already
+   */
+  public void pin(int slot) {
+    Entry entry = entry(slot);
+    if (entry.pinned) {
+      return;
+    }
+    if (entry.weights.byteSize() > poolBytes - pinnedBytes) {
+      throw new DeviceException(
+          DeviceException.Code.OUT_OF_MEMORY,
+          "pinning its %d bytes of weights takes more than is left: %d of the %d bytes for weights on the device are pinned already; unpin others, or have a larger device"
+              .formatted(entry.weights.byteSize(), pinnedBytes, poolBytes));
+    }
+    unwanted(slot);
+    entry.pinned = true;
+    pinnedBytes += entry.weights.byteSize();
+    if (entry.weights.count() > 0 && entry.weights.isResident()) {
+      pinnedThere += entry.weights.byteSize();
+      policy.hold(slot);
+    }
+  }
+
+  /** Lets weights leave again when others need the room. Harmless when they are not pinned. */
+  public void unpin(int slot) {
+    Entry entry = entry(slot);
+    if (!entry.pinned) {
+      return;
+    }
+    entry.pinned = false;
+    pinnedBytes -= entry.weights.byteSize();
+    if (entry.weights.count() > 0 && entry.weights.isResident()) {
+      pinnedThere -= entry.weights.byteSize();
+      policy.release(slot);
+    }
+  }
+
+  /**
+   * Has everything leave that is not pinned and not in use, so that what comes next lies together.
+   *
+   * @return what has left, its buffers to be closed
+   */
+  public List<Left> clear(IntPredicate inUse) {
+    List<Left> left = new ArrayList<>();
+    for (int slot = 0; slot < entries.length; slot++) {
+      if (entries[slot] != null && canLeave(slot) && !inUse.test(slot)) {
+        unwanted(slot);
+        policy.hold(slot);
+        left.add(evict(new Chosen(slot, NOT_WANTED)));
+      }
+    }
+    return left;
+  }
+
+  // --- what others may know
+
+  /** What weights may take on the device; {@link Long#MAX_VALUE} for no limit that is known. */
+  public long poolBytes() {
+    return poolBytes;
+  }
+
+  public long residentBytes() {
+    return residentBytes;
+  }
+
+  public long pinnedBytes() {
+    return pinnedBytes;
+  }
+
+  public long loadingBytes() {
+    return loadingBytes;
+  }
+
+  /** Most that the runs of one model take besides weights. */
+  public long scratchBytes() {
+    return scratch.isEmpty() ? 0 : scratch.lastKey();
+  }
+
+  public String policy() {
+    return policy.name();
+  }
+
+  public boolean isPinned(int slot) {
+    return entry(slot).pinned;
+  }
+
+  /** When a batch of it last ran; {@link Long#MIN_VALUE} for never, or when that is not kept. */
+  public long lastUsedNanos(int slot) {
+    return entry(slot).lastUsedNanos;
+  }
+
+  /** In how many nanoseconds it is expected to be used; infinite when nothing tells. */
+  public double nextUseNanos(int slot, long nowNanos) {
+    return entry(slot).weights.count() == 0 ? 0 : policy.nextUseNanos(slot, nowNanos);
+  }
+
+  private void measure(long nanos, long bytes) {
+    if (bytes >= TELLING_BYTES) {
+      nanosPerByte += ((double) nanos / bytes - nanosPerByte) / 8;
+    }
+  }
+
+  private Entry entry(int slot) {
+    return Objects.requireNonNull(entries[slot], "a model without weights here");
+  }
+
+  /**
+   * Weights that have left.
+   *
+   * @param buffers to be closed
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record Left(int slot, DeviceBuffer[] buffers) {}
+
+  /**
+   * @param key where it stood among the wanted
+   */
+  private record Chosen(int slot, long key) {}
+
+  private static final class Entry {
+    final ModelWeights weights;
+    final long scratchBytes;
+    boolean pinned;
+    long lastUsedNanos = Long.MIN_VALUE;
+
+    Entry(ModelWeights weights, long scratchBytes) {
+      this.weights = weights;
+      this.scratchBytes = scratchBytes;
+    }
+  }
+}

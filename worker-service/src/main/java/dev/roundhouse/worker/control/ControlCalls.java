@@ -1,0 +1,226 @@
+package dev.roundhouse.worker.control;
+
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.ModelReport;
+import dev.roundhouse.engine.SchedulerReport;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
+import dev.roundhouse.engine.dispatch.DispatchState.Place;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
+import dev.roundhouse.kserve.control.proto.CompactMemoryResponse;
+import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
+import dev.roundhouse.kserve.control.proto.Residency;
+import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
+import dev.roundhouse.kserve.control.proto.SetModelPolicyResponse;
+import dev.roundhouse.kserve.control.proto.SetModelResidencyRequest;
+import dev.roundhouse.kserve.control.proto.SetModelResidencyResponse;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.worker.config.ModelProperties;
+import dev.roundhouse.worker.config.ResidencyProperties;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What an operator can ask of a worker: every change is written to the audit log with what was
+ * before. Each is answered when it is so, by the dispatch thread; failures are {@link
+ * WireException}s. Thread-safe.
+ */
+public final class ControlCalls {
+  private static final Logger audit = LoggerFactory.getLogger("dev.roundhouse.worker.audit");
+  private static final double LEAST_WEIGHT = Double.parseDouble(ModelProperties.LEAST_WEIGHT);
+  private static final double MOST_WEIGHT = Double.parseDouble(ModelProperties.MOST_WEIGHT);
+
+  private final Engine engine;
+  private final ResidencyProperties.Mode mode;
+
+  public ControlCalls(Engine engine, ResidencyProperties.Mode mode) {
+    this.engine = engine;
+    this.mode = mode;
+  }
+
+  CompletableFuture<ModelControlStatusResponse> status() {
+    return asked(engine.scheduler()).thenApply(this::status);
+  }
+
+  private ModelControlStatusResponse status(SchedulerReport scheduler) {
+    var weights = scheduler.dispatch().weights();
+    long pool = weights.poolBytes();
+    ModelControlStatusResponse.Builder response =
+        ModelControlStatusResponse.newBuilder()
+            .setResidencyMode(mode.name().toLowerCase(Locale.ROOT))
+            .setDiscipline(scheduler.dispatch().discipline())
+            .setWeightCacheMaxBytes(
+                pool == Long.MAX_VALUE ? 0 : Math.max(0, pool - weights.pinnedBytes()));
+    Map<String, LaneState> lanes =
+        scheduler.dispatch().models().stream()
+            .collect(
+                Collectors.toMap(
+                    lane -> lane.model() + "\n" + lane.version(), Function.identity()));
+    for (ModelReport report : engine.report()) {
+      LaneState lane = lanes.get(report.status().name() + "\n" + report.status().version());
+      if (report.status().isReady() && lane != null) {
+        response.addModels(line(report, lane));
+      }
+    }
+    return response.build();
+  }
+
+  private static dev.roundhouse.kserve.control.proto.ModelStatus line(
+      ModelReport report, LaneState lane) {
+    ModelStatus status = report.status();
+    var line =
+        dev.roundhouse.kserve.control.proto.ModelStatus.newBuilder()
+            .setName(status.name())
+            .setResidency(
+                lane.weights().pinned() ? Residency.PINNED_DEVICE : Residency.PINNED_SYSTEM)
+            .setDeviceResident(lane.weights().place() == Place.RESIDENT)
+            .setHostResident(true)
+            .setWeightNbytes(report.weightBytes())
+            .setWeight(lane.weight())
+            .setQueueDepth(lane.queued())
+            .setTotalComputeSeconds(count(report, Metric.COMPUTE) / 1e9)
+            .setRequestsServed(count(report, Metric.COMPLETED))
+            .setDispatchCount(count(report, Metric.EXECUTIONS))
+            .setRowsServed(count(report, Metric.ROWS))
+            .setMaxBatchSize(status.maxBatchSize());
+    TensorSpec batched = firstBatched(status.spec().orElse(null));
+    if (batched != null) {
+      line.setBatchInputName(batched.name()).setBatchAxis(batched.batchAxis() + 1L);
+    }
+    return line.build();
+  }
+
+  private static @Nullable TensorSpec firstBatched(@Nullable ModelSpec spec) {
+    return spec == null
+        ? null
+        : spec.clientInputs().stream().filter(TensorSpec::isBatched).findFirst().orElse(null);
+  }
+
+  private static long count(ModelReport report, Metric metric) {
+    return report.counts().getOrDefault(metric, 0L);
+  }
+
+  CompletableFuture<SetModelResidencyResponse> setResidency(SetModelResidencyRequest request) {
+    String name = requireReady(request.getName());
+    Residency target = request.getTarget();
+    boolean pinned =
+        switch (target) {
+          case PINNED_DEVICE -> true;
+          case PINNED_SYSTEM -> false;
+          case UNPINNED ->
+              throw new WireException(
+                  WireStatus.FAILED_PRECONDITION,
+                  "where model '%s' keeps its weights in host memory is decided when it is loaded; set 'serving.residency: unpinned' in its manifest, or roundhouse.worker.models.%s.residency"
+                      .formatted(name, name));
+          case RESIDENCY_UNSPECIFIED, UNRECOGNIZED ->
+              throw WireException.invalidArgument(
+                  "target %d of model '%s' is no residency; send PINNED_SYSTEM (2) or PINNED_DEVICE (3)"
+                      .formatted(request.getTargetValue(), name));
+        };
+    return asked(engine.pin(name, pinned))
+        .thenApply(
+            done -> {
+              audit.info("residency of model '{}' set to {}", name, target);
+              return SetModelResidencyResponse.newBuilder().setResidency(target).build();
+            });
+  }
+
+  CompletableFuture<SetModelPolicyResponse> setPolicy(SetModelPolicyRequest request) {
+    String name = requireReady(request.getName());
+    if (request.getHasWeight()) {
+      double weight = request.getWeight();
+      if (!(weight >= LEAST_WEIGHT && weight <= MOST_WEIGHT)) {
+        throw WireException.invalidArgument(
+            "weight %s of model '%s' is not a number from %s to %s"
+                .formatted(
+                    weight, name, ModelProperties.LEAST_WEIGHT, ModelProperties.MOST_WEIGHT));
+      }
+      if (!engine.setWeight(name, weight)) {
+        throw new WireException(
+            WireStatus.UNAVAILABLE,
+            "model '%s' keeps its weight: the dispatch thread has no room; retry".formatted(name));
+      }
+      audit.info("weight of model '{}' set to {}", name, weight);
+    }
+    return CompletableFuture.completedFuture(SetModelPolicyResponse.getDefaultInstance());
+  }
+
+  CompletableFuture<CompactMemoryResponse> compact(CompactMemoryRequest request) {
+    List<String> reload = request.getReloadModelsList();
+    reload.forEach(this::requireReady);
+    return asked(engine.compact(reload))
+        .thenApply(
+            bytes -> {
+              audit.info(
+                  "device memory compacted, {} models brought back, {} bytes of weights there",
+                  reload.size(),
+                  bytes);
+              return CompactMemoryResponse.newBuilder()
+                  .setReloadedModels(reload.size())
+                  .setResidentBytesAfter(bytes)
+                  .build();
+            });
+  }
+
+  private String requireReady(String name) {
+    if (name.isBlank()) {
+      throw WireException.invalidArgument("the name of the model is empty; send one");
+    }
+    ModelStatus model =
+        engine
+            .model(name)
+            .orElseThrow(
+                () ->
+                    new WireException(
+                        WireStatus.NOT_FOUND,
+                        "Request for unknown model: '%s' is not found".formatted(name)));
+    if (!model.isReady()) {
+      throw new WireException(
+          WireStatus.FAILED_PRECONDITION,
+          "model '%s' is %s and only a ready one can be steered"
+              .formatted(name, model.state().name().toLowerCase(Locale.ROOT)));
+    }
+    return name;
+  }
+
+  /** What the dispatch thread says, in the protocol's words when it is no. */
+  private static <T> CompletableFuture<T> asked(CompletableFuture<T> answer) {
+    return answer.exceptionally(
+        failure -> {
+          Throwable cause =
+              failure instanceof CompletionException && failure.getCause() != null
+                  ? failure.getCause()
+                  : failure;
+          String text = String.valueOf(cause.getMessage());
+          throw switch (cause) {
+            case DeviceException device ->
+                new WireException(
+                    device.code() == DeviceException.Code.OUT_OF_MEMORY
+                        ? WireStatus.RESOURCE_EXHAUSTED
+                        : WireStatus.UNAVAILABLE,
+                    text);
+            case CancellationException stopped ->
+                new WireException(
+                    WireStatus.UNAVAILABLE,
+                    "the dispatch thread takes no commands: it stops, or too many wait; retry");
+            case IllegalStateException gone ->
+                new WireException(WireStatus.FAILED_PRECONDITION, text);
+            default -> new CompletionException(cause);
+          };
+        });
+  }
+}

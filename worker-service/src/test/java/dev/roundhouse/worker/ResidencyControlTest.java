@@ -1,0 +1,184 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
+import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
+import dev.roundhouse.kserve.control.proto.ControlServiceGrpc.ControlServiceBlockingStub;
+import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
+import dev.roundhouse.kserve.control.proto.ModelStatus;
+import dev.roundhouse.kserve.control.proto.Residency;
+import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
+import dev.roundhouse.kserve.control.proto.SetModelResidencyRequest;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Five models of a megabyte each, of which three fit on the device, as the operator steers them.
+ */
+@Timeout(120)
+class ResidencyControlTest {
+  private static final int MODELS = 5;
+  private static final int BYTES = 1 << 20;
+  private static final String[] THREE_FIT = {
+    "--roundhouse.worker.device.cpu.weights=copy",
+    "--roundhouse.worker.residency.device-memory=3200KB",
+    "--roundhouse.worker.residency.wiggle=0",
+    "--management.endpoint.residency.access=unrestricted"
+  };
+
+  @TempDir Path repository;
+
+  @Test
+  void shouldServeMoreModelsThanFitAndTellWhereTheyAre() throws Exception {
+    try (RunningWorker worker = worker(THREE_FIT)) {
+      for (int i = 0; i < 20; i++) {
+        worker.stub().modelInfer(WorkerTest.request("m" + i % MODELS, 1, 1, 2));
+      }
+      JsonNode residency = residency(worker);
+      assertThat(residency.at("/mode").asString()).isEqualTo("self-managed");
+      assertThat(residency.at("/device/residentBytes").asLong()).isEqualTo(3L * BYTES);
+      assertThat(residency.at("/device/weightBudgetBytes").asLong())
+          .isBetween(3_270_000L, 3_276_800L);
+      assertThat(residency.at("/totals/resident").asInt()).isEqualTo(3);
+      assertThat(residency.at("/totals/loads").asLong()).isGreaterThan(MODELS);
+      JsonNode last = residency.at("/models/4");
+      assertThat(last.at("/name").asString()).isEqualTo("m4");
+      assertThat(last.at("/state").asString()).isEqualTo("resident");
+      assertThat(last.at("/weightBytes").asLong()).isEqualTo(BYTES);
+      assertThat(last.at("/sinceUsedSeconds").asDouble()).isBetween(0.0, 60.0);
+      assertThat(worker.get("metrics", "/metrics"))
+          .contains("roundhouse_weights_loads_total{model=\"m0\"}")
+          .contains("roundhouse_weights_load_seconds_total{model=\"m0\"}");
+    }
+  }
+
+  @Test
+  void shouldKeepOnTheDeviceWhatIsPinned() throws Exception {
+    try (RunningWorker worker = worker(THREE_FIT)) {
+      var control = control(worker);
+      assertThat(control.setModelResidency(set("m0", Residency.PINNED_DEVICE)).getResidency())
+          .isEqualTo(Residency.PINNED_DEVICE);
+      assertThat(worker.post("/actuator/residency/m1", "{\"pinned\": true}")).startsWith("200 ");
+      for (int i = 0; i < 40; i++) {
+        worker.stub().modelInfer(WorkerTest.request("m" + (2 + i % 3), 1, 1, 2));
+      }
+      ModelStatus status = control.modelControlStatus(anything()).getModels(0);
+      assertThat(status.getName()).isEqualTo("m0");
+      assertThat(status.getResidency()).isEqualTo(Residency.PINNED_DEVICE);
+      assertThat(status.getDeviceResident()).isTrue();
+      assertThat(status.getWeightNbytes()).isEqualTo(BYTES);
+      assertThat(status.getBatchInputName()).isEqualTo("x");
+      assertThat(status.getBatchAxis()).isEqualTo(1);
+      assertThat(control.modelControlStatus(anything()).getWeightCacheMaxBytes())
+          .isBetween((long) BYTES, 2L * BYTES);
+      control.setModelResidency(set("m2", Residency.PINNED_DEVICE));
+      refused(
+          () -> control.setModelResidency(set("m3", Residency.PINNED_DEVICE)),
+          Code.RESOURCE_EXHAUSTED,
+          "pinning its 1048576 bytes of weights takes more than is left: 3145728 of");
+      assertThat(worker.post("/actuator/residency/m3", "{\"pinned\": true}")).startsWith("409 ");
+      control.setModelResidency(set("m0", Residency.PINNED_SYSTEM));
+      worker.stub().modelInfer(WorkerTest.request("m4", 1, 1, 2));
+      assertThat(residency(worker).at("/models/0/state").asString()).isEqualTo("absent");
+      assertThat(residency(worker).at("/models/1/pinned").asBoolean()).isTrue();
+    }
+  }
+
+  @Test
+  void shouldCompactAndBringBackWhatIsNamed() throws Exception {
+    try (RunningWorker worker = worker(THREE_FIT)) {
+      var compacted =
+          control(worker)
+              .compactMemory(CompactMemoryRequest.newBuilder().addReloadModels("m0").build());
+      assertThat(compacted.getReloadedModels()).isEqualTo(1);
+      assertThat(compacted.getResidentBytesAfter()).isEqualTo(BYTES);
+    }
+  }
+
+  @Test
+  void shouldLeaveTheDeviceToAnOperatorWhoManagesIt() throws Exception {
+    String[] external = List.of(THREE_FIT).toArray(new String[THREE_FIT.length + 1]);
+    external[THREE_FIT.length] = "--roundhouse.worker.residency.mode=externally-managed";
+    try (RunningWorker worker = worker(external)) {
+      var control = control(worker);
+      assertThat(control.modelControlStatus(anything()).getResidencyMode())
+          .isEqualTo("externally_managed");
+      refused(
+          () -> worker.stub().modelInfer(WorkerTest.request("m0", 1, 1, 2)),
+          Code.FAILED_PRECONDITION,
+          "model 'm0' is not on the device");
+      control.setModelResidency(set("m0", Residency.PINNED_DEVICE));
+      worker.stub().modelInfer(WorkerTest.request("m0", 1, 1, 2));
+    }
+  }
+
+  @Test
+  void shouldRefuseWhatIsAskedOfNobodyOrIsNoAnswer() throws Exception {
+    try (RunningWorker worker = worker(THREE_FIT)) {
+      var control = control(worker);
+      refused(
+          () -> control.setModelResidency(set("nobody", Residency.PINNED_DEVICE)),
+          Code.NOT_FOUND,
+          "'nobody'");
+      refused(
+          () -> control.setModelResidency(set("m0", Residency.RESIDENCY_UNSPECIFIED)),
+          Code.INVALID_ARGUMENT,
+          "target 0 of model 'm0' is no residency");
+      refused(
+          () ->
+              control.setModelPolicy(
+                  SetModelPolicyRequest.newBuilder()
+                      .setName("m0")
+                      .setHasWeight(true)
+                      .setWeight(-1)
+                      .build()),
+          Code.INVALID_ARGUMENT,
+          "weight -1.0 of model 'm0'");
+      control.setModelPolicy(
+          SetModelPolicyRequest.newBuilder().setName("m0").setHasWeight(true).setWeight(3).build());
+      assertThat(control.modelControlStatus(anything()).getModels(0).getWeight()).isEqualTo(3);
+    }
+  }
+
+  private RunningWorker worker(String... settings) throws Exception {
+    for (int i = 0; i < MODELS; i++) {
+      TestBundle.weighted(BYTES).write(repository, "m" + i);
+    }
+    return new RunningWorker(repository, TestBundle.DOUBLE, settings).awaitLoaded();
+  }
+
+  private static ControlServiceBlockingStub control(RunningWorker worker) {
+    return ControlServiceGrpc.newBlockingStub(worker.channel());
+  }
+
+  private static SetModelResidencyRequest set(String name, Residency target) {
+    return SetModelResidencyRequest.newBuilder().setName(name).setTarget(target).build();
+  }
+
+  private static ModelControlStatusRequest anything() {
+    return ModelControlStatusRequest.getDefaultInstance();
+  }
+
+  private static JsonNode residency(RunningWorker worker) throws Exception {
+    String answer = worker.get("metrics", "/actuator/residency");
+    assertThat(answer).startsWith("200 ");
+    return new JsonMapper().readTree(answer.substring(4));
+  }
+
+  private static void refused(Runnable call, Code code, String text) {
+    StatusRuntimeException refusal = catchThrowableOfType(StatusRuntimeException.class, call::run);
+    assertThat(refusal).isNotNull();
+    assertThat(refusal.getStatus().getCode()).isEqualTo(code);
+    assertThat(refusal.getStatus().getDescription()).contains(text);
+  }
+}
