@@ -4,7 +4,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "pjrt_c_api.h"
 
@@ -32,6 +34,9 @@ PJRT_Api api;
 std::mutex mutex;
 std::map<const void*, Failure> failures;
 std::map<char*, size_t> mapped;
+
+// The GPUs that the newest client opened.
+std::vector<int64_t> opened;
 
 PJRT_Error* Fail(PJRT_Error_Code code, const char* message) {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -65,14 +70,39 @@ PJRT_Error* GetCode(PJRT_Error_GetCode_Args* args) {
   return nullptr;
 }
 
+// Options as CUDA's plugin has them; empties the numbers of GPUs unless they are named.
+PJRT_Error* ReadOptions(const PJRT_Client_Create_Args* args, std::vector<int64_t>* gpus) {
+  static const std::set<std::string> known = {"allocator", "memory_fraction", "preallocate", "visible_devices",
+                                              "should_stage_host_to_device_transfers"};
+  for (size_t i = 0; i < args->num_options; i++) {
+    const PJRT_NamedValue& option = args->create_options[i];
+    const std::string name(option.name, option.name_size);
+    if (known.count(name) == 0) {
+      return Fail(PJRT_Error_Code_INVALID_ARGUMENT, "Unexpected option name passed to PJRT_Client_Create");
+    }
+    if (name == "visible_devices") {
+      gpus->assign(option.int64_array_value, option.int64_array_value + option.value_size);
+    }
+  }
+  return nullptr;
+}
+
 PJRT_Error* Create(PJRT_Client_Create_Args* args) {
   if (FAKE_GPUS == 0) return Fail(PJRT_Error_Code_FAILED_PRECONDITION, "No visible GPU devices.");
+  std::vector<int64_t> gpus;
+  for (int64_t i = 0; i < FAKE_GPUS; i++) gpus.push_back(i);
+  PJRT_Error* refusal = ReadOptions(args, &gpus);
+  if (refusal != nullptr) return refusal;
+  for (int64_t gpu : gpus) {
+    if (gpu >= FAKE_GPUS) return Fail(PJRT_Error_Code_INTERNAL, "no supported devices found for platform CUDA");
+  }
+  opened = gpus;
   PJRT_NamedValue count = {};
   count.struct_size = PJRT_NamedValue_STRUCT_SIZE;
   count.name = "cpu_device_count";
   count.name_size = std::strlen(count.name);
   count.type = PJRT_NamedValue_kInt64;
-  count.int64_value = FAKE_GPUS;
+  count.int64_value = static_cast<int64_t>(gpus.size());
   count.value_size = 1;
   args->create_options = &count;
   args->num_options = 1;
@@ -95,15 +125,23 @@ PJRT_Error* MemoryStats(PJRT_Device_MemoryStats_Args* args) {
 }
 
 PJRT_Error* Attributes(PJRT_DeviceDescription_Attributes_Args* args) {
-  static PJRT_NamedValue capability{};
+  static PJRT_NamedValue attributes[2];
+  PJRT_NamedValue& capability = attributes[0];
   capability.struct_size = PJRT_NamedValue_STRUCT_SIZE;
   capability.name = "compute_capability";
   capability.name_size = std::strlen(capability.name);
   capability.type = PJRT_NamedValue_kString;
   capability.string_value = FAKE_CAPABILITY;
   capability.value_size = std::strlen(FAKE_CAPABILITY);
-  args->attributes = &capability;
-  args->num_attributes = 1;
+  PJRT_NamedValue& gpus = attributes[1];
+  gpus.struct_size = PJRT_NamedValue_STRUCT_SIZE;
+  gpus.name = "opened_gpus";
+  gpus.name_size = std::strlen(gpus.name);
+  gpus.type = PJRT_NamedValue_kInt64List;
+  gpus.int64_array_value = opened.data();
+  gpus.value_size = opened.size();
+  args->attributes = attributes;
+  args->num_attributes = 2;
   return nullptr;
 }
 

@@ -22,7 +22,8 @@ public final class ClientOptions {
   /** How many devices a CPU client makes of the host. */
   static final String CPU_DEVICE_COUNT = "cpu_device_count";
 
-  private static final String VISIBLE_DEVICES = "visible_devices";
+  /** Numbers of the GPUs that a CUDA client opens, each of which it takes memory of. */
+  static final String VISIBLE_DEVICES = "visible_devices";
 
   private static final Map<String, Kind> KNOWN =
       Map.ofEntries(

@@ -22,6 +22,9 @@ final class CudaFailure {
 
   private static final String NO_DEVICES = "No visible GPU devices";
 
+  /** None of those that were asked for: there are none of these numbers, or none could be used. */
+  private static final String NO_SUCH_DEVICES = "no supported devices found for platform";
+
   /**
    * Those after which "any further CUDA work will return the same error" and "the process must be
    * terminated and relaunched" (CUDA driver API, CUresult), and those of hardware that is gone.
@@ -93,8 +96,15 @@ final class CudaFailure {
   }
 
   /** What to make of a client that could not be created. */
-  static DeviceException atStart(DeviceException refusal) {
+  static DeviceException atStart(DeviceException refusal, ClientOptions options) {
     String message = String.valueOf(refusal.getMessage());
+    if (message.contains(NO_SUCH_DEVICES)) {
+      return new DeviceException(
+          Code.UNSUPPORTED,
+          "the CUDA plugin cannot open a GPU with the client options %s (%s). See that nvidia-smi lists a GPU of that number, and that other processes have left it memory."
+              .formatted(options, message),
+          refusal);
+    }
     return message.contains(NO_DEVICES)
         ? new DeviceException(
             Code.UNSUPPORTED,

@@ -331,7 +331,7 @@ final class PjrtClient extends NativeHandle {
     try {
       return create(api, options.names(), options.kinds(), options.texts(), options.numbers());
     } catch (DeviceException refusal) {
-      throw CudaFailure.atStart(refusal);
+      throw CudaFailure.atStart(refusal, options);
     }
   }
 

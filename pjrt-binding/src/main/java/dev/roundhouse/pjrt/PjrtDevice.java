@@ -36,23 +36,37 @@ public final class PjrtDevice implements Device {
   }
 
   /**
-   * Loads the plugin, if need be, and opens a device of it; the caller closes it.
+   * Loads the plugin, if need be, and opens a device of it; the caller closes it. Of the GPUs of a
+   * machine no other is opened, unless {@code visible_devices} of the client's options says so.
    *
-   * @throws DeviceException when there is no plugin or no such device
+   * @throws DeviceException when there is no plugin, it is of another platform than the options
+   *     name, or there is no such device
    */
   public static PjrtDevice open(PjrtDeviceOptions options) {
     return open(options, true);
   }
 
-  static PjrtDevice open(PjrtDeviceOptions options, boolean readsInPlace) {
+  static PjrtDevice open(PjrtDeviceOptions wanted, boolean readsInPlace) {
+    PjrtDeviceOptions options = wanted.forOneDevice();
     PjrtPlugin plugin = PjrtPlugin.load(options.plugin());
     PjrtClient client =
         PjrtClient.create(plugin, options.client(), options.ordinal(), readsInPlace);
     try {
+      checkPlatform(client, options.plugin().platform());
       return new PjrtDevice(client, options);
     } catch (RuntimeException | Error e) {
       client.close();
       throw e;
+    }
+  }
+
+  private static void checkPlatform(PjrtClient client, String wanted) {
+    if (!client.platform().equals(wanted)) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "the plugin %s is of platform '%s', not '%s'; name a plugin of '%s', or ask for platform '%s'"
+              .formatted(
+                  client.plugin().path(), client.platform(), wanted, wanted, client.platform()));
     }
   }
 

@@ -1,6 +1,8 @@
 package dev.roundhouse.pjrt;
 
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceProvider;
 import java.util.List;
 import java.util.Optional;
@@ -15,18 +17,20 @@ public final class PjrtDeviceProvider implements DeviceProvider {
 
   @Override
   public Device open(Settings settings) {
-    PjrtDeviceOptions defaults = PjrtDeviceOptions.DEFAULTS;
+    if (settings.cpuThreads().isPresent() && !settings.platform().equals(PluginOptions.CPU)) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "cpuThreads is %d, and platform '%s' has no use for it; leave it out"
+              .formatted(settings.cpuThreads().getAsInt(), settings.platform()));
+    }
+    PluginOptions plugin =
+        new PluginOptions(
+            settings.platform(),
+            settings.plugin(),
+            Optional.empty(),
+            List.of(),
+            settings.cpuThreads());
     return PjrtDevice.open(
-        new PjrtDeviceOptions(
-            new PluginOptions(
-                PluginOptions.CPU,
-                settings.plugin(),
-                Optional.empty(),
-                List.of(),
-                settings.cpuThreads()),
-            defaults.client(),
-            defaults.compile(),
-            settings.ordinal(),
-            defaults.runBytesLimit()));
+        PjrtDeviceOptions.DEFAULTS.withPlugin(plugin).withOrdinal(settings.ordinal()));
   }
 }

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.numerics.Numerics;
@@ -20,7 +22,10 @@ import dev.roundhouse.engine.numerics.NumericsPolicy;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -66,20 +71,64 @@ class CudaDeviceTest {
   @Test
   void shouldSayWhichGpuItIs() {
     ClientOptions visible = ClientOptions.NONE.with("visible_devices", new long[] {3, 7});
+    PjrtDeviceOptions defaults = options("FAKE_GPUS=8");
     PjrtDeviceOptions options =
         new PjrtDeviceOptions(
-            PluginOptions.DEFAULTS.withPath(FakeCudaPlugin.build(folder.resolve("two.so"))),
-            visible,
-            CompileOptions.DEFAULTS,
-            1,
-            PjrtDeviceOptions.DEFAULTS.runBytesLimit());
+            defaults.plugin(), visible, defaults.compile(), 1, defaults.runBytesLimit());
     try (PjrtDevice device = PjrtDevice.open(options)) {
       DeviceDescription description = device.description();
+      assertThat(description.attributes()).containsEntry("opened_gpus", "3.7");
       assertThat(description.platform()).isEqualTo("cuda");
       assertThat(description.ordinal()).isEqualTo(7);
       assertThat(description.hostVisible()).isFalse();
       assertThat(description.onHostProcessors()).isFalse();
     }
+  }
+
+  /** The plugin takes memory of every GPU that it opens. */
+  @Test
+  void shouldOpenNoGpuButTheOneThatIsMeant() {
+    try (PjrtDevice device = PjrtDevice.open(options("FAKE_GPUS=8").withOrdinal(5))) {
+      assertThat(device.description().attributes()).containsEntry("opened_gpus", "5");
+      assertThat(device.description().ordinal()).isEqualTo(5);
+    }
+    DeviceProvider.Settings embedded =
+        DeviceProvider.Settings.DEFAULT
+            .withPlatform(PluginOptions.CUDA)
+            .withPlugin(plugin("FAKE_GPUS=8"))
+            .withOrdinal(6);
+    try (Device device = new PjrtDeviceProvider().open(embedded)) {
+      assertThat(device.description().attributes()).containsEntry("opened_gpus", "6");
+      assertThat(device.description().ordinal()).isEqualTo(6);
+    }
+  }
+
+  @Test
+  void shouldNameTheGpuWhenThereIsNoneOfThatNumber() {
+    assertThatThrownBy(() -> PjrtDevice.open(options("FAKE_GPUS=8").withOrdinal(8)))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContainingAll("visible_devices=[8]", "no supported devices", "nvidia-smi");
+    assertThatThrownBy(() -> options().withOrdinal(-1))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContaining("ordinal -1");
+  }
+
+  @Test
+  void shouldRefuseAPluginOfAnotherPlatform() {
+    PluginOptions cpu = PluginOptions.DEFAULTS.withPath(plugin());
+    assertThatThrownBy(() -> PjrtDevice.open(PjrtDeviceOptions.DEFAULTS.withPlugin(cpu)))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContaining("is of platform 'cuda', not 'cpu'");
+  }
+
+  @Test
+  void shouldRefuseThreadsOfTheCpuOnAGpu() {
+    DeviceProvider.Settings settings =
+        new DeviceProvider.Settings(
+            PluginOptions.CUDA, Optional.of(plugin()), 0, OptionalInt.of(4));
+    assertThatThrownBy(() -> new PjrtDeviceProvider().open(settings))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContaining("cpuThreads is 4");
   }
 
   @Test
@@ -147,7 +196,16 @@ class CudaDeviceTest {
   }
 
   private PjrtDevice open(String... defines) {
+    return PjrtDevice.open(options(defines));
+  }
+
+  private PjrtDeviceOptions options(String... defines) {
+    return FakeCudaPlugin.options(plugin(defines));
+  }
+
+  private Path plugin(String... defines) {
     String name = String.join("-", defines).replace('=', '-') + ".so";
-    return FakeCudaPlugin.open(FakeCudaPlugin.build(folder.resolve(name), defines));
+    Path file = folder.resolve(name);
+    return Files.exists(file) ? file : FakeCudaPlugin.build(file, defines);
   }
 }

@@ -44,8 +44,12 @@ final class FakeCudaPlugin {
     }
   }
 
+  static PjrtDeviceOptions options(Path plugin) {
+    return PjrtDeviceOptions.DEFAULTS.withPlugin(
+        PluginOptions.DEFAULTS.withPlatform(PluginOptions.CUDA).withPath(plugin));
+  }
+
   static PjrtDevice open(Path plugin) {
-    return PjrtDevice.open(
-        PjrtDeviceOptions.DEFAULTS.withPlugin(PluginOptions.DEFAULTS.withPath(plugin)));
+    return PjrtDevice.open(options(plugin));
   }
 }

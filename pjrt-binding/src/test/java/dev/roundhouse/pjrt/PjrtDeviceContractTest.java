@@ -7,6 +7,6 @@ import dev.roundhouse.engine.device.DeviceContractTest;
 class PjrtDeviceContractTest extends DeviceContractTest {
   @Override
   protected Device openDevice() {
-    return PjrtDevice.open(PjrtDeviceOptions.DEFAULTS);
+    return PjrtDevice.open(ContractDevice.options());
   }
 }

@@ -7,6 +7,6 @@ import dev.roundhouse.engine.device.DeviceContractTest;
 class PjrtDeviceCopyingContractTest extends DeviceContractTest {
   @Override
   protected Device openDevice() {
-    return PjrtDevice.open(PjrtDeviceOptions.DEFAULTS, false);
+    return PjrtDevice.open(ContractDevice.options(), false);
   }
 }

@@ -28,8 +28,9 @@ public final class Samples implements Step {
 
   @Override
   public void run(CheckContext context, Findings findings) throws IOException {
-    context.pinPlugin();
-    try (Roundhouse roundhouse = Roundhouse.open(RoundhouseConfig.of(context.models()))) {
+    RoundhouseConfig config =
+        RoundhouseConfig.of(context.models()).withDevice("pjrt", context.settings());
+    try (Roundhouse roundhouse = Roundhouse.open(config)) {
       for (SampleCase sample : SampleCase.readAll(context.expected())) {
         try {
           Difference difference =

@@ -23,11 +23,25 @@ public interface DeviceProvider {
   /**
    * What can be said of a device without knowing its kind.
    *
-   * @param plugin the plugin's file; empty to look where the provider looks
-   * @param ordinal which of several devices, from 0
+   * @param platform what computes, such as {@code cpu} or {@code cuda}
+   * @param plugin the plugin's file; empty to look where the provider looks for the platform's
+   * @param ordinal which of the platform's devices, from 0; no other is opened
    * @param cpuThreads threads of a device that is the CPU; empty for all cores
    */
-  record Settings(Optional<Path> plugin, int ordinal, OptionalInt cpuThreads) {
-    public static final Settings DEFAULT = new Settings(Optional.empty(), 0, OptionalInt.empty());
+  record Settings(String platform, Optional<Path> plugin, int ordinal, OptionalInt cpuThreads) {
+    public static final Settings DEFAULT =
+        new Settings("cpu", Optional.empty(), 0, OptionalInt.empty());
+
+    public Settings withPlatform(String platform) {
+      return new Settings(platform, plugin, ordinal, cpuThreads);
+    }
+
+    public Settings withPlugin(Path file) {
+      return new Settings(platform, Optional.of(file), ordinal, cpuThreads);
+    }
+
+    public Settings withOrdinal(int ordinal) {
+      return new Settings(platform, plugin, ordinal, cpuThreads);
+    }
   }
 }

@@ -30,15 +30,6 @@ final class CudaClientOptions {
     return isCuda ? with(options, device.cuda(), device.ordinal()) : options;
   }
 
-  /** Which of the client's devices is meant: without a list, the client has only that one. */
-  static int ordinal(DeviceProperties device) {
-    boolean onlyOne =
-        device.platform().equals(PluginOptions.CUDA)
-            && device.cuda().visibleDevices().isEmpty()
-            && !device.options().containsKey(VISIBLE_DEVICES);
-    return onlyOne ? 0 : device.ordinal();
-  }
-
   private static ClientOptions with(ClientOptions raw, CudaProperties cuda, int ordinal) {
     ClientOptions options = raw;
     if (cuda.memoryFraction() != null) {
@@ -65,10 +56,7 @@ final class CudaClientOptions {
   private static ClientOptions withVisibleDevices(
       ClientOptions options, List<Integer> visible, int ordinal) {
     if (visible.isEmpty()) {
-      // The plugin would take memory of every GPU that it sees.
-      return options.has(VISIBLE_DEVICES)
-          ? options
-          : options.with(VISIBLE_DEVICES, new long[] {ordinal});
+      return options;
     }
     once(options, VISIBLE_DEVICES, "visible-devices");
     String key = DEVICE + "cuda.visible-devices";

@@ -25,17 +25,8 @@ class DeviceConfiguration {
   @Bean(destroyMethod = "")
   @ConditionalOnMissingBean
   Device device(WorkerProperties properties) {
-    DeviceProperties wanted = properties.device();
     try {
       PjrtDevice device = PjrtDevice.open(options(properties));
-      String platform = device.description().platform();
-      if (!platform.equals(wanted.platform())) {
-        device.close();
-        throw new StartRefusedException(
-            "roundhouse.worker.device.platform is '%s', but the plugin's platform is '%s'."
-                .formatted(wanted.platform(), platform),
-            "Correct the platform, or name another plugin in roundhouse.worker.device.plugin.");
-      }
       try {
         CompilerOptions.check(properties.compile().options(), device);
       } catch (StartRefusedException refusal) {
@@ -64,7 +55,7 @@ class DeviceConfiguration {
             threads == null ? OptionalInt.empty() : OptionalInt.of(threads)),
         CudaClientOptions.of(device),
         CompilerOptions.parse(properties.compile().options()),
-        CudaClientOptions.ordinal(device),
+        device.ordinal(),
         limit == null ? OptionalLong.empty() : OptionalLong.of(limit.toBytes()));
   }
 

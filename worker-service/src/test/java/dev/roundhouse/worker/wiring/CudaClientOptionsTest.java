@@ -28,26 +28,15 @@ class CudaClientOptionsTest {
                 .with("memory_fraction", 0.5f)
                 .with("preallocate", false)
                 .with("allocator", "cuda_async")
-                .with("should_stage_host_to_device_transfers", false)
-                .with("visible_devices", new long[] {0}));
+                .with("should_stage_host_to_device_transfers", false));
   }
 
   @Test
   void shouldKeepOptionsByThePluginsOwnNames() {
     assertThat(CudaClientOptions.of(device("cuda", 0, NONE, Map.of("preallocate", "true"))))
-        .isEqualTo(
-            ClientOptions.NONE.with("preallocate", true).with("visible_devices", new long[] {0}));
+        .isEqualTo(ClientOptions.NONE.with("preallocate", true));
     assertThat(CudaClientOptions.of(device("cpu", 0, NONE, Map.of("node_id", "1"))))
         .isEqualTo(ClientOptions.NONE.with("node_id", 1));
-  }
-
-  /** The plugin would take memory of every GPU of the machine. */
-  @Test
-  void shouldShowThePluginOnlyTheGpuThatIsMeant() {
-    DeviceProperties third = device("cuda", 3, NONE, Map.of());
-    assertThat(CudaClientOptions.of(third))
-        .isEqualTo(ClientOptions.NONE.with("visible_devices", new long[] {3}));
-    assertThat(CudaClientOptions.ordinal(third)).isZero();
   }
 
   @Test
@@ -55,12 +44,9 @@ class CudaClientOptionsTest {
     DeviceProperties typed = device("cuda", 1, cuda(List.of(5, 4)), Map.of());
     assertThat(CudaClientOptions.of(typed))
         .isEqualTo(ClientOptions.NONE.with("visible_devices", new long[] {5, 4}));
-    assertThat(CudaClientOptions.ordinal(typed)).isEqualTo(1);
     DeviceProperties raw = device("cuda", 1, NONE, Map.of("visible_devices", "[5,4]"));
     assertThat(CudaClientOptions.of(raw))
         .isEqualTo(ClientOptions.NONE.with("visible_devices", new long[] {5, 4}));
-    assertThat(CudaClientOptions.ordinal(raw)).isEqualTo(1);
-    assertThat(CudaClientOptions.ordinal(device("cpu", 1, NONE, Map.of()))).isEqualTo(1);
     refused(device("cuda", 2, cuda(List.of(5, 4)), Map.of()), "ordinal is 2", "0 to 1");
     refused(device("cuda", 0, cuda(List.of(5, 5)), Map.of()), "[5, 5]", "twice");
   }
