@@ -1,6 +1,7 @@
 // A plugin that says it is CUDA's and computes by the CPU plugin, FAKE_INNER. Stricter than CUDA's about pinned memory.
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -37,6 +38,9 @@ std::map<char*, size_t> mapped;
 
 // The GPUs that the newest client opened.
 std::vector<int64_t> opened;
+
+// As NVIDIA's libraries find it when they are loaded.
+std::string tf32_override;
 
 PJRT_Error* Fail(PJRT_Error_Code code, const char* message) {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -125,7 +129,7 @@ PJRT_Error* MemoryStats(PJRT_Device_MemoryStats_Args* args) {
 }
 
 PJRT_Error* Attributes(PJRT_DeviceDescription_Attributes_Args* args) {
-  static PJRT_NamedValue attributes[2];
+  static PJRT_NamedValue attributes[3];
   PJRT_NamedValue& capability = attributes[0];
   capability.struct_size = PJRT_NamedValue_STRUCT_SIZE;
   capability.name = "compute_capability";
@@ -140,8 +144,15 @@ PJRT_Error* Attributes(PJRT_DeviceDescription_Attributes_Args* args) {
   gpus.type = PJRT_NamedValue_kInt64List;
   gpus.int64_array_value = opened.data();
   gpus.value_size = opened.size();
+  PJRT_NamedValue& tf32 = attributes[2];
+  tf32.struct_size = PJRT_NamedValue_STRUCT_SIZE;
+  tf32.name = "tf32_override";
+  tf32.name_size = std::strlen(tf32.name);
+  tf32.type = PJRT_NamedValue_kString;
+  tf32.string_value = tf32_override.data();
+  tf32.value_size = tf32_override.size();
   args->attributes = attributes;
-  args->num_attributes = 2;
+  args->num_attributes = 3;
   return nullptr;
 }
 
@@ -181,6 +192,8 @@ PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args*) {
 extern "C" const PJRT_Api* GetPjrtApi() {
   void* library = dlopen(FAKE_INNER, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
+  const char* tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
+  tf32_override = tf32 == nullptr ? "unset" : tf32;
   inner = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(library, "GetPjrtApi"))();
   api = *inner;
   api.PJRT_Error_Destroy = Destroy;

@@ -29,7 +29,8 @@ public final class PjrtDeviceProvider implements DeviceProvider {
             settings.plugin(),
             Optional.empty(),
             List.of(),
-            settings.cpuThreads());
+            settings.cpuThreads(),
+            settings.forbidsTf32());
     return PjrtDevice.open(
         PjrtDeviceOptions.DEFAULTS.withPlugin(plugin).withOrdinal(settings.ordinal()));
   }

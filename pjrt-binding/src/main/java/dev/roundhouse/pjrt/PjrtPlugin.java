@@ -10,7 +10,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,47 +54,26 @@ public final class PjrtPlugin {
     // link of the package manager's points to.
     Path named = PluginSearch.ofThisProcess().find(options).toAbsolutePath().normalize();
     Path path = real(named);
+    PluginEnvironment environment = new PluginEnvironment(options, named, System::getenv);
     NativeLibrary.load();
     synchronized (LOADED) {
       PjrtPlugin plugin = LOADED.get(path);
       if (plugin == null) {
         quietUnlessAsked();
-        Map<String, String> environment = environment(options, named, true);
-        environment.forEach(PjrtPlugin::setEnvironment);
-        plugin = opened(path, named, environment);
+        environment.check(PjrtPlugin::canOpen);
+        environment.variables().forEach(PjrtPlugin::setEnvironment);
+        plugin = opened(path, named, environment.variables());
         LOADED.put(path, plugin);
         log.info("loaded {} with PJRT API {}, {}", path, plugin.apiVersion, plugin.attributes);
-      } else if (!options.xlaFlags().isEmpty() || options.cpuThreads().isPresent()) {
-        Map<String, String> environment = environment(options, named, false);
-        if (!environment.equals(plugin.environment)) {
-          throw new DeviceException(
-              Code.INVALID_ARGUMENT,
-              "%s is loaded already with %s and reads its environment once; %s needs a process of its own"
-                  .formatted(path, plugin.environment, environment));
-        }
+      } else if (options.needsEnvironment()
+          && !environment.variables().equals(plugin.environment)) {
+        throw new DeviceException(
+            Code.INVALID_ARGUMENT,
+            "%s is loaded already with %s and reads its environment once; %s needs a process of its own"
+                .formatted(path, plugin.environment, environment.variables()));
       }
       return plugin;
     }
-  }
-
-  /** What to set before the plugin is opened, which reads it once. */
-  private static Map<String, String> environment(
-      PluginOptions options, Path plugin, boolean check) {
-    Optional<CudaPackage> cuda = CudaPackage.of(plugin);
-    Optional<Path> data = cuda.flatMap(each -> each.dataDirectory(Path.of("/")));
-    XlaFlags flags =
-        XlaFlags.of(Optional.ofNullable(System.getenv(XlaFlags.VARIABLE)), options.xlaFlags())
-            .withDataDirectory(data);
-    if (check) {
-      cuda.ifPresent(each -> each.check(PjrtPlugin::canOpen, flags.hasDataDirectory()));
-      flags.checkKnownTo(plugin);
-    }
-    Map<String, String> variables = new LinkedHashMap<>();
-    flags.value().ifPresent(value -> variables.put(XlaFlags.VARIABLE, value));
-    options
-        .cpuThreads()
-        .ifPresent(threads -> variables.put("PJRT_NPROC", Integer.toString(threads)));
-    return variables;
   }
 
   private static PjrtPlugin opened(Path path, Path named, Map<String, String> environment) {

@@ -125,10 +125,40 @@ class CudaDeviceTest {
   void shouldRefuseThreadsOfTheCpuOnAGpu() {
     DeviceProvider.Settings settings =
         new DeviceProvider.Settings(
-            PluginOptions.CUDA, Optional.of(plugin()), 0, OptionalInt.of(4));
+            PluginOptions.CUDA, Optional.of(plugin()), 0, OptionalInt.of(4), false);
     assertThatThrownBy(() -> new PjrtDeviceProvider().open(settings))
         .isInstanceOf(DeviceException.class)
         .hasMessageContaining("cpuThreads is 4");
+  }
+
+  /** Java's own view of the environment does not change; NVIDIA's libraries have the process's. */
+  @Test
+  void shouldForbidTf32ToNvidiasLibrariesBeforeTheyAreLoaded() {
+    PjrtDeviceOptions exact =
+        FakeCudaPlugin.options(plugin()).withPlugin(cuda(plugin()).withoutTf32());
+    try (PjrtDevice device = PjrtDevice.open(exact)) {
+      assertThat(device.description().attributes()).containsEntry("tf32_override", "0");
+    }
+    DeviceProvider.Settings embedded =
+        DeviceProvider.Settings.DEFAULT
+            .withPlatform(PluginOptions.CUDA)
+            .withPlugin(plugin())
+            .withoutTf32();
+    try (Device device = new PjrtDeviceProvider().open(embedded)) {
+      assertThat(device.description().attributes()).containsEntry("tf32_override", "0");
+    }
+  }
+
+  @Test
+  void shouldRefuseToForbidTf32WhenThePluginIsLoadedAlready() {
+    open().close();
+    assertThatThrownBy(() -> PjrtPlugin.load(cuda(plugin()).withoutTf32()))
+        .isInstanceOf(DeviceException.class)
+        .hasMessageContainingAll("loaded already", "NVIDIA_TF32_OVERRIDE=0", "process of its own");
+  }
+
+  private static PluginOptions cuda(Path plugin) {
+    return PluginOptions.DEFAULTS.withPlatform(PluginOptions.CUDA).withPath(plugin);
   }
 
   @Test

@@ -27,21 +27,32 @@ public interface DeviceProvider {
    * @param plugin the plugin's file; empty to look where the provider looks for the platform's
    * @param ordinal which of the platform's devices, from 0; no other is opened
    * @param cpuThreads threads of a device that is the CPU; empty for all cores
+   * @param forbidsTf32 true when the libraries of a device must not compute f32 in TF32 even where
+   *     a program lets them
    */
-  record Settings(String platform, Optional<Path> plugin, int ordinal, OptionalInt cpuThreads) {
+  record Settings(
+      String platform,
+      Optional<Path> plugin,
+      int ordinal,
+      OptionalInt cpuThreads,
+      boolean forbidsTf32) {
     public static final Settings DEFAULT =
-        new Settings("cpu", Optional.empty(), 0, OptionalInt.empty());
+        new Settings("cpu", Optional.empty(), 0, OptionalInt.empty(), false);
 
     public Settings withPlatform(String platform) {
-      return new Settings(platform, plugin, ordinal, cpuThreads);
+      return new Settings(platform, plugin, ordinal, cpuThreads, forbidsTf32);
     }
 
     public Settings withPlugin(Path file) {
-      return new Settings(platform, Optional.of(file), ordinal, cpuThreads);
+      return new Settings(platform, Optional.of(file), ordinal, cpuThreads, forbidsTf32);
     }
 
     public Settings withOrdinal(int ordinal) {
-      return new Settings(platform, plugin, ordinal, cpuThreads);
+      return new Settings(platform, plugin, ordinal, cpuThreads, forbidsTf32);
+    }
+
+    public Settings withoutTf32() {
+      return new Settings(platform, plugin, ordinal, cpuThreads, true);
     }
   }
 }

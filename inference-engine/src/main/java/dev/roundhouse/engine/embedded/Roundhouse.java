@@ -9,6 +9,7 @@ import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsException;
+import dev.roundhouse.engine.numerics.NumericsPolicy;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Submission;
@@ -50,7 +51,11 @@ public final class Roundhouse implements AutoCloseable {
    * @throws NumericsException when it cannot keep the configured numerics
    */
   public static Roundhouse open(RoundhouseConfig config) {
-    Device device = provider(config.device()).open(config.settings());
+    DeviceProvider.Settings settings =
+        config.numerics() == NumericsPolicy.F32
+            ? config.settings().withoutTf32()
+            : config.settings();
+    Device device = provider(config.device()).open(settings);
     Device governed;
     try {
       governed = Numerics.start(device, config.numerics(), Numerics.ProbeWhen.AUTO).device();

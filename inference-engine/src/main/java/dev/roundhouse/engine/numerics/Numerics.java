@@ -93,7 +93,7 @@ public record Numerics(Device device, String summary) {
     }
     if (policy == NumericsPolicy.F32 && finding != Finding.EXACT) {
       throw new NumericsException(
-          "numerics is f32, and %s multiplied %s: a product by the identity did not come back bit by bit. Start with NVIDIA_TF32_OVERRIDE=0 in the environment, or use numerics auto"
+          "numerics is f32, and %s multiplied %s: a product by the identity did not come back bit by bit, though every product was asked for in f32. Use numerics auto, or another device"
               .formatted(name(governed.description()), seen(finding)));
     }
     long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - started);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
+import dev.roundhouse.engine.numerics.NumericsPolicy;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -95,6 +96,14 @@ class RoundhouseTest {
                     RoundhouseConfig.of().withDevice("abacus", DeviceProvider.Settings.DEFAULT)))
         .isInstanceOf(DeviceException.class)
         .hasMessageContaining("'abacus'", "[doubling]");
+  }
+
+  @Test
+  void shouldForbidTf32ToTheLibrariesOfTheDeviceUnderF32Only() {
+    Roundhouse.open(config().withNumerics(NumericsPolicy.F32)).close();
+    assertThat(SimulatedDeviceProvider.asked.forbidsTf32()).isTrue();
+    Roundhouse.open(config()).close();
+    assertThat(SimulatedDeviceProvider.asked.forbidsTf32()).isFalse();
   }
 
   @Test

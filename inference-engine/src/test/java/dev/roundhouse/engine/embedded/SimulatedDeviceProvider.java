@@ -7,8 +7,9 @@ import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.NanoClock;
 
-/** A device that doubles. */
+/** A device that doubles; remembers what was asked for last. */
 public final class SimulatedDeviceProvider implements DeviceProvider {
+  static volatile Settings asked = Settings.DEFAULT;
 
   @Override
   public String name() {
@@ -17,6 +18,7 @@ public final class SimulatedDeviceProvider implements DeviceProvider {
 
   @Override
   public Device open(Settings settings) {
+    asked = settings;
     return new SimulatedDevice(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), NanoClock.SYSTEM);
   }
 }

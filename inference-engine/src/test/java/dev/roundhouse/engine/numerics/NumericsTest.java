@@ -107,7 +107,7 @@ class NumericsTest {
         assertThatThrownBy(() -> Numerics.start(device, NumericsPolicy.F32, ProbeWhen.AUTO))
             .isInstanceOf(NumericsException.class)
             .hasMessageContaining("'Test 9000' (cuda)")
-            .hasMessageContaining("NVIDIA_TF32_OVERRIDE=0");
+            .hasMessageContaining("Use numerics auto");
       }
     }
   }

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.numerics.NumericsPolicy;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
 import dev.roundhouse.pjrt.PluginOptions;
@@ -42,7 +43,7 @@ class DeviceConfiguration {
     }
   }
 
-  private static PjrtDeviceOptions options(WorkerProperties properties) {
+  static PjrtDeviceOptions options(WorkerProperties properties) {
     DeviceProperties device = properties.device();
     Integer threads = device.cpu().threads();
     DataSize limit = properties.compile().maxProgramMemory();
@@ -52,7 +53,8 @@ class DeviceConfiguration {
             path(device.plugin()),
             path(device.cuda().pythonEnvironment()),
             device.xlaFlags(),
-            threads == null ? OptionalInt.empty() : OptionalInt.of(threads)),
+            threads == null ? OptionalInt.empty() : OptionalInt.of(threads),
+            properties.runtime().numerics() == NumericsPolicy.F32),
         CudaClientOptions.of(device),
         CompilerOptions.parse(properties.compile().options()),
         device.ordinal(),

@@ -8,6 +8,7 @@ import dev.roundhouse.worker.config.StartRefusedException;
 import dev.roundhouse.worker.config.WorkerProperties;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -84,6 +85,24 @@ class DeviceConfigurationTest {
                     .hasMessageMatching("(?s).*(libcuda.so.1|libcudart.so.13).*"));
   }
 
+  @Test
+  void shouldForbidTf32ToNvidiasLibrariesUnderF32Only() {
+    Map<String, Boolean> forbids = Map.of("f32", true, "auto", false, "tf32", false);
+    forbids.forEach(
+        (policy, expected) ->
+            new ApplicationContextRunner()
+                .withUserConfiguration(Bound.class)
+                .withPropertyValues(WorkerProperties.PREFIX + ".runtime.numerics=" + policy)
+                .run(
+                    context ->
+                        assertThat(
+                                DeviceConfiguration.options(context.getBean(WorkerProperties.class))
+                                    .plugin()
+                                    .forbidsTf32())
+                            .as(policy)
+                            .isEqualTo(expected)));
+  }
+
   private static void refused(String what, ApplicationContextRunner runner, String... texts) {
     runner.run(
         context -> {
@@ -105,6 +124,10 @@ class DeviceConfigurationTest {
         .withUserConfiguration(Opened.class)
         .withPropertyValues(prefixed);
   }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableConfigurationProperties(WorkerProperties.class)
+  static class Bound {}
 
   @Configuration(proxyBeanMethods = false)
   @EnableConfigurationProperties(WorkerProperties.class)
