@@ -7,6 +7,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.numerics.DeviceHangsException;
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsException;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
@@ -49,6 +50,8 @@ public final class Roundhouse implements AutoCloseable {
    *
    * @throws DeviceException when the device cannot be opened
    * @throws NumericsException when it cannot keep the configured numerics
+   * @throws DeviceHangsException when it has not come back from the probe in {@link
+   *     Numerics#PROBE_LIMIT}; it stays open
    */
   public static Roundhouse open(RoundhouseConfig config) {
     DeviceProvider.Settings settings =
@@ -59,6 +62,8 @@ public final class Roundhouse implements AutoCloseable {
     Device governed;
     try {
       governed = Numerics.start(device, config.numerics(), Numerics.ProbeWhen.AUTO).device();
+    } catch (DeviceHangsException hung) {
+      throw hung; // the probe is still in a call of the device
     } catch (RuntimeException | Error e) {
       device.close();
       throw e;

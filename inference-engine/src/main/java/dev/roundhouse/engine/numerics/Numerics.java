@@ -5,6 +5,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.numerics.NumericsProbe.Finding;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -28,14 +29,27 @@ public record Numerics(Device device, String summary) {
     ALWAYS
   }
 
+  /** How long the probe may take unless something else is said; a first compile takes seconds. */
+  public static final Duration PROBE_LIMIT = Duration.ofMinutes(2);
+
+  /**
+   * As {@link #start(Device, NumericsPolicy, ProbeWhen, Duration)}, within {@link #PROBE_LIMIT}.
+   */
+  public static Numerics start(Device device, NumericsPolicy policy, ProbeWhen when) {
+    return start(device, policy, when, PROBE_LIMIT);
+  }
+
   /**
    * Puts a device under a policy, before anything is compiled for it. One compile and one run when
    * the probe is run.
    *
-   * @param device used by this thread alone until this returns; stays open when this throws
+   * @param device used by this call alone until it returns; stays open when this throws
+   * @param limit how long the probe may take
    * @throws NumericsException when the device cannot keep the policy
+   * @throws DeviceHangsException when the probe takes longer; the device cannot be closed then
    */
-  public static Numerics start(Device device, NumericsPolicy policy, ProbeWhen when) {
+  public static Numerics start(
+      Device device, NumericsPolicy policy, ProbeWhen when, Duration limit) {
     DeviceDescription description = device.description();
     Tf32Support support = Tf32Support.of(description);
     if (policy == NumericsPolicy.TF32 && support == Tf32Support.NO) {
@@ -72,16 +86,16 @@ public record Numerics(Device device, String summary) {
             .formatted(
                 policy.name().toLowerCase(Locale.ROOT),
                 programs,
-                probed ? probe(governed, policy) : "not run on " + description.platform());
+                probed ? probe(governed, policy, limit) : "not run on " + description.platform());
     log.info("numerics {}", summary);
     return new Numerics(governed, summary);
   }
 
-  private static String probe(Device governed, NumericsPolicy policy) {
+  private static String probe(Device governed, NumericsPolicy policy, Duration limit) {
     long started = System.nanoTime();
     Finding finding;
     try {
-      finding = NumericsProbe.run(governed);
+      finding = new TimedProbe(governed, limit).run();
     } catch (DeviceException failure) {
       if (policy == NumericsPolicy.F32) {
         throw new NumericsException(

@@ -18,11 +18,14 @@ import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -212,6 +215,33 @@ class NumericsTest {
             assertThat(Numerics.start(device, policy, ProbeWhen.AUTO).summary())
                 .endsWith("probe: failed");
       }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(NumericsPolicy.class)
+  @Timeout(60)
+  void shouldGiveUpUnderEveryPolicyWhenTheProbeNeverEnds(NumericsPolicy policy) {
+    CountDownLatch ended = new CountDownLatch(1);
+    ReferenceFunction endless =
+        (program, arguments, results) -> {
+          try {
+            ended.await();
+          } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+          }
+        };
+    Rounding device = new Rounding("cuda", Map.of(Tf32Support.COMPUTE_CAPABILITY, "9.0"), endless);
+    try {
+      Duration limit = Duration.ofMillis(20);
+      assertThatThrownBy(() -> Numerics.start(device, policy, ProbeWhen.AUTO, limit))
+          .isInstanceOf(DeviceHangsException.class)
+          .hasMessageContainingAll("'Test 9000' (cuda)", "within 20 ms");
+      assertThatThrownBy(device::close)
+          .as("the probe is still in it")
+          .isInstanceOf(DeviceException.class);
+    } finally {
+      ended.countDown();
     }
   }
 

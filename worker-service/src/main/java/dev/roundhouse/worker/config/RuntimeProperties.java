@@ -2,6 +2,9 @@ package dev.roundhouse.worker.config;
 
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
@@ -13,7 +16,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     the start.
  * @param numericsProbe When a product is tried at the start to see how the device rounds: `auto` on
  *     every platform but `cpu`, or `always`.
+ * @param numericsProbeLimit How long that may take, its compile included; a device that has not
+ *     come back by then hangs, and the process ends with code 70.
  */
 public record RuntimeProperties(
     @DefaultValue("auto") NumericsPolicy numerics,
-    @DefaultValue("auto") Numerics.ProbeWhen numericsProbe) {}
+    @DefaultValue("auto") Numerics.ProbeWhen numericsProbe,
+    @DurationMin(millis = 10) @DurationMax(days = 1) @DefaultValue("2m")
+        Duration numericsProbeLimit) {}

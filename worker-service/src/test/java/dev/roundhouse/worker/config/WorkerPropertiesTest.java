@@ -137,13 +137,22 @@ class WorkerPropertiesTest {
   @Test
   void shouldHaveDefaultsForRuntime() {
     assertThat(bind().runtime())
-        .isEqualTo(new RuntimeProperties(NumericsPolicy.AUTO, Numerics.ProbeWhen.AUTO));
+        .isEqualTo(
+            new RuntimeProperties(
+                NumericsPolicy.AUTO, Numerics.ProbeWhen.AUTO, Numerics.PROBE_LIMIT));
   }
 
   @Test
   void shouldMapEveryKeyOfRuntime() {
-    assertThat(bind("runtime.numerics=tf32", "runtime.numerics-probe=always").runtime())
-        .isEqualTo(new RuntimeProperties(NumericsPolicy.TF32, Numerics.ProbeWhen.ALWAYS));
+    assertThat(
+            bind(
+                    "runtime.numerics=tf32",
+                    "runtime.numerics-probe=always",
+                    "runtime.numerics-probe-limit=30s")
+                .runtime())
+        .isEqualTo(
+            new RuntimeProperties(
+                NumericsPolicy.TF32, Numerics.ProbeWhen.ALWAYS, Duration.ofSeconds(30)));
   }
 
   @Test
@@ -285,6 +294,8 @@ class WorkerPropertiesTest {
             "device.cpu.threads=0",
             "runtime.numerics=f16",
             "runtime.numerics-probe=never",
+            "runtime.numerics-probe-limit=9ms",
+            "runtime.numerics-probe-limit=25h",
             "device.cuda.memory-fraction=0",
             "device.cuda.memory-fraction=1.01",
             "device.cuda.memory-fraction=NaN",
