@@ -23,6 +23,43 @@ public interface Device extends AutoCloseable {
   DeviceProgram compile(ProgramSource source);
 
   /**
+   * Digest of all that {@link #compile} depends on besides a program's code: the compiler's build
+   * and options, the kind of device and processor, drivers. A program that was serialised where it
+   * was the same can be loaded here. Slow the first time, as the compiler's file is read.
+   *
+   * @return hexadecimal; empty when this device cannot serialise
+   */
+  default Optional<String> compileTarget() {
+    return Optional.empty();
+  }
+
+  /**
+   * A program of this device as bytes of which {@link #load} makes the same again, in another
+   * process too. Slow.
+   *
+   * @throws DeviceException UNSUPPORTED when this device cannot, INVALID_ARGUMENT when the program
+   *     is of another
+   */
+  default byte[] serialize(DeviceProgram program) {
+    throw new DeviceException(
+        DeviceException.Code.UNSUPPORTED, description().kind() + " does not serialise programs");
+  }
+
+  /**
+   * Loads what {@link #serialize} returned: many times faster than to compile. The caller closes
+   * the result.
+   *
+   * @param name for messages and metrics, as of a {@link ProgramSource}
+   * @param serialized borrowed for the call
+   * @throws DeviceException INVALID_ARGUMENT when a byte differs or it is of another {@link
+   *     #compileTarget}, UNSUPPORTED when this device cannot
+   */
+  default DeviceProgram load(String name, byte[] serialized) {
+    throw new DeviceException(
+        DeviceException.Code.UNSUPPORTED, description().kind() + " does not load programs");
+  }
+
+  /**
    * Makes a device tensor of host data.
    *
    * <p>{@link HostMemory#COPY} borrows {@code data} until the call returns. {@link

@@ -23,6 +23,21 @@ public abstract class ForwardingDevice implements Device {
   }
 
   @Override
+  public Optional<String> compileTarget() {
+    return device.compileTarget();
+  }
+
+  @Override
+  public byte[] serialize(DeviceProgram program) {
+    return device.serialize(program);
+  }
+
+  @Override
+  public DeviceProgram load(String name, byte[] serialized) {
+    return device.load(name, serialized);
+  }
+
+  @Override
   public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
     return device.upload(type, data, use);
   }

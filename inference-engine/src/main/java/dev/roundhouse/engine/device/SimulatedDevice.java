@@ -45,6 +45,7 @@ public final class SimulatedDevice implements Device {
   private final AtomicLong linkFreeAt = new AtomicLong(Long.MIN_VALUE);
   private final Set<SimulatedHandle> openHandles = ConcurrentHashMap.newKeySet();
   private final PinnedRanges pinned = new PinnedRanges();
+  private final AtomicLong compiles = new AtomicLong();
   private final AtomicLong executions = new AtomicLong();
   private final AtomicInteger inFlight = new AtomicInteger();
   private volatile long deviceFreeAt = Long.MIN_VALUE;
@@ -73,12 +74,54 @@ public final class SimulatedDevice implements Device {
   public DeviceProgram compile(ProgramSource source) {
     checkOpen();
     ArtifactSignature signature = signature(source);
-    ReferenceFunction function = options.functions().apply(source.name());
+    compiles.incrementAndGet();
+    return opened(source.name(), signature);
+  }
+
+  /** Another device's simulated link or memory makes it another target. */
+  @Override
+  public Optional<String> compileTarget() {
+    return Optional.of(SimulatedSerialForm.target(description()));
+  }
+
+  @Override
+  public byte[] serialize(DeviceProgram program) {
+    checkOpen();
+    SimulatedProgram own = own(program);
+    own.hold();
+    try {
+      return SimulatedSerialForm.write(
+          description(), new ArtifactSignature(own.parameters(), own.results()));
+    } finally {
+      own.release();
+    }
+  }
+
+  @Override
+  public DeviceProgram load(String name, byte[] serialized) {
+    checkOpen();
+    return opened(name, SimulatedSerialForm.read(description(), name, serialized));
+  }
+
+  private SimulatedProgram opened(String name, ArtifactSignature signature) {
     SimulatedProgram program =
         new SimulatedProgram(
-            source.name(), signature.parameters(), signature.results(), function, this);
+            name,
+            signature.parameters(),
+            signature.results(),
+            options.functions().apply(name),
+            this);
     openHandles.add(program);
     return program;
+  }
+
+  private SimulatedProgram own(DeviceProgram program) {
+    if (program instanceof SimulatedProgram simulated && simulated.device() == this) {
+      return simulated;
+    }
+    throw new DeviceException(
+        DeviceException.Code.INVALID_ARGUMENT,
+        "program '" + program.name() + "' was not compiled for this device");
   }
 
   @Override
@@ -112,11 +155,7 @@ public final class SimulatedDevice implements Device {
   public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
     checkOpen();
     pinned.checkAlive();
-    if (!(program instanceof SimulatedProgram simulated) || simulated.device() != this) {
-      throw new DeviceException(
-          DeviceException.Code.INVALID_ARGUMENT,
-          "program '" + program.name() + "' was not compiled for this device");
-    }
+    SimulatedProgram simulated = own(program);
     List<SimulatedBuffer> inputs = simulated.checkArguments(arguments);
     List<SimulatedHandle> held = new ArrayList<>(inputs.size() + 1);
     List<SimulatedBuffer> outputs = new ArrayList<>(simulated.results().size());
@@ -224,6 +263,11 @@ public final class SimulatedDevice implements Device {
   /** When the last upload begun so far will have crossed the link, on the device's clock. */
   public long linkBusyUntilNanos() {
     return linkFreeAt.get();
+  }
+
+  /** Programs compiled so far; those that were loaded do not count. */
+  public long compiles() {
+    return compiles.get();
   }
 
   /** Executions started so far. */

@@ -2,14 +2,18 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.engine.schedule.CostEstimate;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
@@ -21,12 +25,20 @@ import tools.jackson.databind.json.JsonMapper;
  * be read or written is reported and otherwise ignored. Thread-safe.
  *
  * <p>A cost is found again when model, variant, batch size, program and device are the same.
+ * Several processes may share a file: each adds what it has measured to what the file holds by
+ * then.
  */
 public final class CostStore {
   private static final Logger log = LoggerFactory.getLogger(CostStore.class);
+  private static final int LOCK_TRIES = 100;
+  private static final long LOCK_PAUSE_NANOS = 10_000_000;
+
   private final Optional<Path> file;
   private final String device;
   private final Map<String, Entry> entries = new TreeMap<>();
+
+  /** What this process has measured, which wins over what the file says. */
+  private final Map<String, Entry> measured = new TreeMap<>();
 
   private CostStore(Optional<Path> file, String device) {
     this.file = file;
@@ -41,7 +53,10 @@ public final class CostStore {
    */
   public static CostStore open(Optional<Path> file, String device) {
     CostStore store = new CostStore(file, device);
-    file.filter(Files::isRegularFile).ifPresent(store::read);
+    Map<String, Entry> known = file.map(store::read).orElse(Map.of()).get(device);
+    if (known != null) {
+      store.entries.putAll(known);
+    }
     return store;
   }
 
@@ -59,7 +74,7 @@ public final class CostStore {
     }
   }
 
-  /** Writes what the programs of these models cost now, and what else was known. */
+  /** Adds what the programs of these models cost now to what the file holds. */
   public synchronized void save(Collection<ServedModel> models) {
     if (file.isEmpty()) {
       return;
@@ -67,44 +82,85 @@ public final class CostStore {
     for (ServedModel model : models) {
       for (CompiledProgram program : model.programs()) {
         if (program.cost().measuredNanos() != CostEstimate.NEVER) {
-          entries.put(
+          measured.put(
               key(model.name(), program.variant(), program.batchSize()),
               new Entry(program.sha256(), program.cost().meanNanos(), program.cost().highNanos()));
         }
       }
     }
+    entries.putAll(measured);
     write(file.get());
   }
 
-  private void read(Path path) {
+  /** Costs by device, then by program; what makes no sense is left out. */
+  private Map<String, Map<String, Entry>> read(Path path) {
+    Map<String, Map<String, Entry>> plausible = new TreeMap<>();
+    if (!Files.isRegularFile(path)) {
+      return plausible;
+    }
     try {
       Content content = json().readValue(Files.readAllBytes(path), Content.class);
-      if (device.equals(content.device)) {
-        content.programs.forEach(
-            (key, entry) -> {
-              if (entry.isPlausible()) {
-                entries.put(key, entry);
-              }
-            });
-      }
+      content.devices.forEach(
+          (name, programs) -> {
+            Map<String, Entry> kept = new TreeMap<>(programs);
+            kept.values().removeIf(entry -> entry == null || !entry.isPlausible());
+            plausible.put(name, kept);
+          });
     } catch (IOException | JacksonException | NullPointerException e) {
       log.warn("costs of earlier runs are not used: {} cannot be read: {}", path, e.getMessage());
     }
+    return plausible;
   }
 
   private void write(Path path) {
     try {
-      Path directory = path.toAbsolutePath().getParent();
-      Files.createDirectories(directory);
-      Path temporary = Files.createTempFile(directory, "costs", ".tmp");
-      try {
-        Files.write(temporary, json().writeValueAsBytes(new Content(device, entries)));
-        move(temporary, path);
-      } finally {
-        Files.deleteIfExists(temporary);
+      Path directory = Files.createDirectories(path.toAbsolutePath().getParent());
+      try (FileChannel lock = lock(path.resolveSibling(path.getFileName() + ".lock"))) {
+        Map<String, Map<String, Entry>> devices = read(path);
+        Map<String, Entry> programs = devices.computeIfAbsent(device, none -> new TreeMap<>());
+        entries.forEach(programs::putIfAbsent);
+        programs.putAll(measured);
+        entries.putAll(programs);
+        replace(path, directory, json().writeValueAsBytes(new Content(devices)));
       }
     } catch (IOException e) {
       log.warn("costs are not kept: {} cannot be written: {}", path, e.toString());
+    }
+  }
+
+  private static void replace(Path path, Path directory, byte[] content) throws IOException {
+    Path temporary = Files.createTempFile(directory, "costs", ".tmp");
+    try {
+      Files.write(temporary, content);
+      move(temporary, path);
+    } finally {
+      Files.deleteIfExists(temporary);
+    }
+  }
+
+  /**
+   * Holds off other processes until it is closed. When one holds it for long, stopped in the middle
+   * for instance, goes on without: the file is replaced whole in any case.
+   */
+  private static FileChannel lock(Path file) throws IOException {
+    FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    try {
+      for (int tries = 0; tries < LOCK_TRIES && !locked(channel); tries++) {
+        LockSupport.parkNanos(LOCK_PAUSE_NANOS);
+      }
+      return channel;
+    } catch (IOException | RuntimeException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  private static boolean locked(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock() != null;
+    } catch (OverlappingFileLockException anotherEngineOfThisProcess) {
+      return false;
     }
   }
 
@@ -126,7 +182,7 @@ public final class CostStore {
   }
 
   /** The file. */
-  private record Content(String device, Map<String, Entry> programs) {}
+  private record Content(Map<String, Map<String, Entry>> devices) {}
 
   /**
    * One program's cost.

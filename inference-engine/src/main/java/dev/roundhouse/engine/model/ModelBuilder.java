@@ -141,8 +141,8 @@ final class ModelBuilder {
     try {
       // Bytecode does not show its signature: what was compiled does, before it is ever run.
       int rows = check(image, file, new ArtifactSignature(program.parameters(), program.results()));
-      log.info(
-          "compiled {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
+      log.debug(
+          "made {} in {} ms", name, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - started));
       CostEstimate cost = new CostEstimate(costAlpha);
       String sha256 = "";
       if (costs.isKept()) {
@@ -201,7 +201,8 @@ final class ModelBuilder {
     if (serving.sequence().isPresent()) {
       throw new BundleException(
           name,
-          "serving.sequence asks for state between requests, which this server does not keep; serve it without that section");
+          "serving.sequence asks for state between requests, which this server does not keep; serve"
+              + " it without that section");
     }
     if (serving.priorities().levels() > MOST_LEVELS) {
       throw new BundleException(

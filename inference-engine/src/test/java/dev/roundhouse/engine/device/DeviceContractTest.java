@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -613,6 +614,70 @@ public abstract class DeviceContractTest {
         assertThat(read.get()).isEqualTo(bytes);
       }
     }
+  }
+
+  /** A device that cannot serialise has no target either, and says so. */
+  @Test
+  void shouldRunTheSameWhenSerialisedAndLoadedInAnotherDeviceOfItsKind() {
+    if (device.compileTarget().isEmpty()) {
+      try (DeviceProgram program = device.compile(affine())) {
+        refused(DeviceException.Code.UNSUPPORTED, () -> device.serialize(program));
+        refused(DeviceException.Code.UNSUPPORTED, () -> device.load("affine", new byte[200]));
+      }
+      return;
+    }
+    byte[] serialized;
+    try (DeviceProgram program = device.compile(affine())) {
+      serialized = device.serialize(program);
+    }
+    try (Device other = openDevice()) {
+      assertThat(other.compileTarget()).isEqualTo(device.compileTarget());
+      try (DeviceProgram loaded = other.load("affine", serialized);
+          DeviceBuffer x = other.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+          Execution run = other.execute(loaded, new DeviceBuffer[] {x, x, x})) {
+        letRunsEnd();
+        run.await();
+        assertThat(loaded.name()).isEqualTo("affine");
+        assertThat(loaded.parameters()).containsExactly(AFFINE, AFFINE, AFFINE);
+        assertThat(loaded.results()).containsExactly(AFFINE);
+        assertThat(readFloats(run.output(0))).containsExactly(2, 6, 12, 20);
+      }
+    }
+  }
+
+  @Test
+  void shouldRefuseToLoadWhatWasChangedOrCutOff() {
+    if (device.compileTarget().isEmpty()) {
+      return;
+    }
+    byte[] good;
+    try (DeviceProgram program = device.compile(affine())) {
+      good = device.serialize(program);
+    }
+    Random random = new Random(17);
+    for (int i = 0; i < 200; i++) {
+      byte[] bad = good.clone();
+      int bit = random.nextInt(8 * bad.length);
+      bad[bit / 8] ^= (byte) (1 << bit % 8);
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> device.load("affine", bad));
+    }
+    for (int length : new int[] {0, 1, 31, 32, 33, good.length / 2, good.length - 1}) {
+      byte[] cut = Arrays.copyOf(good, length);
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> device.load("affine", cut));
+    }
+  }
+
+  @Test
+  void shouldRefuseToSerialiseWhatIsClosedOrOfAnotherDevice() {
+    if (device.compileTarget().isEmpty()) {
+      return;
+    }
+    DeviceProgram program = device.compile(affine());
+    try (Device other = openDevice()) {
+      refused(DeviceException.Code.INVALID_ARGUMENT, () -> other.serialize(program));
+    }
+    program.close();
+    refused(DeviceException.Code.CLOSED, () -> device.serialize(program));
   }
 
   @Test

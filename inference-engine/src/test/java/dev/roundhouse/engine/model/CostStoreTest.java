@@ -44,9 +44,11 @@ class CostStoreTest {
           "",
           "{",
           "[]",
-          "{\"device\": 3}",
-          "{\"device\": \"simulated / Roundhouse simulated device\", \"programs\": {\"model/0/4\": null}}",
-          "{\"device\": \"simulated / Roundhouse simulated device\", \"programs\": {\"model/0/4\": {\"meanNanos\": -1}}}"
+          "{\"devices\": 3}",
+          "{\"devices\": {\"simulated / Roundhouse simulated device\": null}}",
+          "{\"devices\": {\"simulated / Roundhouse simulated device\": {\"model/0/4\": null}}}",
+          "{\"devices\": {\"simulated / Roundhouse simulated device\": {\"model/0/4\":"
+              + " {\"meanNanos\": -1}}}}"
         }) {
       TestBundle.doubling(2, 4).write(folder, "model");
       Files.writeString(file(), nonsense);
@@ -61,6 +63,22 @@ class CostStoreTest {
     assertThat(meanAfterRestart(10 * MILLIS)).isEqualTo(10 * MILLIS);
   }
 
+  /** Two workers have the file open at once; neither knows the other's model. */
+  @Test
+  void shouldKeepWhatEachOfSeveralProcessesHasMeasured() {
+    TestBundle.doubling(2, 4).write(folder, "model");
+    TestBundle.doubling(2, 4).write(folder, "other");
+    TestEngine first = open(20 * MILLIS);
+    TestEngine second = open(30 * MILLIS, "other");
+    first.assertNothingLeaks();
+    second.assertNothingLeaks();
+    assertThat(meanAfterRestart(20 * MILLIS)).isCloseTo(20 * MILLIS, within(1.0));
+    TestEngine third = open(50 * MILLIS, "other");
+    double afterOne = 0.2 * 50 * MILLIS + 0.8 * 30 * MILLIS;
+    assertThat(mean(third, "other")).isCloseTo(0.2 * 50 * MILLIS + 0.8 * afterOne, within(1.0));
+    third.assertNothingLeaks();
+  }
+
   private void serve(long runNanos, int requests) {
     TestBundle.doubling(2, 4).write(folder, "model");
     TestEngine engine = open(runNanos);
@@ -73,17 +91,25 @@ class CostStoreTest {
 
   private double meanAfterRestart(long runNanos) {
     TestEngine engine = open(runNanos);
-    double mean = engine.engine().report("model").orElseThrow().programs().getFirst().meanNanos();
+    double mean = mean(engine, "model");
     engine.assertNothingLeaks();
     return mean;
   }
 
+  private static double mean(TestEngine engine, String model) {
+    return engine.engine().report(model).orElseThrow().programs().getFirst().meanNanos();
+  }
+
   private TestEngine open(long runNanos) {
+    return open(runNanos, "model");
+  }
+
+  private TestEngine open(long runNanos, String model) {
     TestEngine engine =
         new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> runNanos),
             EngineOptions.builder().costFile(file()).build());
-    assertThat(engine.load(folder.resolve("model")).reason()).isEmpty();
+    assertThat(engine.load(folder.resolve(model)).reason()).isEmpty();
     return engine;
   }
 

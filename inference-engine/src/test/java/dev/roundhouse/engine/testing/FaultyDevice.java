@@ -50,6 +50,17 @@ public final class FaultyDevice extends ForwardingDevice {
   }
 
   @Override
+  public byte[] serialize(DeviceProgram program) {
+    return super.serialize(((Program) program).wrapped);
+  }
+
+  @Override
+  public DeviceProgram load(String name, byte[] serialized) {
+    call();
+    return new Program(super.load(name, serialized));
+  }
+
+  @Override
   public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
     call();
     return super.upload(type, data, use);

@@ -1,0 +1,25 @@
+package dev.roundhouse.engine.device;
+
+/**
+ * Compiles programs for a device somewhere else, so that what a compiler does to its process costs
+ * one program. Thread-safe.
+ */
+public interface ProgramCompiler extends AutoCloseable {
+
+  /**
+   * Compiles a program. Slow; ends within the limits that the compiler was opened with.
+   *
+   * @param source borrowed for the call
+   * @return bytes that {@link Device#load} of the device takes
+   * @throws DeviceException when the program does not compile, or the compiler ended over it; the
+   *     message says which
+   */
+  byte[] compile(ProgramSource source);
+
+  /**
+   * Ends compiles that are under way: they fail, as does every later one. Closing twice is
+   * harmless.
+   */
+  @Override
+  void close();
+}
