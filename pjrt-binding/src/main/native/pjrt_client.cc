@@ -200,13 +200,18 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_compile(J
 } ROUNDHOUSE_CATCH(env, 0)
 
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deserialize(JNIEnv* env, jclass, jlong api,
-                                                                                  jlong client, jbyteArray payload) try {
+                                                                                  jlong client, jbyteArray payload,
+                                                                                  jbyteArray options) try {
   const BorrowedBytes bytes(env, payload);
   if (bytes.data() == nullptr) return 0;
+  const BorrowedBytes option_bytes(env, options);
+  if (option_bytes.data() == nullptr) return 0;
   Args<PJRT_Executable_DeserializeAndLoad_Args> args;
   args->client = Handle<PJRT_Client>(client);
   args->serialized_executable = bytes.data();
   args->serialized_executable_size = bytes.size();
+  args->overridden_serialized_compile_options = option_bytes.data();
+  args->overridden_serialized_compile_options_size = option_bytes.size();
   ROUNDHOUSE_CALL(env, Api(api), PJRT_Executable_DeserializeAndLoad, args);
   return Handle(args->loaded_executable);
 } ROUNDHOUSE_CATCH(env, 0)

@@ -1,9 +1,11 @@
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "dev_roundhouse_pjrt_CompilerMain.h"
 #include "dev_roundhouse_pjrt_PjrtPlugin.h"
 #include "pjrt_call.h"
 
@@ -80,3 +82,9 @@ extern "C" JNIEXPORT jobjectArray JNICALL Java_dev_roundhouse_pjrt_PjrtPlugin_at
   if (!ROUNDHOUSE_CALL(env, Api(handle), PJRT_Plugin_Attributes, args)) return nullptr;
   return roundhouse::Pairs(env, args->attributes, args->num_attributes);
 } ROUNDHOUSE_CATCH(env, nullptr)
+
+// Whatever the plugin prints goes to standard error from now on; returns where standard output went, or -1.
+extern "C" JNIEXPORT jint JNICALL Java_dev_roundhouse_pjrt_CompilerMain_takeStandardOutput(JNIEnv*, jclass) {
+  const int output = dup(STDOUT_FILENO);
+  return output >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? output : -1;
+}

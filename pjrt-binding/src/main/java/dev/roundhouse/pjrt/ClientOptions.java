@@ -98,6 +98,19 @@ public final class ClientOptions {
     return values.toString();
   }
 
+  /** What {@link #names}, {@link #kinds}, {@link #texts} and {@link #numbers} tell of. */
+  static ClientOptions of(byte[][] names, int[] kinds, byte[][] texts, long[][] numbers) {
+    ClientOptions options = NONE;
+    for (int i = 0; i < names.length; i++) {
+      String text = new String(texts[i], StandardCharsets.UTF_8);
+      options =
+          options.with(
+              new String(names[i], StandardCharsets.UTF_8),
+              new Value(Kind.values()[kinds[i]], text, numbers[i]));
+    }
+    return options;
+  }
+
   byte[][] names() {
     return values.keySet().stream().map(ClientOptions::utf8).toArray(byte[][]::new);
   }

@@ -9,6 +9,8 @@ import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.PinnedRanges;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -23,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class PjrtClient extends NativeHandle {
   /** Zero-copy needs this; XLA:CPU would copy unaligned memory behind our back. */
   private static final int ALIAS_ALIGNMENT = 64;
+
+  /** What is compiled for one device of a kind can be loaded on another. */
+  private static final int ANY_DEVICE = 0;
 
   private static final Logger log = LoggerFactory.getLogger(PjrtClient.class);
   private static final int NAMED_IN_MESSAGE = 8;
@@ -128,21 +133,32 @@ final class PjrtClient extends NativeHandle {
    * @throws DeviceException when XLA refuses it, or it holds an op that waits for ever
    */
   PjrtExecutable compile(String name, byte[] code, CompileOptions options) {
+    return compile(name, code, encoded(options));
+  }
+
+  /** As {@link #compile(String, byte[], CompileOptions)}, of options that {@link #encoded} made. */
+  PjrtExecutable compile(String name, byte[] code, byte[] options) {
     if (code == null || code.length == 0) {
       throw new DeviceException(Code.INVALID_ARGUMENT, name + " has no code; expected StableHLO");
     }
-    return loaded(name, client -> compile(api(), client, code, options.encode(deviceId)));
+    return loaded(name, client -> compile(api(), client, code, options));
+  }
+
+  /** Options for this client's device. */
+  byte[] encoded(CompileOptions options) {
+    return options.encode(deviceId);
   }
 
   /**
    * Loads what {@link PjrtExecutable#serialize} returned; the caller closes the result.
    *
+   * @param options that it was compiled with; they bind it to this client's device
    * @throws DeviceException INVALID_ARGUMENT when a byte differs or it is of another plugin build,
    *     device kind or CPU
    */
-  PjrtExecutable load(String name, byte[] serialized) {
+  PjrtExecutable load(String name, byte[] serialized, CompileOptions options) {
     byte[] payload = envelope().unwrap(name, serialized);
-    return loaded(name, client -> deserialize(api(), client, payload));
+    return loaded(name, client -> deserialize(api(), client, payload, encoded(options)));
   }
 
   /** See {@link dev.roundhouse.engine.device.Device#upload}. */
@@ -218,7 +234,8 @@ final class PjrtClient extends NativeHandle {
         pins = false;
       } else {
         log.warn(
-            "{} bytes of host memory are not page-locked, copies are slower: {}; raise the limit on locked memory (ulimit -l)",
+            "{} bytes of host memory are not page-locked, copies are slower: {}; raise the limit on"
+                + " locked memory (ulimit -l)",
             memory.byteSize(),
             e.getMessage());
       }
@@ -259,15 +276,29 @@ final class PjrtClient extends NativeHandle {
     return readsInPlace;
   }
 
+  /** See {@link dev.roundhouse.engine.device.Device#compileTarget}. */
+  String compileTarget(CompileOptions options) {
+    ExecutableEnvelope bound = envelope();
+    HexFormat hex = HexFormat.of();
+    byte[] target =
+        String.join(
+                "\n",
+                hex.formatHex(bound.plugin()),
+                hex.formatHex(bound.machine()),
+                hex.formatHex(options.encode(ANY_DEVICE)),
+                plugin.compileEnvironment())
+            .getBytes(StandardCharsets.UTF_8);
+    return hex.formatHex(Sha256.of(target, 0, target.length));
+  }
+
   synchronized ExecutableEnvelope envelope() {
     ExecutableEnvelope known = envelope;
     if (known == null) {
+      byte[] build = plugin.sha256(); // slow: the client can be closed meanwhile
       long client = hold();
       try {
         String version = PjrtPlugin.text(platformVersion(api(), client));
-        known =
-            new ExecutableEnvelope(
-                plugin.sha256(), MachineFingerprint.of(platform, version, deviceKind));
+        known = new ExecutableEnvelope(build, MachineFingerprint.of(platform, version, deviceKind));
       } finally {
         release();
       }
@@ -365,7 +396,7 @@ final class PjrtClient extends NativeHandle {
 
   static native long compile(long api, long client, byte[] code, byte[] options);
 
-  private static native long deserialize(long api, long client, byte[] payload);
+  private static native long deserialize(long api, long client, byte[] payload, byte[] options);
 
   private static native long bufferFromHost(
       long api, long client, long device, long address, int type, long[] dims, boolean alias);

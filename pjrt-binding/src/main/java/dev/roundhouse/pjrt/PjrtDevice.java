@@ -12,6 +12,7 @@ import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.PinnedMemory;
+import dev.roundhouse.engine.device.ProgramCompiler;
 import dev.roundhouse.engine.device.ProgramSource;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
@@ -23,12 +24,14 @@ import java.util.OptionalLong;
 /** The engine's view of one device of a PJRT plugin. Thread-safe. */
 public final class PjrtDevice implements Device {
   private final PjrtClient client;
+  private final PjrtDeviceOptions options;
   private final CompileOptions compileOptions;
   private final OptionalLong runBytesLimit;
   private final DeviceDescription description;
 
   private PjrtDevice(PjrtClient client, PjrtDeviceOptions options) {
     this.client = client;
+    this.options = options;
     this.compileOptions = options.compile();
     this.runBytesLimit =
         options.runBytesLimit().isPresent() ? options.runBytesLimit() : defaultLimit(client);
@@ -93,14 +96,33 @@ public final class PjrtDevice implements Device {
     return withinLimit(client.compile(source.name(), source.code(), compileOptions));
   }
 
+  @Override
+  public Optional<String> compileTarget() {
+    return Optional.of(client.compileTarget(compileOptions));
+  }
+
+  @Override
+  public byte[] serialize(DeviceProgram program) {
+    return own(program).serialize();
+  }
+
   /**
-   * Loads what {@link PjrtExecutable#serialize} returned; the caller closes the result.
+   * Loads what {@link #serialize} returned; the caller closes the result.
    *
    * @throws DeviceException INVALID_ARGUMENT when a byte differs or it is of another plugin build,
    *     device kind or CPU
    */
+  @Override
   public PjrtExecutable load(String name, byte[] serialized) {
-    return withinLimit(client.load(name, serialized));
+    return withinLimit(client.load(name, serialized, compileOptions));
+  }
+
+  /**
+   * Opens a compiler for this device, in processes of its own that have the same plugin, flags and
+   * options. The caller closes it, before the device.
+   */
+  public ProgramCompiler openCompiler(CompilerLimits limits) {
+    return new CompilerProcesses(client, CompilerSettings.of(client, options), limits);
   }
 
   @Override
@@ -110,13 +132,17 @@ public final class PjrtDevice implements Device {
 
   @Override
   public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
+    return own(program).execute(arguments);
+  }
+
+  private PjrtExecutable own(DeviceProgram program) {
     if (!(program instanceof PjrtExecutable executable) || !executable.isOf(client)) {
       throw new DeviceException(
           Code.INVALID_ARGUMENT,
           (program == null ? "the program is null" : program.name() + " is of another device")
               + "; compile it here");
     }
-    return executable.execute(arguments);
+    return executable;
   }
 
   @Override

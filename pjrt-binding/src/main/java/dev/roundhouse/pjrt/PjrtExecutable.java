@@ -129,9 +129,14 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
    * machine. Thread-safe; slow.
    */
   public byte[] serialize() {
+    return client.envelope().wrap(payload());
+  }
+
+  /** As {@link #serialize}, without the envelope. */
+  byte[] payload() {
     long executable = hold();
     try {
-      return client.envelope().wrap(serialize(client.api(), executable));
+      return serialize(client.api(), executable);
     } finally {
       release();
     }

@@ -5,11 +5,15 @@ import dev.roundhouse.engine.device.DeviceException.Code;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,6 +28,8 @@ public final class PjrtPlugin {
   private static final Map<Path, PjrtPlugin> LOADED = new HashMap<>();
 
   private final Path path;
+  private final Path named;
+  private final String stamp;
   private final Map<String, String> environment;
   private final long api;
   private final String apiVersion;
@@ -32,6 +38,8 @@ public final class PjrtPlugin {
 
   private PjrtPlugin(Path path, Path opened, Map<String, String> environment) {
     this.path = path;
+    this.named = opened;
+    this.stamp = stamp(path);
     this.environment = environment;
     this.api = open(opened.toString());
     this.apiVersion = checkedVersion(path, version(api));
@@ -96,6 +104,33 @@ public final class PjrtPlugin {
     return path;
   }
 
+  /** As it was found, by a link perhaps: what it needs is looked for beside that. */
+  Path named() {
+    return named;
+  }
+
+  /** Tells the file that was loaded from one that has taken its place since. */
+  String stamp() {
+    return stamp;
+  }
+
+  /** What the plugin reads of its environment and compiles by. */
+  String compileEnvironment() {
+    String flags = variable(XlaFlags.VARIABLE);
+    String threads = variable("PJRT_NPROC") + "/" + variable("NPROC");
+    return String.join(
+        "\n",
+        flags.isEmpty() || flags.startsWith("-") ? flags : XlaFlags.ofFile(Path.of(flags)),
+        threads.equals("/")
+            ? Integer.toString(Runtime.getRuntime().availableProcessors())
+            : threads);
+  }
+
+  private String variable(String name) {
+    String set = environment.get(name);
+    return Objects.requireNonNullElse(set == null ? System.getenv(name) : set, "");
+  }
+
   /** Version of the C API, such as {@code 0.81}. */
   public String apiVersion() {
     return apiVersion;
@@ -106,16 +141,41 @@ public final class PjrtPlugin {
     return attributes;
   }
 
-  /** Digest of the plugin's file, which tells one build from another; computed once, slowly. */
+  /**
+   * Digest of the plugin's file, which tells one build from another; computed once, slowly.
+   *
+   * @throws DeviceException when the file is not the one any more that was loaded
+   */
   synchronized byte[] sha256() {
     if (sha256 == null) {
       try {
-        sha256 = Sha256.of(path);
+        byte[] digest = Sha256.of(path);
+        checkStamp(stamp(path));
+        sha256 = digest;
       } catch (IOException e) {
         throw new UncheckedIOException("cannot hash the plugin " + path, e);
       }
     }
     return sha256.clone();
+  }
+
+  /** Refuses another file than the one that was loaded here. */
+  void checkStamp(String other) {
+    if (!stamp.equals(other)) {
+      throw new DeviceException(
+          Code.INTERNAL,
+          "the plugin %s was replaced while it was in use (%s, now %s); restart with the new one"
+              .formatted(path, stamp, other));
+    }
+  }
+
+  private static String stamp(Path file) {
+    try {
+      BasicFileAttributes read = Files.readAttributes(file, BasicFileAttributes.class);
+      return "%d bytes of %s, %s".formatted(read.size(), read.lastModifiedTime(), read.fileKey());
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read the plugin " + file, e);
+    }
   }
 
   /** The function table that every native call takes. */

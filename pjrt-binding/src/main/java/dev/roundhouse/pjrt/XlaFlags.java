@@ -133,6 +133,15 @@ final class XlaFlags {
     }
   }
 
+  /** The flags in a file that the variable names; the name itself when there is none. */
+  static String ofFile(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException absent) {
+      return file.toString();
+    }
+  }
+
   private static List<String> names(String value) {
     List<String> names = new ArrayList<>();
     if (value.startsWith("-")) {

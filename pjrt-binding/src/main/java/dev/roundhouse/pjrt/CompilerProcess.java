@@ -1,0 +1,209 @@
+package dev.roundhouse.pjrt;
+
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.ProgramSource;
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A process that compiles one program at a time. One thread at a time compiles; {@link #kill} and
+ * {@link #check} are for any.
+ */
+final class CompilerProcess {
+  private static final Logger log = LoggerFactory.getLogger(CompilerProcess.class);
+
+  /** Options for the worker's own Java, such as a debugger's port, which can be had only once. */
+  private static final List<String> NOT_INHERITED =
+      List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
+
+  private static final int MOST_SHOWN = 100;
+
+  private final Process process;
+  private final DataOutputStream requests;
+  private final DataInputStream answers;
+  private final LastLines said = new LastLines();
+  private final Thread listener;
+  private volatile @Nullable Kill killed;
+  private boolean ready;
+
+  /** Lines of its output that went to the log; of the listener. */
+  private int shown;
+
+  private CompilerProcess(Process process) {
+    this.process = process;
+    requests = new DataOutputStream(new BufferedOutputStream(process.getOutputStream()));
+    answers = new DataInputStream(new BufferedInputStream(process.getInputStream()));
+    listener =
+        Thread.ofPlatform()
+            .daemon()
+            .name("compiler-output")
+            .start(() -> said.readAll(process.getErrorStream(), this::onSaid));
+  }
+
+  /**
+   * Starts a process; what it is to do first is under way when this returns.
+   *
+   * @param folder its working directory
+   */
+  static CompilerProcess start(List<String> command, Path folder, CompilerSettings settings)
+      throws IOException {
+    ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
+    builder.environment().keySet().removeAll(NOT_INHERITED);
+    CompilerProcess started = new CompilerProcess(builder.start());
+    try {
+      settings.write(started.requests);
+      started.requests.flush();
+    } catch (IOException ended) {
+      log.debug(
+          "a compiler process ended at once: {}", ended.toString()); // told by its first compile
+    }
+    return started;
+  }
+
+  /**
+   * Compiles.
+   *
+   * @param plugin that loads what comes of it
+   * @return empty when the process had ended before, as it had nothing to do
+   * @throws DeviceException when the program is refused, or the process ended over it
+   */
+  Optional<byte[]> compile(ProgramSource source, PjrtPlugin plugin) {
+    CompilerAnswer answer;
+    try {
+      CompilerSettings.writeBytes(requests, source.name().getBytes(StandardCharsets.UTF_8));
+      CompilerSettings.writeBytes(requests, source.code());
+      requests.flush();
+      answer = CompilerAnswer.read(answers);
+      if (!ready && answer instanceof CompilerAnswer.Ready opened) {
+        plugin.checkStamp(opened.stamp());
+        ready = true;
+        answer = CompilerAnswer.read(answers);
+      }
+    } catch (IOException ended) {
+      return ended(source.name());
+    }
+    return switch (answer) {
+      case CompilerAnswer.Compiled compiled -> Optional.of(compiled.payload());
+      case CompilerAnswer.Refused refused ->
+          throw new DeviceException(refused.code(), refused.message());
+      case CompilerAnswer.Ready again ->
+          throw new DeviceException(
+              Code.INTERNAL, source.name() + ": the compiler process is out of step: " + again);
+    };
+  }
+
+  private Optional<byte[]> ended(String name) {
+    int exitCode = awaitEnd();
+    Kill reason = killed;
+    if (reason != null) {
+      throw new DeviceException(reason.code, name + ": " + reason.why);
+    }
+    if (exitCode == CompilerMain.IDLE) {
+      return Optional.empty();
+    }
+    throw new DeviceException(
+        Code.INTERNAL,
+        "%s: the compiler process %s".formatted(name, CompilerEnd.describe(exitCode, said.all())));
+  }
+
+  /** Ends it, if what it is at takes too much. */
+  void check(CompilerLimits limits, long startedNanos) {
+    if (System.nanoTime() - startedNanos > limits.time().toNanos()) {
+      kill(
+          Code.INTERNAL,
+          "compiling did not end within %s; raise that limit, or export a simpler program"
+              .formatted(seconds(limits)));
+      return;
+    }
+    long bytes = memoryBytes();
+    if (bytes > limits.memoryBytes()) {
+      kill(
+          Code.OUT_OF_MEMORY,
+          "compiling took %d bytes of memory, more than the limit of %d; raise that limit, or export a simpler program"
+              .formatted(bytes, limits.memoryBytes()));
+    }
+  }
+
+  private static String seconds(CompilerLimits limits) {
+    return limits.time().toMillis() / 1e3 + " s";
+  }
+
+  /** Ends it now; whoever compiles is told this reason. */
+  void kill(Code code, String why) {
+    if (killed == null) {
+      killed = new Kill(code, why);
+    }
+    end();
+  }
+
+  /** Ends it now; for one that nobody uses. */
+  void end() {
+    process.destroyForcibly();
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** What it has of the machine's memory; 0 when it has ended. */
+  long memoryBytes() {
+    long kilobytes = 0;
+    try {
+      for (String line : Files.readAllLines(Path.of("/proc/" + process.pid() + "/status"))) {
+        if (line.startsWith("VmRSS:") || line.startsWith("VmSwap:")) {
+          kilobytes += Long.parseLong(line.replaceAll("\\D", ""));
+        }
+      }
+    } catch (IOException ended) {
+      return 0;
+    }
+    return kilobytes << 10;
+  }
+
+  private int awaitEnd() {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          if (!process.waitFor(2, TimeUnit.SECONDS)) {
+            process.destroyForcibly(); // it has closed its output, so nothing can come any more
+          } else {
+            listener.join(TimeUnit.SECONDS.toMillis(1));
+            return process.exitValue();
+          }
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void onSaid(String line) {
+    if (line.startsWith("#") || shown > MOST_SHOWN) {
+      log.debug("compiler process {}: {}", process.pid(), line); // a crash is told as one
+    } else if (++shown > MOST_SHOWN) {
+      log.warn("compiler process {} says more than is shown here", process.pid());
+    } else {
+      log.warn("compiler process {}: {}", process.pid(), line);
+    }
+  }
+
+  private record Kill(Code code, String why) {}
+}

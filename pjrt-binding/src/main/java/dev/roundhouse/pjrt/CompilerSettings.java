@@ -1,0 +1,115 @@
+package dev.roundhouse.pjrt;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * What a compiler process is told first: all that its compiles depend on. What this process has set
+ * for its own plugin, in the environment too, the other does not see.
+ *
+ * @param plugin its file and flags
+ * @param client what its client is created with
+ * @param ordinal which of the client's devices
+ * @param compileOptions as {@link CompileOptions#encode} made them
+ */
+record CompilerSettings(
+    PluginOptions plugin, ClientOptions client, int ordinal, byte[] compileOptions) {
+  /** Of a GPU's memory: enough to try out kernels, little beside what models have. */
+  private static final float MEMORY_FRACTION = 0.05f;
+
+  /** For compiling what a client's device runs. */
+  static CompilerSettings of(PjrtClient client, PjrtDeviceOptions options) {
+    PluginOptions plugin =
+        options
+            .plugin()
+            .withPlatform(client.platform())
+            .withPath(client.plugin().named().toAbsolutePath());
+    ClientOptions beside =
+        client.platform().equals(PluginOptions.CUDA)
+            ? options.client().with("preallocate", false).with("memory_fraction", MEMORY_FRACTION)
+            : options.client();
+    return new CompilerSettings(
+        plugin, beside, options.ordinal(), client.encoded(options.compile()));
+  }
+
+  void write(DataOutputStream out) throws IOException {
+    out.writeUTF(plugin.platform());
+    out.writeUTF(plugin.path().orElseThrow().toString());
+    out.writeInt(plugin.xlaFlags().size());
+    for (String flag : plugin.xlaFlags()) {
+      writeBytes(out, flag.getBytes(StandardCharsets.UTF_8));
+    }
+    out.writeInt(plugin.cpuThreads().orElse(0));
+    byte[][] names = client.names();
+    int[] kinds = client.kinds();
+    byte[][] texts = client.texts();
+    long[][] numbers = client.numbers();
+    out.writeInt(names.length);
+    for (int i = 0; i < names.length; i++) {
+      writeBytes(out, names[i]);
+      out.writeInt(kinds[i]);
+      writeBytes(out, texts[i]);
+      out.writeInt(numbers[i].length);
+      for (long number : numbers[i]) {
+        out.writeLong(number);
+      }
+    }
+    out.writeInt(ordinal);
+    writeBytes(out, compileOptions);
+  }
+
+  static CompilerSettings read(DataInputStream in) throws IOException {
+    String platform = in.readUTF();
+    Path path = Path.of(in.readUTF());
+    List<String> flags = new ArrayList<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      flags.add(new String(readBytes(in), StandardCharsets.UTF_8));
+    }
+    int threads = in.readInt();
+    int count = in.readInt();
+    byte[][] names = new byte[count][];
+    int[] kinds = new int[count];
+    byte[][] texts = new byte[count][];
+    long[][] numbers = new long[count][];
+    for (int i = 0; i < count; i++) {
+      names[i] = readBytes(in);
+      kinds[i] = in.readInt();
+      texts[i] = readBytes(in);
+      numbers[i] = new long[in.readInt()];
+      for (int k = 0; k < numbers[i].length; k++) {
+        numbers[i][k] = in.readLong();
+      }
+    }
+    PluginOptions plugin =
+        new PluginOptions(
+            platform,
+            Optional.of(path),
+            Optional.empty(),
+            flags,
+            threads == 0 ? OptionalInt.empty() : OptionalInt.of(threads));
+    return new CompilerSettings(
+        plugin, ClientOptions.of(names, kinds, texts, numbers), in.readInt(), readBytes(in));
+  }
+
+  static void writeBytes(DataOutputStream out, byte[] bytes) throws IOException {
+    out.writeInt(bytes.length);
+    out.write(bytes);
+  }
+
+  static byte[] readBytes(DataInputStream in) throws IOException {
+    int length = in.readInt();
+    if (length < 0) {
+      throw new IOException("a message of " + length + " bytes");
+    }
+    byte[] bytes = new byte[length];
+    in.readFully(bytes);
+    return bytes;
+  }
+}

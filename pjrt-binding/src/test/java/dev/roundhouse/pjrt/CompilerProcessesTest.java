@@ -1,0 +1,294 @@
+package dev.roundhouse.pjrt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ProgramCompiler;
+import dev.roundhouse.engine.device.ProgramSource;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Compiling in a process of its own, with the CPU plugin and programs that end it. */
+class CompilerProcessesTest {
+  private static final TensorType TYPE = TensorType.of(DType.F32, 4);
+  private static final CompilerLimits LIMITS =
+      new CompilerLimits(Duration.ofSeconds(60), 2L << 30, Duration.ofSeconds(60));
+
+  @TempDir private Path folder;
+  private final PjrtDevice device = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS);
+
+  @AfterEach
+  void shouldLeaveNothingBehind() {
+    assertThat(device.openHandles()).isZero();
+    device.close();
+    await("no process", () -> children().isEmpty());
+  }
+
+  @Test
+  void shouldMakeWhatTheDeviceLoadsAndRuns() {
+    try (ProgramCompiler compiler = device.openCompiler(LIMITS)) {
+      assertSquares(compiler.compile(HostilePrograms.square()));
+      List<ProcessHandle> first = children();
+      assertSquares(compiler.compile(HostilePrograms.square()));
+      assertThat(children()).as("is kept for the next").hasSize(1).isEqualTo(first);
+    }
+  }
+
+  @Test
+  void shouldRefuseWhatDoesNotCompileAndGoOn() {
+    ProgramSource broken =
+        new ProgramSource("m/broken", "func.func @main( garbage".getBytes(StandardCharsets.UTF_8));
+    try (ProgramCompiler compiler = device.openCompiler(LIMITS)) {
+      assertThatThrownBy(() -> compiler.compile(broken))
+          .isInstanceOf(DeviceException.class)
+          .hasMessageStartingWith("m/broken: ")
+          .hasMessageContaining("expected non-function type");
+      List<ProcessHandle> first = children();
+      assertSquares(compiler.compile(HostilePrograms.square()));
+      assertThat(children()).isEqualTo(first);
+      assertThatThrownBy(() -> compiler.compile(new ProgramSource("m/none", new byte[0])))
+          .hasMessageContaining("m/none has no code");
+    }
+  }
+
+  @Test
+  void shouldSurviveAProgramThatCrashesTheCompiler() {
+    try (ProgramCompiler compiler = device.openCompiler(LIMITS)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.recursion()))
+          .isInstanceOfSatisfying(
+              DeviceException.class, e -> assertThat(e.code()).isEqualTo(Code.INTERNAL))
+          .hasMessageMatching("(?s)m/recursion: the compiler process crashed with SIG[A-Z]+ .*");
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  /** Bit 1617 of this file; of sixty flips tried, one crashed XLA and 38 were refused. */
+  @Test
+  void shouldSurviveAFlippedBitInBytecode() throws Exception {
+    byte[] artifact = Files.readAllBytes(Path.of("../examples/models/affine-v2/model.b1.mlir"));
+    artifact[1617 / 8] ^= (byte) (1 << 1617 % 8);
+    try (ProgramCompiler compiler = device.openCompiler(LIMITS)) {
+      assertThatThrownBy(() -> compiler.compile(new ProgramSource("m/flipped", artifact)))
+          .hasMessageStartingWith("m/flipped: the compiler process crashed with SIG");
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  @Test
+  void shouldEndACompileThatTakesTooLong() {
+    CompilerLimits brief =
+        new CompilerLimits(Duration.ofSeconds(4), 64L << 30, Duration.ofSeconds(60));
+    try (ProgramCompiler compiler = device.openCompiler(brief)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.explosion()))
+          .isInstanceOf(DeviceException.class)
+          .hasMessage(
+              "m/explosion: compiling did not end within 4.0 s; raise that limit, or export a"
+                  + " simpler program");
+      assertThat(children()).isEmpty();
+    }
+  }
+
+  @Test
+  void shouldEndACompileThatTakesTooMuchMemory() {
+    long limit = 500L << 20;
+    CompilerLimits small =
+        new CompilerLimits(Duration.ofSeconds(60), limit, Duration.ofSeconds(60));
+    try (ProgramCompiler compiler = device.openCompiler(small)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.explosion()))
+          .isInstanceOfSatisfying(
+              DeviceException.class, e -> assertThat(e.code()).isEqualTo(Code.OUT_OF_MEMORY))
+          .hasMessageMatching(
+              "m/explosion: compiling took \\d+ bytes of memory, more than the limit of "
+                  + limit
+                  + "; .*");
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  @Test
+  void shouldEndACompileWhenItIsClosed() throws Exception {
+    ProgramCompiler compiler = device.openCompiler(LIMITS);
+    CompletableFuture<byte[]> compile =
+        CompletableFuture.supplyAsync(() -> compiler.compile(HostilePrograms.explosion()));
+    await("a process", () -> !children().isEmpty());
+    compiler.close();
+    assertThatThrownBy(() -> compile.get(10, TimeUnit.SECONDS))
+        .isInstanceOf(ExecutionException.class)
+        .hasMessageContaining("the server is stopping");
+    assertThatThrownBy(() -> compiler.compile(HostilePrograms.square()))
+        .hasMessageContaining("the server is stopping");
+    compiler.close();
+  }
+
+  @Test
+  void shouldStartAnotherProcessWhenTheLastHadNothingToDo() {
+    CompilerLimits hasty =
+        new CompilerLimits(Duration.ofSeconds(60), 2L << 30, Duration.ofMillis(1));
+    try (ProgramCompiler compiler = device.openCompiler(hasty)) {
+      for (int i = 0; i < 3; i++) {
+        assertSquares(compiler.compile(HostilePrograms.square()));
+      }
+      await("no process", () -> children().isEmpty());
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  @Test
+  void shouldCompileAsManyAtOnceAsAreAskedFor() {
+    try (ProgramCompiler compiler = device.openCompiler(LIMITS)) {
+      List<CompletableFuture<byte[]>> compiles =
+          Stream.generate(
+                  () ->
+                      CompletableFuture.supplyAsync(
+                          () -> compiler.compile(HostilePrograms.square()),
+                          task -> Thread.ofPlatform().start(task)))
+              .limit(3)
+              .toList();
+      compiles.forEach(compile -> assertSquares(compile.join()));
+      assertThat(children()).hasSizeBetween(1, 3);
+    }
+  }
+
+  @Test
+  void shouldPassTheCompilersOptions() {
+    PjrtDeviceOptions defaults = PjrtDeviceOptions.DEFAULTS;
+    PjrtDevice strange =
+        PjrtDevice.open(
+            new PjrtDeviceOptions(
+                defaults.plugin(),
+                defaults.client(),
+                CompileOptions.DEFAULTS.with("xla_no_such_option", 1),
+                0,
+                defaults.runBytesLimit()));
+    try (ProgramCompiler compiler = strange.openCompiler(LIMITS)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.square()))
+          .hasMessageContaining("xla_no_such_option");
+    }
+    strange.close();
+  }
+
+  /** What this process sets for its own plugin the other would not see. */
+  @Test
+  void shouldPassTheFlags() throws Exception {
+    PjrtClient client =
+        PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0);
+    CompilerSettings settings = CompilerSettings.of(client, PjrtDeviceOptions.DEFAULTS);
+    PluginOptions plugin =
+        settings.plugin().withCpuThreads(1).withXlaFlags(List.of("--xla_dump_to=" + folder));
+    CompilerSettings dumping =
+        new CompilerSettings(plugin, settings.client(), 0, settings.compileOptions());
+    try (ProgramCompiler compiler = new CompilerProcesses(client, dumping, LIMITS)) {
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+    client.close();
+    try (Stream<Path> dumped = Files.list(folder)) {
+      assertThat(dumped).isNotEmpty();
+    }
+  }
+
+  @Test
+  void shouldSayWhatAProcessSaidThatDoesNotWork() {
+    PjrtClient client =
+        PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0);
+    CompilerSettings settings = CompilerSettings.of(client, PjrtDeviceOptions.DEFAULTS);
+    try (ProgramCompiler compiler =
+        new CompilerProcesses(client, settings, LIMITS, NoCompiler.class)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.square()))
+          .isInstanceOf(DeviceException.class)
+          .hasMessage(
+              "m/square: the compiler process ended with exit code 3 and said last: I am no"
+                  + " compiler");
+    }
+    client.close();
+  }
+
+  /** A process that is killed can clean nothing up: its compilers see the end of their input. */
+  @Test
+  void shouldEndWhenTheProcessThatStartedItIsKilled() throws Exception {
+    Path temporary = Files.createDirectory(folder.resolve("tmp"));
+    Process parent =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-Djava.io.tmpdir=" + temporary,
+                "-cp",
+                System.getProperty("java.class.path"),
+                EndlessCompile.class.getName())
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("log").toFile())
+            .start();
+    try {
+      await("a compiler", () -> parent.children().findAny().isPresent());
+      ProcessHandle compiler = parent.children().findFirst().orElseThrow();
+      parent.destroyForcibly().waitFor();
+      await("no compiler", () -> !compiler.isAlive());
+      assertThat(temporary).isEmptyDirectory();
+    } finally {
+      parent.destroyForcibly();
+    }
+  }
+
+  private void assertSquares(byte[] executable) {
+    try (DeviceProgram program = device.load("m/square", executable);
+        DeviceBuffer x =
+            device.upload(TYPE, MemorySegment.ofArray(new float[] {1, 2, 3, 4}), HostMemory.COPY);
+        Execution run = device.execute(program, new DeviceBuffer[] {x})) {
+      float[] squares = new float[4];
+      run.output(0).read(0, MemorySegment.ofArray(squares));
+      assertThat(squares).containsExactly(1, 4, 9, 16);
+    }
+  }
+
+  private static List<ProcessHandle> children() {
+    return ProcessHandle.current().children().filter(ProcessHandle::isAlive).toList();
+  }
+
+  private static void await(String what, BooleanSupplier holds) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!holds.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("waited for " + what).isLessThan(end);
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Compiles for ever, in a process of its own, until this one is killed. */
+  static final class EndlessCompile {
+    private EndlessCompile() {}
+
+    public static void main(String[] args) {
+      PjrtDevice.open(PjrtDeviceOptions.DEFAULTS)
+          .openCompiler(LIMITS)
+          .compile(HostilePrograms.explosion());
+    }
+  }
+
+  /** Something else than a compiler. */
+  static final class NoCompiler {
+    private NoCompiler() {}
+
+    public static void main(String[] args) {
+      System.err.println("I am no compiler");
+      Runtime.getRuntime().halt(3);
+    }
+  }
+}
