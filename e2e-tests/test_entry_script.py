@@ -69,6 +69,7 @@ def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(
     http, grpc, metrics = (ports.http, ports.grpc, ports.metrics) if chosen else (0, 0, 0)
     arguments = ["--http-port", http, "--grpc-port", grpc, "--metrics-port", metrics]
     arguments += ["--set", "roundhouse.worker.scheduler.cost-file=none"]
+    arguments += ["--set", "roundhouse.worker.compile.cache=none"]
     log = tmp_path / "log"
     with log.open("w") as out:
         up = subprocess.Popen(

@@ -94,6 +94,7 @@ class WorkerProcess:
             str(worker_jar()),
             f"--roundhouse.worker.repository.directories={models}",
             "--roundhouse.worker.scheduler.cost-file=none",
+            "--roundhouse.worker.compile.cache=none",
             f"--server.port={ports.http}",
             f"--spring.grpc.server.port={ports.grpc}",
             f"--management.server.port={ports.metrics}",

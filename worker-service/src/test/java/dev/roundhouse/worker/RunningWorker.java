@@ -23,14 +23,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.support.GenericApplicationContext;
 
-/** A whole worker on free loopback ports, with a simulated device. */
+/** A whole worker on free loopback ports, with a simulated device or the CPU plugin. */
 final class RunningWorker implements AutoCloseable {
   static final String COST_FILE = "--roundhouse.worker.scheduler.cost-file=";
+  static final String CACHE = "--roundhouse.worker.compile.cache=";
 
   private final CompletableFuture<Integer> exited = new CompletableFuture<>();
   private final ConfigurableApplicationContext context;
@@ -45,10 +47,15 @@ final class RunningWorker implements AutoCloseable {
     return new SimulatedDevice(SimulatedDeviceOptions.instant(function), NanoClock.SYSTEM);
   }
 
-  RunningWorker(Path repository, Device device, String... settings) {
+  /**
+   * @param device in place of the configured one; null leaves that
+   */
+  RunningWorker(Path repository, @Nullable Device device, String... settings) {
     ApplicationContextInitializer<GenericApplicationContext> simulated =
         context -> {
-          context.registerBean("simulatedDevice", Device.class, () -> device);
+          if (device != null) {
+            context.registerBean("simulatedDevice", Device.class, () -> device);
+          }
           context.registerBean("processExit", IntConsumer.class, () -> exited::complete);
         };
     List<String> arguments =
@@ -62,8 +69,10 @@ final class RunningWorker implements AutoCloseable {
                 "--management.server.port=0",
                 "--management.server.address=127.0.0.1"));
     arguments.addAll(List.of(settings));
-    if (arguments.stream().noneMatch(argument -> argument.startsWith(COST_FILE))) {
-      arguments.add(COST_FILE + "none");
+    for (String kept : List.of(COST_FILE, CACHE)) {
+      if (arguments.stream().noneMatch(argument -> argument.startsWith(kept))) {
+        arguments.add(kept + "none");
+      }
     }
     context =
         new SpringApplicationBuilder(WorkerApplication.class)

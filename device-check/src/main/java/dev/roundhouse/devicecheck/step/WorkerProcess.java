@@ -78,6 +78,7 @@ public final class WorkerProcess implements Step {
     command.add(context.home().resolve("worker.jar").toString());
     command.add("--roundhouse.worker.repository.directories=" + context.models());
     command.add("--roundhouse.worker.scheduler.cost-file=none");
+    command.add("--roundhouse.worker.compile.cache=none");
     command.add("--roundhouse.worker.device.platform=" + context.platform());
     if (context.plugin() != null) {
       command.add("--roundhouse.worker.device.plugin=" + context.plugin());

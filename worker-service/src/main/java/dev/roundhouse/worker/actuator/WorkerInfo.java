@@ -1,5 +1,8 @@
 package dev.roundhouse.worker.actuator;
 
+import dev.roundhouse.engine.compile.Compilation;
+import dev.roundhouse.engine.compile.CompileCounts;
+import dev.roundhouse.engine.compile.ExecutableCache;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceException;
@@ -13,17 +16,23 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
 
-/** Tells which ports are bound, what the device is and how exactly it multiplies. */
+/**
+ * Tells which ports are bound, what the device is, how exactly it multiplies, and where its
+ * programs came from.
+ */
 public final class WorkerInfo implements InfoContributor {
   private final Device device;
+  private final Compilation compilation;
   private final String numerics;
   private final List<Transport> transports;
 
   /**
    * @param numerics the policy and what was found, in one line
    */
-  public WorkerInfo(Device device, String numerics, List<Transport> transports) {
+  public WorkerInfo(
+      Device device, Compilation compilation, String numerics, List<Transport> transports) {
     this.device = device;
+    this.compilation = compilation;
     this.numerics = numerics;
     this.transports = List.copyOf(transports);
   }
@@ -39,7 +48,30 @@ public final class WorkerInfo implements InfoContributor {
     shown.put("ordinal", description.ordinal());
     shown.put("memory", memory());
     shown.put("attributes", description.attributes());
-    info.withDetail("ports", ports).withDetail("numerics", numerics).withDetail("device", shown);
+    info.withDetail("ports", ports)
+        .withDetail("numerics", numerics)
+        .withDetail("device", shown)
+        .withDetail("programs", programs());
+  }
+
+  private Map<String, @Nullable Object> programs() {
+    CompileCounts counts = compilation.counts();
+    Map<String, @Nullable Object> programs = new LinkedHashMap<>();
+    programs.put("isolation", compilation.isIsolated() ? "process" : "in-process");
+    programs.put("compiled", counts.compiled());
+    programs.put("failed", counts.failed());
+    programs.put("cache", compilation.cache().map(cache -> cache(counts, cache)).orElse(null));
+    return programs;
+  }
+
+  private static Map<String, Object> cache(CompileCounts counts, ExecutableCache cache) {
+    Map<String, Object> shown = new LinkedHashMap<>();
+    shown.put("hits", counts.hits());
+    shown.put("misses", counts.misses());
+    shown.put("rebuilt", counts.rebuilt());
+    shown.put("bytes", cache.bytes());
+    shown.put("maxBytes", cache.maxBytes());
+    return shown;
   }
 
   /** In bytes; {@code null} for what the device does not count. */

@@ -1,13 +1,32 @@
 package dev.roundhouse.worker.config;
 
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotBlank;
+import java.time.Duration;
 import java.util.Map;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * What compiled programs may need.
+ * How programs are compiled, and what compiled programs may need.
  *
+ * @param isolation `process` compiles in processes of their own, so that a program that crashes the
+ *     compiler, hangs it or eats memory costs that model only; `in-process` compiles in the
+ *     worker's. Unset: `process` on `cpu`, `in-process` elsewhere (docs/compiling.md says why).
+ * @param threads Models that are loaded, and so compiled, at once.
+ * @param timeout For `process`: longest that one program may take. Unset: 5m.
+ * @param memory For `process`: most memory that the process may take for one program. Unset: half
+ *     of what the machine or container has.
+ * @param cache Folder in which compiled programs are kept, so that a restart loads instead of
+ *     compiling. `auto`: `executables` in the cache directory (`ROUNDHOUSE_CACHE`, else
+ *     `roundhouse` in `XDG_CACHE_HOME`, else `.cache/roundhouse` in `HOME`); `none`: they are not
+ *     kept. Workers may share it.
+ * @param cacheSize Most that its files may have together; those that were not used for longest go
+ *     first.
  * @param maxProgramMemory Most memory one execution of a program may need for outputs and scratch;
  *     a model with a larger program fails to load. Unset: three quarters of the machine's memory on
  *     `cpu`, what the device has elsewhere.
@@ -16,10 +35,22 @@ import org.springframework.util.unit.DataSize;
  *     One that the compiler does not know stops the start.
  */
 public record CompileProperties(
+    @Nullable Isolation isolation,
+    @Min(1) @Max(64) @DefaultValue("2") int threads,
+    @DurationMin(millis = 1000) @DurationMax(hours = 24) @Nullable Duration timeout,
+    @DataSizeRange(min = "256MB", max = "16TB") @Nullable DataSize memory,
+    @NotBlank @DefaultValue("auto") String cache,
+    @DataSizeRange(min = "1MB", max = "16TB") @DefaultValue("8GB") DataSize cacheSize,
     @DataSizeRange(min = "1MB", max = "16TB") @Nullable DataSize maxProgramMemory,
     @DefaultValue Map<String, String> options) {
 
   public CompileProperties {
     options = ClientOptionNames.joined(options);
+  }
+
+  /** Where the compiler runs. */
+  public enum Isolation {
+    PROCESS,
+    IN_PROCESS
   }
 }

@@ -31,7 +31,7 @@ import org.springframework.util.unit.DataSize;
  * @param costFile Where what runs cost is kept, so that a restart knows it. `auto`: `costs.json` in
  *     the cache directory (`ROUNDHOUSE_CACHE`, else `roundhouse` in `XDG_CACHE_HOME`, else
  *     `.cache/roundhouse` in `HOME`); `none`: it is not kept. Written every minute and when the
- *     worker stops; workers of one machine need a file each.
+ *     worker stops; workers may share it.
  */
 public record SchedulerProperties(
     @DefaultValue("fair") Discipline discipline,

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.worker.config.RepositoryProperties;
@@ -47,6 +48,7 @@ public final class EngineLifecycle
   private final WorkerProperties properties;
   private final ApplicationContext context;
   private final Device device;
+  private final Compilation compilation;
   private final IntConsumer exit;
   private final ModelRepository repository;
   private final RepositoryWatch watch;
@@ -59,17 +61,20 @@ public final class EngineLifecycle
 
   /**
    * @param device taken: closed when nothing uses it any more
+   * @param compilation taken: closed first, so that loads end that wait for a compiler process
    * @param exit ends the process with a code, without waiting for anything
    */
   public EngineLifecycle(
       Engine engine,
       Device device,
+      Compilation compilation,
       Readiness readiness,
       WorkerProperties properties,
       ApplicationContext context,
       IntConsumer exit) {
     this.engine = engine;
     this.device = device;
+    this.compilation = compilation;
     this.readiness = readiness;
     this.properties = properties;
     this.context = context;
@@ -178,8 +183,8 @@ public final class EngineLifecycle
     close();
     if (deviceInUse) {
       log.error(
-          "something still uses the device, a compile that did not end within shutdown.drain or a run"
-              + " that hangs: the process ends without closing it");
+          "something still uses the device, a compile that did not end within shutdown.drain or a"
+              + " run that hangs: the process ends without closing it");
       if (stopNanos != 0) {
         // The plugin's own clean-up at the exit would meet its thread that still runs. A start that
         // was refused ends the usual way: the reason has not been printed yet.
@@ -209,6 +214,7 @@ public final class EngineLifecycle
     closing.countDown();
     watch.close();
     readiness.stop();
+    compilation.close();
     try {
       if (!engine.drain(remainingBudget())) {
         log.warn(

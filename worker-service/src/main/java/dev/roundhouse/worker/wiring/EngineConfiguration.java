@@ -3,6 +3,7 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.ModelOptions;
+import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.dispatch.Watchdog;
@@ -15,6 +16,7 @@ import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
+import dev.roundhouse.worker.actuator.CompileMeters;
 import dev.roundhouse.worker.actuator.DeviceMeters;
 import dev.roundhouse.worker.actuator.EngineMeters;
 import dev.roundhouse.worker.actuator.ModelsEndpoint;
@@ -81,11 +83,13 @@ class EngineConfiguration {
   EngineLifecycle engineLifecycle(
       Engine engine,
       Device device,
+      Compilation compilation,
       Readiness readiness,
       WorkerProperties properties,
       ApplicationContext context,
       IntConsumer processExit) {
-    return new EngineLifecycle(engine, device, readiness, properties, context, processExit);
+    return new EngineLifecycle(
+        engine, device, compilation, readiness, properties, context, processExit);
   }
 
   /** What ends the process; a test puts another in its place. */
@@ -146,8 +150,14 @@ class EngineConfiguration {
   }
 
   @Bean
-  WorkerInfo workerInfo(Device device, Numerics numerics, List<Transport> transports) {
-    return new WorkerInfo(device, numerics.summary(), transports);
+  CompileMeters compileMeters(Compilation compilation) {
+    return new CompileMeters(compilation);
+  }
+
+  @Bean
+  WorkerInfo workerInfo(
+      Device device, Compilation compilation, Numerics numerics, List<Transport> transports) {
+    return new WorkerInfo(device, compilation, numerics.summary(), transports);
   }
 
   @Bean
@@ -177,8 +187,9 @@ class EngineConfiguration {
                 new Watchdog.Limits(
                     properties.watchdog().deviceCall(), properties.watchdog().dispatchTurn()))
             .residency(residency(properties.residency(), weights))
+            .compileThreads(properties.compile().threads())
             .models(models);
-    CostFile.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
+    CacheFile.COSTS.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
     return options.build();
   }
 

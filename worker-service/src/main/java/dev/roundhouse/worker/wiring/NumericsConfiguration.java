@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.wiring;
 
+import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.numerics.DeviceHangsException;
 import dev.roundhouse.engine.numerics.Numerics;
@@ -20,12 +21,20 @@ class NumericsConfiguration {
   private static final Logger log = LoggerFactory.getLogger(NumericsConfiguration.class);
 
   @Bean
-  Numerics numerics(Device device, WorkerProperties properties, IntConsumer processExit) {
+  Numerics numerics(
+      Device device,
+      Compilation compilation,
+      WorkerProperties properties,
+      IntConsumer processExit) {
     RuntimeProperties wanted = properties.runtime();
     try {
       return Numerics.start(
-          device, wanted.numerics(), wanted.numericsProbe(), wanted.numericsProbeLimit());
+          compilation.device(),
+          wanted.numerics(),
+          wanted.numericsProbe(),
+          wanted.numericsProbeLimit());
     } catch (NumericsException refusal) {
+      compilation.close();
       device.close();
       throw new StartRefusedException(
           "The device cannot keep roundhouse.worker.runtime.numerics: " + refusal.getMessage(),

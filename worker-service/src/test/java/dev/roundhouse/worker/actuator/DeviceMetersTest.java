@@ -2,6 +2,7 @@ package dev.roundhouse.worker.actuator;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceMemory;
@@ -13,6 +14,7 @@ import dev.roundhouse.engine.time.NanoClock;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.assertj.core.api.MapAssert;
@@ -64,7 +66,8 @@ class DeviceMetersTest {
 
   private static MapAssert<Object, Object> assertMemoryOf(Device device) {
     Info.Builder info = new Info.Builder();
-    new WorkerInfo(device, "auto", List.of()).contribute(info);
+    Compilation compilation = new Compilation(device, Optional.empty(), Optional.empty());
+    new WorkerInfo(device, compilation, "auto", List.of()).contribute(info);
     return assertThat(info.build().getDetails())
         .extractingByKey("device", InstanceOfAssertFactories.MAP)
         .extractingByKey("memory", InstanceOfAssertFactories.MAP);

@@ -197,13 +197,22 @@ class WorkerPropertiesTest {
 
   @Test
   void shouldHaveDefaultsForCompile() {
-    assertThat(bind().compile()).isEqualTo(new CompileProperties(null, Map.of()));
+    assertThat(bind().compile())
+        .isEqualTo(
+            new CompileProperties(
+                null, 2, null, null, "auto", DataSize.ofGigabytes(8), null, Map.of()));
   }
 
   @Test
   void shouldMapEveryKeyOfCompile() {
     assertThat(
             bind(
+                    "compile.isolation=in-process",
+                    "compile.threads=3",
+                    "compile.timeout=10s",
+                    "compile.memory=1GB",
+                    "compile.cache=/c/programs",
+                    "compile.cache-size=5GB",
                     "compile.max-program-memory=2GB",
                     "compile.options.xla_gpu_autotune_level=0",
                     // as an environment variable comes
@@ -211,6 +220,12 @@ class WorkerPropertiesTest {
                 .compile())
         .isEqualTo(
             new CompileProperties(
+                CompileProperties.Isolation.IN_PROCESS,
+                3,
+                Duration.ofSeconds(10),
+                DataSize.ofGigabytes(1),
+                "/c/programs",
+                DataSize.ofGigabytes(5),
                 DataSize.ofGigabytes(2),
                 Map.of("xla_gpu_autotune_level", "0", "xla_dump_to", "/d")));
   }

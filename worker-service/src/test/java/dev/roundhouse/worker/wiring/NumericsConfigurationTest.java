@@ -62,6 +62,6 @@ class NumericsConfigurationTest {
 
   @Configuration(proxyBeanMethods = false)
   @EnableConfigurationProperties(WorkerProperties.class)
-  @Import(NumericsConfiguration.class)
+  @Import({CompilationConfiguration.class, NumericsConfiguration.class})
   static class Started {}
 }
