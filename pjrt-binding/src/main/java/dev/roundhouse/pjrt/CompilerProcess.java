@@ -97,8 +97,12 @@ final class CompilerProcess {
     }
     return switch (answer) {
       case CompilerAnswer.Compiled compiled -> Optional.of(compiled.payload());
-      case CompilerAnswer.Refused refused ->
+      case CompilerAnswer.Refused refused when ready ->
           throw new DeviceException(refused.code(), refused.message());
+      case CompilerAnswer.Refused refused ->
+          throw new DeviceException(
+              refused.code(),
+              source.name() + ": the compiler process cannot compile: " + refused.message());
       case CompilerAnswer.Ready again ->
           throw new DeviceException(
               Code.INTERNAL, source.name() + ": the compiler process is out of step: " + again);
@@ -156,6 +160,11 @@ final class CompilerProcess {
 
   boolean isAlive() {
     return process.isAlive();
+  }
+
+  /** True when it waits for a program, after one that it has answered for. */
+  boolean isUsable() {
+    return ready && process.isAlive();
   }
 
   /** What it has of the machine's memory; 0 when it has ended. */

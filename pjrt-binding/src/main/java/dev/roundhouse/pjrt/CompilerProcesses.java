@@ -78,7 +78,7 @@ final class CompilerProcesses implements ProgramCompiler {
           return client.envelope().wrap(payload.get());
         }
       } catch (DeviceException refusal) {
-        good = process.isAlive();
+        good = process.isUsable();
         throw refusal;
       } finally {
         checks.cancel(false);

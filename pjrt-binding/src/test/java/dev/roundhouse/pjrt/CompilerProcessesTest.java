@@ -207,6 +207,46 @@ class CompilerProcessesTest {
   }
 
   @Test
+  void shouldSayWhyAProcessCannotCompileAndNotAskItAgain() {
+    PjrtClient client =
+        PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0);
+    CompilerSettings settings = CompilerSettings.of(client, PjrtDeviceOptions.DEFAULTS);
+    CompilerSettings wrong =
+        new CompilerSettings(
+            settings.plugin().withPath(folder.resolve("none.so")),
+            settings.client(),
+            0,
+            settings.compileOptions());
+    try (ProgramCompiler compiler = new CompilerProcesses(client, wrong, LIMITS)) {
+      for (int i = 0; i < 2; i++) {
+        assertThatThrownBy(() -> compiler.compile(HostilePrograms.square()))
+            .isInstanceOf(DeviceException.class)
+            .hasMessageStartingWith(
+                "m/square: the compiler process cannot compile: no PJRT plugin at ");
+      }
+    }
+    client.close();
+  }
+
+  /** As when a package manager replaces the file while the worker runs. */
+  @Test
+  void shouldRefuseAnotherPluginThanTheOneThatLoads() throws Exception {
+    PjrtClient client =
+        PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0);
+    Path copy = Files.copy(client.plugin().path(), folder.resolve("copy.so"));
+    CompilerSettings settings = CompilerSettings.of(client, PjrtDeviceOptions.DEFAULTS);
+    CompilerSettings other =
+        new CompilerSettings(
+            settings.plugin().withPath(copy), settings.client(), 0, settings.compileOptions());
+    try (ProgramCompiler compiler = new CompilerProcesses(client, other, LIMITS)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.square()))
+          .isInstanceOf(DeviceException.class)
+          .hasMessageContaining("was replaced while it was in use");
+    }
+    client.close();
+  }
+
+  @Test
   void shouldSayWhatAProcessSaidThatDoesNotWork() {
     PjrtClient client =
         PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0);
