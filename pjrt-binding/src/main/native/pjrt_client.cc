@@ -219,7 +219,8 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_deseriali
 extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_bufferFromHost(JNIEnv* env, jclass, jlong api,
                                                                                      jlong client, jlong device,
                                                                                      jlong address, jint type,
-                                                                                     jlongArray dims, jboolean alias) try {
+                                                                                     jlongArray dims, jint semantics,
+                                                                                     jlongArray transfer) try {
   const std::vector<int64_t> extents = Copy(env, dims);
   std::vector<int64_t> minor_to_major(extents.size());
   for (size_t i = 0; i < extents.size(); i++) minor_to_major[i] = static_cast<int64_t>(extents.size() - 1 - i);
@@ -234,15 +235,16 @@ extern "C" JNIEXPORT jlong JNICALL Java_dev_roundhouse_pjrt_PjrtClient_bufferFro
   args->type = static_cast<PJRT_Buffer_Type>(type);
   args->dims = extents.data();
   args->num_dims = extents.size();
-  // Never MutableZeroCopy: with donation it would let a program write to the caller's memory.
-  args->host_buffer_semantics = alias ? PJRT_HostBufferSemantics_kImmutableZeroCopy
-                                      : PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  args->host_buffer_semantics = static_cast<PJRT_HostBufferSemantics>(semantics);
   args->device = Handle<PJRT_Device>(device);
   args->device_layout = layout.get();
   if (!ROUNDHOUSE_CALL(env, Api(api), PJRT_Client_BufferFromHostBuffer, args)) return 0;
-  if (alias) {
+  if (semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy) {
     // Ready only when the buffer is gone: Java keeps the memory alive until then.
     roundhouse::Destroy(Api(api), args->done_with_host_buffer);
+  } else if (semantics == PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes) {
+    const jlong event = Handle(args->done_with_host_buffer);
+    env->SetLongArrayRegion(transfer, 0, 1, &event);
   } else if (!roundhouse::AwaitAndDestroy(env, Api(api), args->done_with_host_buffer)) {
     Args<PJRT_Buffer_Destroy_Args> destroy;
     destroy->buffer = args->buffer;

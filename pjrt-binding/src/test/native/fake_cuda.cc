@@ -1,12 +1,15 @@
-// A plugin that says it is CUDA's and computes by the CPU plugin, FAKE_INNER. Stricter than CUDA's about pinned memory.
+// A plugin that says it is CUDA's and computes by the CPU plugin, FAKE_INNER. Stricter than CUDA's about pinned memory and
+// about memory that is lent to an upload: it must stay as it is until its event, and the event must be waited for.
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "pjrt_c_api.h"
@@ -16,6 +19,10 @@
 #endif
 #ifndef FAKE_LARGEST_FREE_BLOCK
 #define FAKE_LARGEST_FREE_BLOCK -1
+#endif
+
+#ifndef FAKE_TRANSFER_MILLIS
+#define FAKE_TRANSFER_MILLIS 2
 #endif
 
 #ifndef FAKE_CAPABILITY
@@ -35,6 +42,21 @@ PJRT_Api api;
 std::mutex mutex;
 std::map<const void*, Failure> failures;
 std::map<char*, size_t> mapped;
+
+using Clock = std::chrono::steady_clock;
+
+// An upload that reads the caller's memory after the call.
+struct Transfer {
+  PJRT_Client* client;
+  const char* data;
+  std::string sent;
+  Clock::time_point end;
+  bool done;
+};
+
+// By event.
+std::map<const void*, Transfer> transfers;
+std::string misuse;
 
 // The GPUs that the newest client opened.
 std::vector<int64_t> opened;
@@ -113,14 +135,107 @@ PJRT_Error* Create(PJRT_Client_Create_Args* args) {
   return inner->PJRT_Client_Create(args);
 }
 
+// With the lock held: waits for the end, as what comes after an upload on a stream does.
+void Finish(Transfer* transfer) {
+  if (transfer->done) return;
+  std::this_thread::sleep_until(transfer->end);
+  transfer->done = true;
+  if (std::memcmp(transfer->data, transfer->sent.data(), transfer->sent.size()) != 0) {
+    misuse = "host memory was changed under an upload";
+  }
+}
+
+void FinishAll() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (auto& [event, transfer] : transfers) Finish(&transfer);
+}
+
+PJRT_Error* ClientDestroy(PJRT_Client_Destroy_Args* args) {
+  std::string found;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    found.swap(misuse);
+    for (auto& [event, transfer] : transfers) {
+      if (transfer.client == args->client) found = "an event of an upload was not destroyed";
+    }
+  }
+  PJRT_Error* error = inner->PJRT_Client_Destroy(args);
+  return error != nullptr || found.empty() ? error : Fail(PJRT_Error_Code_INTERNAL, found.c_str());
+}
+
+PJRT_Error* BufferFromHost(PJRT_Client_BufferFromHostBuffer_Args* args) {
+  const bool lent = args->host_buffer_semantics != PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  args->host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  PJRT_Error* error = inner->PJRT_Client_BufferFromHostBuffer(args);
+  if (error != nullptr || !lent) return error;
+  PJRT_Buffer_OnDeviceSizeInBytes_Args size = {};
+  size.struct_size = PJRT_Buffer_OnDeviceSizeInBytes_Args_STRUCT_SIZE;
+  size.buffer = args->buffer;
+  inner->PJRT_Buffer_OnDeviceSizeInBytes(&size);
+  PJRT_Event_Destroy_Args copied = {};
+  copied.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;
+  copied.event = args->done_with_host_buffer;
+  inner->PJRT_Event_Destroy(&copied);
+  const char* data = static_cast<const char*>(args->data);
+  const std::lock_guard<std::mutex> lock(mutex);
+  args->done_with_host_buffer = reinterpret_cast<PJRT_Event*>(new char);
+  transfers[args->done_with_host_buffer] = {args->client, data,
+                                            std::string(data, size.on_device_size_in_bytes),
+                                            Clock::now() + std::chrono::milliseconds(FAKE_TRANSFER_MILLIS), false};
+  return nullptr;
+}
+
+PJRT_Error* EventAwait(PJRT_Event_Await_Args* args) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    auto found = transfers.find(args->event);
+    if (found != transfers.end()) {
+      Finish(&found->second);
+      return nullptr;
+    }
+  }
+  return inner->PJRT_Event_Await(args);
+}
+
+PJRT_Error* EventDestroy(PJRT_Event_Destroy_Args* args) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    auto found = transfers.find(args->event);
+    if (found != transfers.end()) {
+      if (!found->second.done) misuse = "nobody waited for the event of an upload";
+      transfers.erase(found);
+      delete reinterpret_cast<char*>(args->event);
+      return nullptr;
+    }
+  }
+  return inner->PJRT_Event_Destroy(args);
+}
+
+PJRT_Error* ToHost(PJRT_Buffer_ToHostBuffer_Args* args) {
+  FinishAll();
+  return inner->PJRT_Buffer_ToHostBuffer(args);
+}
+
+PJRT_Error* RawToHost(PJRT_Buffer_CopyRawToHost_Args* args) {
+  FinishAll();
+  return inner->PJRT_Buffer_CopyRawToHost(args);
+}
+
 PJRT_Error* PlatformName(PJRT_Client_PlatformName_Args* args) {
   args->platform_name = "cuda";
   args->platform_name_size = 4;
   return nullptr;
 }
 
+// Counts what is still on its way as in use, for tests to see.
 PJRT_Error* MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   args->bytes_in_use = 1000;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (const auto& [event, transfer] : transfers) {
+      if (!transfer.done) args->bytes_in_use += static_cast<int64_t>(transfer.sent.size());
+    }
+  }
   args->bytes_limit = int64_t{1} << 30;
   args->bytes_limit_is_set = true;
   args->largest_free_block_bytes = FAKE_LARGEST_FREE_BLOCK;
@@ -181,7 +296,11 @@ PJRT_Error* DmaUnmap(PJRT_Client_DmaUnmap_Args* args) {
   return Fail(PJRT_Error_Code_INTERNAL, "Failed to unregister host memory: it is not registered");
 }
 
-PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args*) {
+PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
+#ifndef FAKE_LOST
+  FinishAll();
+  return inner->PJRT_LoadedExecutable_Execute(args);
+#endif
   return Fail(PJRT_Error_Code_INTERNAL,
               "CUDA error: Failed to launch CUDA kernel: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was "
               "encountered");
@@ -205,10 +324,12 @@ extern "C" const PJRT_Api* GetPjrtApi() {
   api.PJRT_Device_MemoryStats = MemoryStats;
   api.PJRT_Client_DmaMap = DmaMap;
   api.PJRT_Client_DmaUnmap = DmaUnmap;
-#ifdef FAKE_LOST
   api.PJRT_LoadedExecutable_Execute = Execute;
-#else
-  (void)Execute;
-#endif
+  api.PJRT_Client_Destroy = ClientDestroy;
+  api.PJRT_Client_BufferFromHostBuffer = BufferFromHost;
+  api.PJRT_Event_Await = EventAwait;
+  api.PJRT_Event_Destroy = EventDestroy;
+  api.PJRT_Buffer_ToHostBuffer = ToHost;
+  api.PJRT_Buffer_CopyRawToHost = RawToHost;
   return &api;
 }

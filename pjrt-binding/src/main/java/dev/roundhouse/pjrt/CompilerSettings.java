@@ -47,6 +47,7 @@ record CompilerSettings(
       writeBytes(out, flag.getBytes(StandardCharsets.UTF_8));
     }
     out.writeInt(plugin.cpuThreads().orElse(0));
+    out.writeBoolean(plugin.forbidsTf32());
     byte[][] names = client.names();
     int[] kinds = client.kinds();
     byte[][] texts = client.texts();
@@ -73,6 +74,7 @@ record CompilerSettings(
       flags.add(new String(readBytes(in), StandardCharsets.UTF_8));
     }
     int threads = in.readInt();
+    boolean forbidsTf32 = in.readBoolean();
     int count = in.readInt();
     byte[][] names = new byte[count][];
     int[] kinds = new int[count];
@@ -93,7 +95,8 @@ record CompilerSettings(
             Optional.of(path),
             Optional.empty(),
             flags,
-            threads == 0 ? OptionalInt.empty() : OptionalInt.of(threads));
+            threads == 0 ? OptionalInt.empty() : OptionalInt.of(threads),
+            forbidsTf32);
     return new CompilerSettings(
         plugin, ClientOptions.of(names, kinds, texts, numbers), in.readInt(), readBytes(in));
   }

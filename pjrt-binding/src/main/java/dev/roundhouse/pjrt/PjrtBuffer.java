@@ -9,9 +9,15 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A tensor on a PJRT device. Thread-safe. */
 final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
+  static final long NO_EVENT = 0;
+
+  private static final Logger log = LoggerFactory.getLogger(PjrtBuffer.class);
+
   private final PjrtClient client;
   private final TensorType type;
   private final long byteSize;
@@ -20,6 +26,9 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   private final @Nullable MemorySegment aliased;
 
   private final @Nullable PjrtExecution producer;
+
+  /** The event of the plugin's last look at the caller's memory; owned. */
+  private long transfer = NO_EVENT;
 
   /** Where the data lies in host memory; 0 until asked for. */
   private volatile long hostAddress;
@@ -42,6 +51,17 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   static PjrtBuffer upload(
       PjrtClient client, TensorType type, long byteSize, @Nullable MemorySegment aliased) {
     return new PjrtBuffer(client, type, byteSize, aliased, null);
+  }
+
+  /**
+   * Takes what an upload has made.
+   *
+   * @param transferEvent ready when the plugin has read the caller's memory; {@link #NO_EVENT} when
+   *     it has already, or reads it for as long as the buffer lives
+   */
+  void ownUpload(long buffer, long transferEvent) {
+    transfer = transferEvent;
+    own(buffer);
   }
 
   static PjrtBuffer output(
@@ -115,7 +135,26 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   @Override
   void free(long address) {
-    destroy(client.api(), address);
+    try {
+      awaitTransfer();
+    } finally {
+      destroy(client.api(), address);
+    }
+  }
+
+  /** The caller's memory is the caller's again from here on. */
+  private void awaitTransfer() {
+    if (transfer == NO_EVENT) {
+      return;
+    }
+    try {
+      PjrtEvent.await(client.api(), transfer);
+    } catch (DeviceException failure) {
+      // A run of this buffer has failed of it too; without one nobody needs what is lost.
+      log.warn("the upload of {} failed: {}", type, failure.getMessage());
+    } finally {
+      PjrtEvent.destroy(client.api(), transfer);
+    }
   }
 
   private void checkAliasedMemoryIsAlive() {

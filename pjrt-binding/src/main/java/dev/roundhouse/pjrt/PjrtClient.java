@@ -29,6 +29,13 @@ final class PjrtClient extends NativeHandle {
   /** What is compiled for one device of a kind can be loaded on another. */
   private static final int ANY_DEVICE = 0;
 
+  // PJRT_HostBufferSemantics.
+  private static final int DURING_CALL = 0;
+  private static final int UNTIL_TRANSFERRED = 1;
+  private static final int ZERO_COPY = 2;
+
+  private static final long[] NO_TRANSFER = {};
+
   private static final Logger log = LoggerFactory.getLogger(PjrtClient.class);
   private static final int NAMED_IN_MESSAGE = 8;
 
@@ -166,16 +173,12 @@ final class PjrtClient extends NativeHandle {
     UploadCheck.Checked checked = UploadCheck.check(type, data, use);
     long client = hold();
     try {
-      boolean alias =
-          use == HostMemory.ALIAS
-              && platform.equals(PluginOptions.CPU)
-              && data.isNative()
-              && data.address() % ALIAS_ALIGNMENT == 0
-              && checked.byteSize() > 0;
+      int semantics = semantics(data, checked.byteSize(), use);
       // What the caller promised holds where the data is copied too, so that no device is kinder.
       MemorySegment lent = use == HostMemory.ALIAS ? data : null;
       PjrtBuffer buffer = PjrtBuffer.upload(this, type, checked.byteSize(), lent);
-      buffer.own(
+      long[] transfer = semantics == UNTIL_TRANSFERRED ? new long[1] : NO_TRANSFER;
+      long address =
           bufferFromHost(
               api(),
               client,
@@ -183,12 +186,25 @@ final class PjrtClient extends NativeHandle {
               checked.source().address(),
               checked.bufferType(),
               type.shape().dims(),
-              alias));
+              semantics,
+              transfer);
+      buffer.ownUpload(address, transfer.length == 0 ? PjrtBuffer.NO_EVENT : transfer[0]);
       return buffer;
     } finally {
       Reference.reachabilityFence(checked.source());
       release();
     }
+  }
+
+  /** What the plugin may do with host memory; never the mutable kind, which programs write to. */
+  private int semantics(MemorySegment data, long byteSize, HostMemory use) {
+    if (use == HostMemory.COPY || !data.isNative() || byteSize == 0) {
+      return DURING_CALL;
+    }
+    if (!platform.equals(PluginOptions.CPU)) {
+      return UNTIL_TRANSFERRED;
+    }
+    return data.address() % ALIAS_ALIGNMENT == 0 ? ZERO_COPY : DURING_CALL;
   }
 
   /** What the device counts of its memory; nothing where the plugin does not implement it. */
@@ -399,5 +415,12 @@ final class PjrtClient extends NativeHandle {
   private static native long deserialize(long api, long client, byte[] payload, byte[] options);
 
   private static native long bufferFromHost(
-      long api, long client, long device, long address, int type, long[] dims, boolean alias);
+      long api,
+      long client,
+      long device,
+      long address,
+      int type,
+      long[] dims,
+      int semantics,
+      long[] transfer);
 }

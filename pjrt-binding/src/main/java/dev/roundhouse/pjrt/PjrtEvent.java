@@ -71,11 +71,11 @@ final class PjrtEvent extends NativeHandle {
     destroy(api, address);
   }
 
-  private static native void await(long api, long event);
+  static native void await(long api, long event);
 
   private static native boolean isReady(long api, long event);
 
   private static native void onReady(long api, long event, Runnable callback);
 
-  private static native void destroy(long api, long event);
+  static native void destroy(long api, long event);
 }

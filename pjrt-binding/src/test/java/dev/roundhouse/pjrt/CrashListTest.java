@@ -249,8 +249,8 @@ class CrashListTest {
           .satisfies(
               method ->
                   assertThat(Arrays.stream(method.getParameterTypes()).filter(Class::isArray))
-                      .as("dims only")
-                      .containsExactly(long[].class));
+                      .as("dims, and where the transfer's event is put")
+                      .containsExactly(long[].class, long[].class));
     }
 
     @Test

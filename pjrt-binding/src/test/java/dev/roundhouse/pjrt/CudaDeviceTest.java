@@ -189,6 +189,47 @@ class CudaDeviceTest {
   }
 
   @Test
+  void shouldLendMemoryToAnUploadAndWaitForItOnClosing() {
+    try (PjrtDevice device = open("FAKE_TRANSFER_MILLIS=1000");
+        Arena arena = Arena.ofShared()) {
+      MemorySegment data = arena.allocate(4, 64);
+      DeviceBuffer lent = device.upload(SCALAR, data, HostMemory.ALIAS);
+      assertThat(device.memory().inUse()).as("still on its way").hasValue(1004);
+      lent.close();
+      assertThat(device.memory().inUse()).hasValue(1000);
+      data.fill((byte) 1); // the caller's again: the plugin sees to that when the device is closed
+    }
+  }
+
+  @Test
+  void shouldNotKeepMemoryThatWasCopied() {
+    try (PjrtDevice device = open("FAKE_TRANSFER_MILLIS=1000");
+        Arena arena = Arena.ofShared()) {
+      MemorySegment data = arena.allocate(4, 64);
+      MemorySegment heap = MemorySegment.ofArray(new float[1]);
+      try (DeviceBuffer copied = device.upload(SCALAR, data, HostMemory.COPY);
+          DeviceBuffer ofHeap = device.upload(SCALAR, heap, HostMemory.ALIAS)) {
+        assertThat(device.memory().inUse()).hasValue(1000);
+        data.fill((byte) 1);
+        assertThat(copied.type()).isEqualTo(ofHeap.type());
+      }
+    }
+  }
+
+  /** That the rule is kept is worth something only if the plugin sees when it is not. */
+  @Test
+  void shouldBeToldByThePluginWhenLentMemoryChanges() {
+    PjrtDevice device = open("FAKE_TRANSFER_MILLIS=50");
+    try (Arena arena = Arena.ofShared()) {
+      MemorySegment data = arena.allocate(4, 64);
+      DeviceBuffer lent = device.upload(SCALAR, data, HostMemory.ALIAS);
+      data.fill((byte) 1);
+      lent.close();
+    }
+    assertThatThrownBy(device::close).hasMessageContaining("changed under an upload");
+  }
+
+  @Test
   void shouldSayThatTheDeviceIsLostWhenARunDestroysItsContext() {
     try (PjrtDevice device = open("FAKE_LOST");
         DeviceProgram program = device.compile(IDENTITY);

@@ -65,7 +65,8 @@ public interface Device extends AutoCloseable {
    * <p>{@link HostMemory#COPY} borrows {@code data} until the call returns. {@link
    * HostMemory#ALIAS} lets the device read {@code data} in place for as long as the buffer lives,
    * so the caller keeps it alive and unchanged until the buffer is closed; devices that cannot (or
-   * data that is not 64-byte aligned) are copied instead, and the same rule holds.
+   * data that is not 64-byte aligned) are copied instead, and the same rule holds: the copy may
+   * still be under way when this returns.
    *
    * @param data exactly {@code type.byteSize()} bytes, dense, row-major; not of a confined arena
    *     when aliased, as the device's threads read it

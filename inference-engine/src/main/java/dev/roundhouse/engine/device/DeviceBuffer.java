@@ -28,7 +28,7 @@ public interface DeviceBuffer extends Arrival, AutoCloseable {
   void read(long offset, MemorySegment target);
 
   /**
-   * Closing twice is harmless.
+   * Waits for an upload that is still under way. Closing twice is harmless.
    *
    * @throws DeviceException when a run or read uses it; it stays open then
    */
