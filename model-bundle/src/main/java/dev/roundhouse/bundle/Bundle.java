@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A complete bundle, its weights mapped. Immutable; any thread may read until {@link #close}, which
- * unmaps the weights.
+ * A complete bundle, its weights file open. Immutable; any thread may read until {@link #close},
+ * which closes that file.
  */
 public final class Bundle implements AutoCloseable {
   private final Path directory;

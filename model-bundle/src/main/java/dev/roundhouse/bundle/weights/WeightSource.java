@@ -2,6 +2,7 @@ package dev.roundhouse.bundle.weights;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.IntFunction;
 
 /** Where a model's weights are read from while it is loaded. */
@@ -41,4 +42,9 @@ public interface WeightSource {
    * @throws dev.roundhouse.bundle.error.BundleException when they are not what was published
    */
   default void verify(IntFunction<MemorySegment> copies) {}
+
+  /** Where the same weights can be read again later; empty when they can be read here only. */
+  default Optional<WeightsOrigin> origin() {
+    return Optional.empty();
+  }
 }

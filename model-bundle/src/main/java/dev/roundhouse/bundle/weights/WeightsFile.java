@@ -3,6 +3,7 @@ package dev.roundhouse.bundle.weights;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.bundle.tensor.TensorType;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -22,10 +23,10 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A checked, memory-mapped safetensors file. Any thread may read until {@link #close}; a read after
- * it throws {@link IllegalStateException}.
+ * A checked safetensors file. Any thread may read until {@link #close}; a read after it throws
+ * {@link IllegalStateException}.
  */
-public final class WeightsFile implements WeightSource, AutoCloseable {
+public final class WeightsFile implements OpenWeights {
   /** What the safetensors library itself accepts. */
   private static final long MAX_HEADER_BYTES = 100_000_000;
 
@@ -33,29 +34,27 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
       ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private final String file;
-  private final AxisOrder order;
-  private final Arena arena;
+  private final FileOrigin origin;
   private final FileChannel channel;
-  private final MemorySegment bytes;
+  private final long size;
   private final long dataStart;
   private final List<FileTensor> tensors;
   private final List<Weight> arguments;
   private final @Nullable WeightsDigest digest;
 
-  private WeightsFile(
-      Path path, AxisOrder order, Optional<String> sha256, Arena arena, FileChannel channel)
+  private WeightsFile(Path path, AxisOrder order, Optional<String> sha256, FileChannel channel)
       throws IOException {
     this.file = path.toString();
-    this.order = order;
-    this.arena = arena;
+    this.origin = new FileOrigin(path, order, sha256, FileOrigin.State.of(path));
     this.channel = channel;
-    long size = channel.size();
+    this.size = channel.size();
     if (size < Long.BYTES) {
       throw new BundleException(
           file, "is " + size + " bytes long; a safetensors file starts with 8 bytes of length");
     }
-    this.bytes = channel.map(FileChannel.MapMode.READ_ONLY, 0, size, arena);
-    long headerBytes = bytes.get(LENGTH, 0);
+    MemorySegment length = MemorySegment.ofArray(new byte[Long.BYTES]);
+    FileBytes.read(channel, 0, length);
+    long headerBytes = length.get(LENGTH, 0);
     if (headerBytes < 0 || headerBytes > MAX_HEADER_BYTES || headerBytes > size - Long.BYTES) {
       throw new BundleException(
           file,
@@ -64,7 +63,7 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
     }
     this.dataStart = Long.BYTES + headerBytes;
     this.digest = sha256.map(hex -> new WeightsDigest(file, hex, headerBytes)).orElse(null);
-    InputStream text = new SegmentInputStream(bytes.asSlice(Long.BYTES, headerBytes));
+    InputStream text = FileBytes.stream(channel, Long.BYTES, headerBytes);
     if (digest != null) {
       text = digest.hashed(text);
     }
@@ -76,7 +75,7 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
   }
 
   /**
-   * Maps a file and checks its header in full; its digest is checked by {@link #verify}.
+   * Opens a file and checks its header in full; its digest is checked by {@link #verify}.
    *
    * @param sha256 of the whole file, where the bundle says it; only with {@link
    *     AxisOrder#ROW_MAJOR}, as other orders change the bytes
@@ -91,19 +90,18 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
       throw new BundleException(
           path.toString(), "is not a file; a model needs it even if it has no weights");
     }
-    Arena arena = Arena.ofShared();
     FileChannel channel = null;
     boolean opened = false;
     try {
       channel = FileChannel.open(path, StandardOpenOption.READ);
-      WeightsFile file = new WeightsFile(path, order, sha256, arena, channel);
+      WeightsFile file = new WeightsFile(path, order, sha256, channel);
       opened = true;
       return file;
-    } catch (IOException | InternalError e) {
+    } catch (IOException e) {
       throw BundleException.inaccessible(path, "cannot be read", e);
     } finally {
-      if (!opened) {
-        close(arena, channel);
+      if (!opened && channel != null) {
+        close(channel);
       }
     }
   }
@@ -113,9 +111,18 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
     return arguments;
   }
 
+  @Override
+  public Optional<WeightsOrigin> origin() {
+    return Optional.of(origin);
+  }
+
+  FileOrigin.State state() {
+    return origin.state();
+  }
+
   /** Bytes of all weights together, without padding. */
   public long byteSize() {
-    return bytes.byteSize() - dataStart;
+    return size - dataStart;
   }
 
   /**
@@ -126,27 +133,35 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
   @Override
   public void copyTo(int index, MemorySegment target) {
     FileTensor tensor = tensors.get(index);
-    long size = tensor.type().byteSize();
-    if (target.byteSize() < size) {
+    long bytes = tensor.type().byteSize();
+    if (target.byteSize() < bytes) {
       throw new IllegalArgumentException(
           "weight '%s' needs %d bytes, the target has %d"
-              .formatted(tensor.name(), size, target.byteSize()));
+              .formatted(tensor.name(), bytes, target.byteSize()));
     }
-    MemorySegment source = bytes.asSlice(dataStart + tensor.begin(), size);
+    if (!channel.isOpen()) {
+      throw new IllegalStateException(file + " is closed");
+    }
     try {
-      switch (order) {
-        case ROW_MAJOR -> MemorySegment.copy(source, 0, target, 0, size);
-        case REVERSED ->
-            AxisReversal.copy(
-                source, target, tensor.type().shape(), tensor.type().dtype().byteSize());
-      }
-      // A page that is gone faults as an InternalError, which the JVM may deliver late or, inside
-      // the last page, not at all.
-      if (channel.size() != bytes.byteSize()) {
+      copy(tensor, target.asSlice(0, bytes));
+      if (channel.size() != size) {
         throw changed(tensor, null);
       }
-    } catch (InternalError | IOException e) {
+    } catch (IOException e) {
       throw changed(tensor, e);
+    }
+  }
+
+  private void copy(FileTensor tensor, MemorySegment target) throws IOException {
+    long position = dataStart + tensor.begin();
+    if (origin.order() == AxisOrder.ROW_MAJOR || AxisReversal.isPlainCopy(tensor.type().shape())) {
+      FileBytes.read(channel, position, target);
+      return;
+    }
+    try (Arena scratch = Arena.ofConfined()) {
+      MemorySegment source = scratch.allocate(target.byteSize());
+      FileBytes.read(channel, position, source);
+      AxisReversal.copy(source, target, tensor.type().shape(), tensor.type().dtype().byteSize());
     }
   }
 
@@ -165,19 +180,14 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
 
   @Override
   public void close() {
-    if (arena.scope().isAlive()) {
-      close(arena, channel);
-    }
+    close(channel);
   }
 
-  private static void close(Arena arena, @Nullable FileChannel channel) {
-    arena.close();
-    if (channel != null) {
-      try {
-        channel.close();
-      } catch (IOException _) {
-        // Nothing was written, so nothing can be lost.
-      }
+  private static void close(FileChannel channel) {
+    try {
+      channel.close();
+    } catch (IOException _) {
+      // Nothing was written, so nothing can be lost.
     }
   }
 
@@ -185,8 +195,12 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
     BundleException changed =
         new BundleException(
             file,
-            "tensor '%s' cannot be read: the file changed its size since it was opened at %d bytes"
-                .formatted(tensor.name(), bytes.byteSize()));
+            "tensor '%s' cannot be read: %s"
+                .formatted(
+                    tensor.name(),
+                    e == null || e instanceof EOFException
+                        ? "the file changed its size since it was opened at " + size + " bytes"
+                        : e.getMessage()));
     if (e != null) {
       changed.initCause(e);
     }
@@ -195,7 +209,7 @@ public final class WeightsFile implements WeightSource, AutoCloseable {
 
   private Weight argument(FileTensor tensor) {
     TensorType type = tensor.type();
-    return switch (order) {
+    return switch (origin.order()) {
       case ROW_MAJOR -> new Weight(tensor.name(), type);
       case REVERSED ->
           new Weight(tensor.name(), new TensorType(type.dtype(), reversed(type.shape())));

@@ -1,7 +1,7 @@
 /**
- * A bundle's weights: a safetensors file, mapped, its header trusted in nothing before it is
- * checked, read out in the order and layout {@code @main} takes them. Files are read-only and may
- * be read by any thread until closed.
+ * A bundle's weights: a safetensors file, its header trusted in nothing before it is checked, read
+ * out in the order and layout {@code @main} takes them. Files are read-only and may be read by any
+ * thread until closed.
  */
 @NullMarked
 package dev.roundhouse.bundle.weights;

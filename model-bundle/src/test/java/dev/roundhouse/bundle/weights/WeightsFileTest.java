@@ -16,6 +16,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
 import java.util.ArrayList;
@@ -205,7 +206,67 @@ class WeightsFileTest {
     }
   }
 
-  private static List<MemorySegment> copies(WeightsFile file) {
+  @Test
+  void shouldReadTheSameWeightsAgainWhenTheFileIsUnchanged() {
+    for (AxisOrder order : AxisOrder.values()) {
+      WeightsOrigin origin;
+      float[] first;
+      try (WeightsFile file = open(order)) {
+        origin = file.origin().orElseThrow();
+        first = floats(file, 1, 6);
+      }
+      try (OpenWeights again = origin.open()) {
+        assertThat(floats(again, 1, 6)).containsExactly(first);
+      }
+    }
+  }
+
+  @Test
+  void shouldRefuseToReadAgainWhenTheFileIsAnotherOrGone() throws IOException {
+    WeightsFile file = open(AxisOrder.REVERSED);
+    WeightsOrigin origin = file.origin().orElseThrow();
+    file.close();
+    Path path = folder.resolve("weights.safetensors");
+    byte[] bytes = Files.readAllBytes(path);
+    Path twin = Files.write(folder.resolve("twin"), bytes);
+    Files.setLastModifiedTime(twin, Files.getLastModifiedTime(path));
+    Files.move(twin, path, StandardCopyOption.ATOMIC_MOVE);
+    assertThatThrownBy(origin::open)
+        .isInstanceOf(BundleException.class)
+        .hasMessageContaining("was changed since the model was loaded");
+    Files.delete(path);
+    assertThatThrownBy(origin::open)
+        .isInstanceOf(BundleException.class)
+        .hasMessageContaining("weights.safetensors: is not a file");
+  }
+
+  /** A copy of the same content is as good as the file itself. */
+  @Test
+  void shouldTellByTheDigestAloneWhetherTheFileIsTheSame() throws Exception {
+    open(AxisOrder.ROW_MAJOR).close();
+    Path path = folder.resolve("weights.safetensors");
+    byte[] bytes = Files.readAllBytes(path);
+    String sha256 = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    WeightsFile file = WeightsFile.open(path, AxisOrder.ROW_MAJOR, Optional.of(sha256));
+    WeightsOrigin origin = file.origin().orElseThrow();
+    file.close();
+    assertThat(origin.sha256()).contains(sha256);
+    Files.delete(path);
+    Files.write(path, bytes);
+    try (OpenWeights again = origin.open()) {
+      again.verify(copies(again)::get);
+    }
+    bytes[bytes.length - 1]++;
+    Files.write(path, bytes);
+    try (OpenWeights again = origin.open()) {
+      List<MemorySegment> copies = copies(again);
+      assertThatThrownBy(() -> again.verify(copies::get))
+          .isInstanceOf(BundleException.class)
+          .hasMessageContaining("but manifest.yaml says " + sha256);
+    }
+  }
+
+  private static List<MemorySegment> copies(OpenWeights file) {
     List<MemorySegment> copies = new ArrayList<>();
     for (int i = 0; i < file.arguments().size(); i++) {
       long size = file.arguments().get(i).type().byteSize();
@@ -227,7 +288,7 @@ class WeightsFileTest {
         .isInstanceOf(IllegalStateException.class);
   }
 
-  private static float[] floats(WeightsFile file, int index, int count) {
+  private static float[] floats(OpenWeights file, int index, int count) {
     float[] values = new float[count];
     MemorySegment target = MemorySegment.ofArray(values);
     file.copyTo(index, target);
