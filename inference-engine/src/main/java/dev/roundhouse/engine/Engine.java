@@ -3,6 +3,8 @@ package dev.roundhouse.engine;
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.floor.FloorStore;
+import dev.roundhouse.engine.floor.FloorTotals;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.ModelImage;
@@ -44,6 +46,7 @@ public final class Engine implements AutoCloseable {
   private final ModelRegistry registry = new ModelRegistry();
   private final RequestPath requests;
   private final ModelLoader loader;
+  private final FloorStore floors;
   private final Residency residency;
   private final CostStore costs;
   private final EngineThreads threads;
@@ -52,7 +55,8 @@ public final class Engine implements AutoCloseable {
   Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
     this.threads = threads;
-    residency = new Residency(device, options.residency());
+    floors = new FloorStore(options.floors(), device);
+    residency = new Residency(device, floors, options.residency());
     requests = new RequestPath(options, device, residency, registry, threads);
     costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
@@ -348,6 +352,11 @@ public final class Engine implements AutoCloseable {
     return requests.heldBytes();
   }
 
+  /** What weights take in host memory. */
+  public FloorTotals floors() {
+    return floors.totals();
+  }
+
   /** Bytes of weights on the device. */
   public long residentWeightBytes() {
     return registry.slots().all().stream()
@@ -464,6 +473,7 @@ public final class Engine implements AutoCloseable {
       return false; // the device may still be using what the models hold
     }
     loader.close();
+    floors.close();
     requests.close();
     return ended;
   }

@@ -2,6 +2,7 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.Watchdog;
 import dev.roundhouse.engine.residency.ResidencyOptions;
+import dev.roundhouse.engine.floor.FloorOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.time.NanoClock;
@@ -45,6 +46,7 @@ public record EngineOptions(
     Duration spin,
     Watchdog.Limits watchdog,
     ResidencyOptions residency,
+    FloorOptions floors,
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
     NanoClock clock) {
@@ -62,6 +64,7 @@ public record EngineOptions(
           Duration.ofNanos(20_000),
           Watchdog.Limits.DEFAULT,
           ResidencyOptions.DEFAULT,
+          FloorOptions.DEFAULT,
           Optional.empty(),
           Map.of(),
           NanoClock.SYSTEM);
@@ -121,6 +124,7 @@ public record EngineOptions(
     private Duration spin;
     private Watchdog.Limits watchdog;
     private ResidencyOptions residency;
+    private FloorOptions floors;
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
     private NanoClock clock;
@@ -137,6 +141,7 @@ public record EngineOptions(
       spin = options.spin;
       watchdog = options.watchdog;
       residency = options.residency;
+      floors = options.floors;
       costFile = options.costFile;
       models = options.models;
       clock = options.clock;
@@ -197,6 +202,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder floors(FloorOptions value) {
+      floors = value;
+      return this;
+    }
+
     public Builder costFile(Path value) {
       costFile = Optional.of(value);
       return this;
@@ -225,6 +235,7 @@ public record EngineOptions(
           spin,
           watchdog,
           residency,
+          floors,
           costFile,
           models,
           clock);

@@ -1,5 +1,8 @@
 package dev.roundhouse.engine;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
@@ -38,6 +41,19 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("layout", "lane")
           .whereLayer("deliver")
           .mayOnlyAccessLayers("layout", "lane", "batch");
+
+  @ArchTest
+  static final ArchRule FLOORS_KNOW_THE_DEVICE_AND_NOTHING_ABOVE =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.roundhouse.engine.floor..")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("dev.roundhouse.engine..")
+                  .and(
+                      not(
+                          resideInAnyPackage(
+                              "dev.roundhouse.engine.floor..", "dev.roundhouse.engine.device.."))));
 
   @ArchTest
   static final ArchRule KNOWS_NO_WIRE_NO_SPRING_NO_PLUGIN =

@@ -3,7 +3,6 @@ package dev.roundhouse.engine.dispatch;
 import dev.roundhouse.engine.batch.BatchFormer;
 import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.deliver.Failures;
-import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.lane.Lanes;
@@ -199,7 +198,7 @@ final class Loads {
     for (WeightCache.Left each : left) {
       ModelLane from = lanes.get(each.slot());
       from.counters().addOnDispatch(Metric.WEIGHT_EVICTIONS, 1);
-      free(each.buffers(), () -> {});
+      free(each, () -> {});
       lanes.settle(from, now);
     }
   }
@@ -210,18 +209,18 @@ final class Loads {
    * @param then called once nothing of it is on the device, maybe by another thread
    */
   void letGo(ModelLane of, Runnable then) {
-    DeviceBuffer[] left = lanes.remove(of.slot());
+    WeightCache.Left left = lanes.remove(of.slot());
     of.close(shared);
-    if (left.length == 0) {
+    if (left == null) {
       then.run();
     } else {
       free(left, then);
     }
   }
 
-  /** Has buffers closed by the thread that uploads, before whatever it uploads next. */
-  private void free(DeviceBuffer[] buffers, Runnable then) {
-    lane.free(buffers, then);
+  /** Has weights closed by the thread that uploads, before whatever it uploads next. */
+  private void free(WeightCache.Left left, Runnable then) {
+    lane.free(left, then);
     wake();
   }
 

@@ -1,6 +1,5 @@
 package dev.roundhouse.engine.lane;
 
-import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
@@ -71,9 +70,9 @@ public final class Lanes {
   /**
    * Lets go of a model that runs no more: it must not keep a share of the device.
    *
-   * @return what it has on the device, to be closed
+   * @return what it has on the device, to be closed; null when it has nothing there
    */
-  public DeviceBuffer[] remove(int slot) {
+  public WeightCache.@Nullable Left remove(int slot) {
     ModelLane lane = find(slot);
     if (lane != null) {
       dirty.remove(lane);

@@ -2,7 +2,6 @@ package dev.roundhouse.engine.residency;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
-import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.residency.WeightLoad.Upload;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayDeque;
@@ -62,12 +61,12 @@ public final class LoadLane {
   }
 
   /**
-   * Has buffers closed, before anything is uploaded that is asked for later.
+   * Has weights closed, before anything is uploaded that is asked for later.
    *
    * @param then called when they are, by the thread that turns the lane
    */
-  public void free(DeviceBuffer[] buffers, Runnable then) {
-    tasks.add(new Task.Free(buffers, then));
+  public void free(WeightCache.Left left, Runnable then) {
+    tasks.add(new Task.Free(left, then));
   }
 
   /** A load that is over; null when there is none. */
@@ -126,12 +125,10 @@ public final class LoadLane {
   }
 
   private static void free(Task.Free free) {
-    for (DeviceBuffer buffer : free.buffers()) {
-      try {
-        buffer.close();
-      } catch (RuntimeException | Error e) {
-        log.error("weights could not be taken off the device", e);
-      }
+    try {
+      free.left().close();
+    } catch (RuntimeException | Error e) {
+      log.error("weights could not be taken off the device", e);
     }
     free.then().run();
   }
@@ -226,6 +223,6 @@ public final class LoadLane {
   private sealed interface Task {
     record Load(WeightLoad load) implements Task {}
 
-    record Free(DeviceBuffer[] buffers, Runnable then) implements Task {}
+    record Free(WeightCache.Left left, Runnable then) implements Task {}
   }
 }

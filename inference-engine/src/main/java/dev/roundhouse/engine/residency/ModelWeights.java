@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.residency;
 
 import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.floor.HostFloor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -8,14 +9,16 @@ import org.jspecify.annotations.Nullable;
  * Made and closed by the loader; where they are is the dispatch thread's to say.
  */
 public final class ModelWeights {
+  private static final DeviceWeights NONE = new DeviceWeights(new DeviceBuffer[0], null);
+
   private final HostFloor floor;
   private final long byteSize;
-  private volatile DeviceBuffer @Nullable [] onDevice;
+  private volatile @Nullable DeviceWeights onDevice;
 
   ModelWeights(HostFloor floor) {
     this.floor = floor;
     byteSize = floor.byteSize();
-    onDevice = floor.count() == 0 ? new DeviceBuffer[0] : null;
+    onDevice = floor.count() == 0 ? NONE : null;
   }
 
   HostFloor floor() {
@@ -44,32 +47,36 @@ public final class ModelWeights {
    * @throws IllegalStateException when they are not on the device
    */
   public void place(@Nullable DeviceBuffer[] arguments, int from) {
-    DeviceBuffer[] buffers = onDevice;
-    if (buffers == null) {
+    DeviceWeights weights = onDevice;
+    if (weights == null) {
       throw new IllegalStateException("weights that are not on the device cannot be run with");
     }
-    System.arraycopy(buffers, 0, arguments, from, buffers.length);
+    weights.place(arguments, from);
   }
 
-  void arrived(DeviceBuffer[] buffers) {
-    onDevice = buffers;
+  void arrived(DeviceWeights weights) {
+    onDevice = weights;
   }
 
-  /** Takes the buffers, for them to be closed; none when there are none on the device. */
-  DeviceBuffer[] leave() {
-    DeviceBuffer[] buffers = onDevice;
-    if (buffers == null || buffers.length == 0) {
-      return new DeviceBuffer[0];
+  /** Takes what is on the device, for it to be closed; null when nothing is. */
+  @Nullable DeviceWeights leave() {
+    DeviceWeights weights = onDevice;
+    if (weights == null || weights == NONE) {
+      return null;
     }
     onDevice = null;
-    return buffers;
+    return weights;
   }
 
   /** Frees device buffers first: they may alias the floor. */
   void close() {
-    for (DeviceBuffer buffer : leave()) {
-      buffer.close();
+    DeviceWeights weights = leave();
+    try {
+      if (weights != null) {
+        weights.close();
+      }
+    } finally {
+      floor.close();
     }
-    floor.close();
   }
 }

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
+import dev.roundhouse.engine.floor.FloorStore;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.OptionalLong;
 
@@ -16,23 +17,28 @@ import java.util.OptionalLong;
  */
 public final class Residency {
   private final Device device;
+  private final FloorStore floors;
   private final ResidencyOptions options;
 
-  public Residency(Device device, ResidencyOptions options) {
+  /**
+   * @param floors where weights wait on the host; borrowed
+   */
+  public Residency(Device device, FloorStore floors, ResidencyOptions options) {
     this.device = device;
+    this.floors = floors;
     this.options = options;
   }
 
   /**
-   * Copies a model's weights to a new host floor.
+   * Makes a model's host floor.
    *
    * @param source borrowed for the call
    * @throws DeviceException OUT_OF_MEMORY when the device could not hold them even alone, before
    *     anything is read
    */
-  public ModelWeights open(WeightSource source) {
+  public ModelWeights open(String model, WeightSource source) {
     checkFits(source);
-    return new ModelWeights(HostFloor.of(source));
+    return new ModelWeights(floors.open(model, source));
   }
 
   private void checkFits(WeightSource source) {

@@ -1,6 +1,5 @@
 package dev.roundhouse.engine.residency;
 
-import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.evict.EvictionPolicy;
 import dev.roundhouse.engine.schedule.ReadyHeap;
@@ -36,7 +35,6 @@ public final class WeightCache {
   private static final int PATIENCE_LOADS = 4;
 
   private static final long NOT_WANTED = Long.MIN_VALUE;
-  private static final DeviceBuffer[] NOTHING = {};
 
   private final ResidencyOptions options;
   private final OptionalLong arenaBytes;
@@ -89,17 +87,17 @@ public final class WeightCache {
   /**
    * Forgets a model that is not being loaded.
    *
-   * @return what it has on the device, to be closed
+   * @return what it has on the device, to be closed; null when it has nothing there
    */
-  public DeviceBuffer[] unregister(int slot) {
+  public @Nullable Left unregister(int slot) {
     Entry entry = slot < entries.length ? entries[slot] : null;
     if (entry == null) {
-      return NOTHING;
+      return null;
     }
     entries[slot] = null;
     pinnedBytes -= entry.pinned ? entry.weights.byteSize() : 0;
     if (entry.weights.count() == 0) {
-      return NOTHING;
+      return null;
     }
     wanted.remove(slot);
     if (entry.weights.isResident()) {
@@ -110,7 +108,7 @@ public final class WeightCache {
     scratch.merge(entry.scratchBytes, -1, (had, less) -> had + less == 0 ? null : had + less);
     setBudget();
     policy.unregister(slot);
-    return entry.weights.leave();
+    return left(slot, entry);
   }
 
   private void setBudget() {
@@ -254,7 +252,12 @@ public final class WeightCache {
     policy.evicted(chosen.slot);
     uncount(entry);
     absent++;
-    return new Left(chosen.slot, entry.weights.leave());
+    return Objects.requireNonNull(left(chosen.slot, entry), "it was on the device");
+  }
+
+  private static @Nullable Left left(int slot, Entry entry) {
+    DeviceWeights weights = entry.weights.leave();
+    return weights == null ? null : new Left(slot, weights);
   }
 
   private void uncount(Entry entry) {
@@ -397,13 +400,24 @@ public final class WeightCache {
     return Objects.requireNonNull(entries[slot], "a model without weights here");
   }
 
-  /**
-   * Weights that have left.
-   *
-   * @param buffers to be closed
-   */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
-  public record Left(int slot, DeviceBuffer[] buffers) {}
+  /** Weights that have left the device, and are to be closed. Owned by whoever has it. */
+  public static final class Left {
+    private final int slot;
+    private final DeviceWeights weights;
+
+    private Left(int slot, DeviceWeights weights) {
+      this.slot = slot;
+      this.weights = weights;
+    }
+
+    public int slot() {
+      return slot;
+    }
+
+    void close() {
+      weights.close();
+    }
+  }
 
   /**
    * @param key where it stood among the wanted

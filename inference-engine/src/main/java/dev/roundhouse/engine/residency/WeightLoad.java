@@ -5,6 +5,8 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.PartedUpload;
+import dev.roundhouse.engine.floor.HostFloor;
+import dev.roundhouse.engine.floor.Lease;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +19,11 @@ public final class WeightLoad {
   private final int slot;
   private final ModelWeights weights;
   private final DeviceBuffer[] buffers;
+  private @Nullable Lease lease;
+
+  /** True when the device may read the leased memory in place. */
+  private boolean aliased;
+
   private int begun;
   private @Nullable PartedUpload parted;
   private long partOffset;
@@ -62,7 +69,7 @@ public final class WeightLoad {
     if (failure != null) {
       throw new IllegalStateException("a load that failed has brought nothing to the device");
     }
-    weights.arrived(buffers);
+    weights.arrived(new DeviceWeights(buffers, lease));
   }
 
   void began(long nowNanos) {
@@ -87,14 +94,22 @@ public final class WeightLoad {
    */
   Upload next(Device device, HostMemory use, long partBytes) {
     HostFloor floor = weights.floor();
+    Lease memory = lease;
+    if (memory == null) {
+      // What is read again for this load is let go of when it is on the device.
+      aliased = use == HostMemory.ALIAS && floor.isInMemory();
+      memory = floor.lease();
+      lease = memory;
+    }
     PartedUpload open = parted;
     int tensor = open == null ? begun : begun - 1;
-    MemorySegment data = floor.tensor(tensor);
+    MemorySegment data = memory.tensor(tensor);
     long size = data.byteSize();
     if (open == null) {
       open = size > partBytes ? device.uploadInParts(floor.type(tensor)).orElse(null) : null;
       DeviceBuffer buffer =
-          open == null ? device.upload(floor.type(tensor), data, use) : open.buffer();
+          open == null ? device.upload(
+                  floor.type(tensor), data, aliased ? HostMemory.ALIAS : HostMemory.COPY) : open.buffer();
       buffers[begun++] = buffer;
       partOffset = 0;
       if (open == null) {
@@ -123,6 +138,17 @@ public final class WeightLoad {
 
   void ended(long nowNanos) {
     endedNanos = nowNanos;
+    if (!aliased) {
+      closeLease();
+    }
+  }
+
+  private void closeLease() {
+    Lease memory = lease;
+    lease = null;
+    if (memory != null) {
+      memory.close();
+    }
   }
 
   /** Gives back what is on the device of it. */
@@ -136,5 +162,6 @@ public final class WeightLoad {
         cause.addSuppressed(e);
       }
     }
+    closeLease();
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Where weights are: the host floor, one contiguous 64-byte-aligned block per model in the order
- * and layout the device wants, and the device buffers made of it.
- */
+/** Which weights are on the device: the buffers made of a model's host floor. */
 @NullMarked
 package dev.roundhouse.engine.residency;
 

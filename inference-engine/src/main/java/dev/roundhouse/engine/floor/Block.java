@@ -1,0 +1,135 @@
+package dev.roundhouse.engine.floor;
+
+import dev.roundhouse.engine.device.PinnedMemory;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whole pages of private memory, of which only what is touched takes any. Alive until {@link
+ * #free}.
+ */
+final class Block {
+  private static final long HUGE_PAGE_BYTES = 2 << 20;
+
+  private final Arena arena;
+  private final MemorySegment memory;
+  private final HostBytes account;
+  private final boolean hugePages;
+  private long heldBytes;
+  private @Nullable PinnedMemory pin;
+
+  /** Tensors of it that other floors may borrow, by address. Guarded by {@link TensorIndex}. */
+  final List<Extent> extents = new ArrayList<>(0);
+
+  /** How often its tensors are borrowed. Guarded by {@link TensorIndex}. */
+  int borrowed;
+
+  /** The floor that it was made for is gone. Guarded by {@link TensorIndex}. */
+  boolean isOrphan;
+
+  /**
+   * @throws FloorException when the system gives no such memory
+   */
+  Block(long bytes, boolean wantHugePages, HostBytes account) {
+    this.account = account;
+    long size = pages(Math.max(1, bytes));
+    boolean large = wantHugePages && size >= HUGE_PAGE_BYTES;
+    arena = Arena.ofShared();
+    boolean made = false;
+    try {
+      MemorySegment range = Libc.pages(large ? size + HUGE_PAGE_BYTES : size, arena);
+      long gap = large ? -range.address() & (HUGE_PAGE_BYTES - 1) : 0;
+      memory = range.asSlice(gap, size);
+      // The end, where no whole huge page fits, would take one all the same.
+      hugePages =
+          large
+              && Libc.adviseHugePages(memory.asSlice(0, size / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES));
+      made = true;
+    } catch (IOException e) {
+      throw new FloorException(
+          "%d bytes of host memory for weights cannot be had (%s); set roundhouse.worker.residency.host.budget below what the machine has, or raise vm.max_map_count"
+              .formatted(size, e.getMessage()));
+    } finally {
+      if (!made) {
+        arena.close();
+      }
+    }
+    hold(size);
+  }
+
+  long capacity() {
+    return memory.byteSize();
+  }
+
+  MemorySegment memory() {
+    return memory;
+  }
+
+  long heldBytes() {
+    return heldBytes;
+  }
+
+  boolean hasHugePages() {
+    return hugePages;
+  }
+
+  boolean isPinned() {
+    return pin != null;
+  }
+
+  /** Gives back what lies behind the first {@code bytes}. */
+  void trim(long bytes) {
+    long kept = pages(bytes);
+    if (kept < memory.byteSize()) {
+      Libc.release(memory.asSlice(kept));
+    }
+    hold(kept);
+  }
+
+  void pin(Pins pins) {
+    pin = pins.pin(memory.asSlice(0, heldBytes));
+  }
+
+  /** Gives back all pages that none of these extents needs, unless the device holds them. */
+  void keepOnly(List<Extent> kept) {
+    if (pin != null) {
+      return;
+    }
+    long end = 0;
+    long held = 0;
+    for (Extent extent : kept) {
+      long from = Math.max(end, extent.offset() / Libc.PAGE_BYTES * Libc.PAGE_BYTES);
+      if (from > end) {
+        Libc.release(memory.asSlice(end, from - end));
+      }
+      end = Math.max(end, pages(extent.offset() + extent.size()));
+      held += end - from;
+    }
+    if (end < memory.byteSize()) {
+      Libc.release(memory.asSlice(end));
+    }
+    hold(held);
+  }
+
+  /** Once; nothing may read it any more. */
+  void free() {
+    if (pin != null) {
+      pin.close();
+    }
+    arena.close();
+    hold(0);
+  }
+
+  private void hold(long bytes) {
+    account.addPrivate(bytes - heldBytes);
+    heldBytes = bytes;
+  }
+
+  static long pages(long bytes) {
+    return Math.addExact(bytes, Libc.PAGE_BYTES - 1) / Libc.PAGE_BYTES * Libc.PAGE_BYTES;
+  }
+}

@@ -1,0 +1,8 @@
+package dev.roundhouse.engine.floor;
+
+/** Host memory for weights cannot be had. The message says how much, why, and what to do. */
+public final class FloorException extends RuntimeException {
+  FloorException(String message) {
+    super(message);
+  }
+}

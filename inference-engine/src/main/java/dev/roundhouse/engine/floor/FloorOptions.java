@@ -1,0 +1,52 @@
+package dev.roundhouse.engine.floor;
+
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * How weights are held in host memory.
+ *
+ * @param kind of floors for which nothing else is asked
+ * @param budgetBytes what all floors may take in host memory; those that were leased longest ago
+ *     are let go beyond it
+ * @param hugePages asks the system for pages of 2 MiB
+ * @param sharing one copy for all processes of the machine; empty: each has its own
+ */
+public record FloorOptions(
+    FloorKind kind, long budgetBytes, boolean hugePages, Optional<Sharing> sharing) {
+
+  public static final FloorOptions DEFAULT =
+      new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, true, Optional.empty());
+
+  /**
+   * @throws IllegalArgumentException when a value is out of its bounds; names it
+   */
+  public FloorOptions {
+    if (budgetBytes < 0) {
+      throw new IllegalArgumentException(
+          "floor option budgetBytes is " + budgetBytes + "; it must be 0 or more");
+    }
+  }
+
+  /**
+   * @param directory where the shared regions are, in memory: {@code /dev/shm}
+   * @param mode permission bits of regions while they are made; once made, nobody but the owner may
+   *     write
+   */
+  public record Sharing(Path directory, int mode) {
+    public static final Path SHARED_MEMORY = Path.of("/dev/shm");
+    public static final int DEFAULT_MODE = 0660;
+
+    /**
+     * @throws IllegalArgumentException when the owner may not read and write, or the bits are more
+     *     than permissions
+     */
+    public Sharing {
+      if ((mode & 0600) != 0600 || (mode & ~0666) != 0) {
+        throw new IllegalArgumentException(
+            "floor option mode is %04o; it must let the owner read and write, and nobody execute, such as 0660"
+                .formatted(mode));
+      }
+    }
+  }
+}

@@ -1,0 +1,157 @@
+package dev.roundhouse.engine.floor;
+
+import dev.roundhouse.bundle.weights.AxisOrder;
+import dev.roundhouse.bundle.weights.WeightsFile;
+import dev.roundhouse.engine.device.SimulatedDevice;
+import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.floor.FloorOptions.Sharing;
+import dev.roundhouse.engine.time.ManualClock;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.Random;
+
+/**
+ * Prints what it costs to make a floor, as a ratio to copying the same bytes in memory that was
+ * touched before. The file is in the page cache. To be run by hand: its one argument is the size of
+ * the weights in MiB.
+ */
+final class FloorBuildBench {
+  private static final int ROUNDS = 9;
+  private static final int TENSORS = 64;
+
+  private FloorBuildBench() {}
+
+  private interface Sample {
+    void run() throws Exception;
+  }
+
+  public static void main(String[] args) throws Exception {
+    int size = Integer.parseInt(args[0]) << 20;
+    Path file = Files.createTempFile("floor", ".safetensors");
+    try (Arena arena = Arena.ofShared()) {
+      String sha256 = write(file, size);
+      MemorySegment from = arena.allocate(size, 4096).fill((byte) 1);
+      MemorySegment to = arena.allocate(size, 4096).fill((byte) 2);
+      double copy = print("copy", size, 0, () -> MemorySegment.copy(from, 0, to, 0, size));
+      print("compare", size, copy, () -> from.mismatch(to)); // equal since they were copied
+      try (WeightsFile open = WeightsFile.open(file, AxisOrder.ROW_MAJOR, Optional.empty())) {
+        print("read, memory touched before", size, copy, () -> readAll(open, to));
+      }
+      print("sha256", size, copy, () -> digest().update(to.asByteBuffer()));
+      Optional<String> none = Optional.empty();
+      print("floor, pages of 4 KiB", size, copy, () -> floor(file, none, false, none));
+      print("floor, huge pages", size, copy, () -> floor(file, none, true, none));
+      print(
+          "floor, huge pages, digest",
+          size,
+          copy,
+          () -> floor(file, Optional.of(sha256), true, none));
+      print(
+          "floor, shared, digest",
+          size,
+          copy,
+          () -> floor(file, Optional.of(sha256), true, Optional.of("shared")));
+      printLeases(file, Optional.empty(), size, copy, "lease, read again");
+      printLeases(file, Optional.of(sha256), size, copy, "lease, read again, digest");
+    } finally {
+      Files.delete(file);
+    }
+  }
+
+  private static FloorStore store(boolean hugePages, Optional<String> shared) {
+    Optional<Sharing> sharing =
+        shared.map(_ -> new Sharing(Sharing.SHARED_MEMORY, Sharing.DEFAULT_MODE));
+    return new FloorStore(
+        new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, hugePages, sharing),
+        new SimulatedDevice(
+            SimulatedDeviceOptions.instant((program, in, out) -> {}), new ManualClock(0)));
+  }
+
+  private static void floor(
+      Path file, Optional<String> sha256, boolean hugePages, Optional<String> shared) {
+    try (FloorStore store = store(hugePages, shared);
+        WeightsFile open = WeightsFile.open(file, AxisOrder.ROW_MAJOR, sha256);
+        HostFloor floor = store.open("bench", open);
+        Lease lease = floor.lease()) {
+      lease.tensor(0);
+    }
+  }
+
+  private static void printLeases(
+      Path file, Optional<String> sha256, int size, double copy, String what) throws Exception {
+    try (FloorStore store = store(true, Optional.empty());
+        WeightsFile open = WeightsFile.open(file, AxisOrder.ROW_MAJOR, sha256);
+        HostFloor floor = store.open("bench", open, FloorKind.RE_READ)) {
+      print(what, size, copy, () -> floor.lease().close());
+    }
+  }
+
+  private static void readAll(WeightsFile file, MemorySegment to) {
+    long at = 0;
+    for (int i = 0; i < TENSORS; i++) {
+      long size = file.arguments().get(i).type().byteSize();
+      file.copyTo(i, to.asSlice(at, size));
+      at += size;
+    }
+  }
+
+  private static double print(String what, int size, double copy, Sample sample) throws Exception {
+    double[] seconds = new double[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+      long start = System.nanoTime();
+      sample.run();
+      seconds[i] = (System.nanoTime() - start) / 1e9;
+    }
+    Arrays.sort(seconds);
+    double median = seconds[ROUNDS / 2];
+    System.out.printf(
+        "%-32s %7.2f ms %6.2f GB/s %5.2f x copy%n",
+        what, median * 1e3, size / median / 1e9, copy == 0 ? 1 : median / copy);
+    return median;
+  }
+
+  private static MessageDigest digest() throws Exception {
+    return MessageDigest.getInstance("SHA-256");
+  }
+
+  private static String write(Path path, int size) throws Exception {
+    int each = size / TENSORS;
+    StringBuilder header = new StringBuilder("{");
+    StringBuilder order = new StringBuilder();
+    for (int i = 0; i < TENSORS; i++) {
+      header.append(
+          "\"w%d\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[%d,%d]},"
+              .formatted(i, each, (long) i * each, (i + 1L) * each));
+      order.append(i == 0 ? "" : ",").append("\\\"w%d\\\"".formatted(i));
+    }
+    header.append("\"__metadata__\":{\"argument_order\":\"[%s]\"}}".formatted(order));
+    byte[] text = header.toString().getBytes(StandardCharsets.UTF_8);
+    byte[] data = new byte[each * TENSORS];
+    new Random(1).nextBytes(data);
+    MessageDigest digest = digest();
+    ByteBuffer length =
+        ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(text.length).flip();
+    digest.update(length.duplicate());
+    digest.update(text);
+    digest.update(data);
+    try (var out = Files.newOutputStream(path)) {
+      out.write(length.array());
+      out.write(text);
+      out.write(data);
+    } catch (IOException e) {
+      Files.deleteIfExists(path);
+      throw e;
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+}
