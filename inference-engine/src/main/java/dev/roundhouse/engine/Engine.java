@@ -56,7 +56,12 @@ public final class Engine implements AutoCloseable {
     this.options = options;
     this.threads = threads;
     floors = new FloorStore(options.floors(), device);
-    residency = new Residency(device, floors, options.residency());
+    residency =
+        new Residency(
+            device,
+            floors,
+            options.residency(),
+            model -> options.of(model.name()).residency(model.serving()));
     requests = new RequestPath(options, device, residency, registry, threads);
     costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =

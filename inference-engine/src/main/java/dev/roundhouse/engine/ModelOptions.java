@@ -23,8 +23,13 @@ public record ModelOptions(
       new ModelOptions(
           OptionalDouble.empty(), OptionalInt.empty(), Optional.empty(), Optional.empty());
 
+  /** Where its weights wait. */
+  ServingDefaults.Residency residency(ServingDefaults manifest) {
+    return residency.orElse(manifest.residency());
+  }
+
   /** True when its weights are never to leave the device. */
   boolean pinned(ServingDefaults manifest) {
-    return residency.orElse(manifest.residency()) == ServingDefaults.Residency.PINNED_DEVICE;
+    return residency(manifest) == ServingDefaults.Residency.PINNED_DEVICE;
   }
 }

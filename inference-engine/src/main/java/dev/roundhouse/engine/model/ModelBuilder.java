@@ -88,7 +88,7 @@ final class ModelBuilder {
         compile(image, code, programs);
       }
       checkRunning();
-      weights = residency.open(image.spec().name(), image.weights());
+      weights = residency.open(image.spec(), image.weights());
       return served(image, fingerprint, programs, weights);
     } catch (RuntimeException | Error e) {
       free(programs, weights, e);

@@ -1,14 +1,18 @@
 package dev.roundhouse.engine.residency;
 
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.weights.Weight;
 import dev.roundhouse.bundle.weights.WeightSource;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
+import dev.roundhouse.engine.floor.FloorKind;
 import dev.roundhouse.engine.floor.FloorStore;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.OptionalLong;
+import java.util.function.Function;
 
 /**
  * Keeps models' weights in host memory, from when a model is loaded until it is freed, and knows
@@ -19,11 +23,18 @@ public final class Residency {
   private final Device device;
   private final FloorStore floors;
   private final ResidencyOptions options;
+  private final Function<ModelSpec, ServingDefaults.Residency> wanted;
 
   /**
    * @param floors where weights wait on the host; borrowed
+   * @param wanted where a model's weights are to wait
    */
-  public Residency(Device device, FloorStore floors, ResidencyOptions options) {
+  public Residency(
+      Device device,
+      FloorStore floors,
+      ResidencyOptions options,
+      Function<ModelSpec, ServingDefaults.Residency> wanted) {
+    this.wanted = wanted;
     this.device = device;
     this.floors = floors;
     this.options = options;
@@ -36,9 +47,13 @@ public final class Residency {
    * @throws DeviceException OUT_OF_MEMORY when the device could not hold them even alone, before
    *     anything is read
    */
-  public ModelWeights open(String model, WeightSource source) {
+  public ModelWeights open(ModelSpec model, WeightSource source) {
     checkFits(source);
-    return new ModelWeights(floors.open(model, source));
+    boolean unpinned = wanted.apply(model) == ServingDefaults.Residency.UNPINNED;
+    return new ModelWeights(
+        unpinned
+            ? floors.open(model.name(), source, FloorKind.RE_READ)
+            : floors.open(model.name(), source));
   }
 
   private void checkFits(WeightSource source) {

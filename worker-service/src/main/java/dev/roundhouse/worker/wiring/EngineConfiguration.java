@@ -188,6 +188,7 @@ class EngineConfiguration {
                     properties.watchdog().deviceCall(), properties.watchdog().dispatchTurn()))
             .residency(residency(properties.residency(), weights))
             .compileThreads(properties.compile().threads())
+            .floors(HostFloors.of(properties.residency().host()))
             .models(models);
     CacheFile.COSTS.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
     return options.build();

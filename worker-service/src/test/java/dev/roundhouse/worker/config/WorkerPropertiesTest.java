@@ -196,6 +196,35 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldHaveDefaultsForResidency() {
+    assertThat(bind().residency())
+        .isEqualTo(
+            new ResidencyProperties(
+                new ResidencyProperties.Host(
+                    ResidencyProperties.Weights.KEEP, null, true, false, "0660")));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfResidency() {
+    assertThat(
+            bind(
+                    "residency.host.weights=re-read",
+                    "residency.host.budget=8GB",
+                    "residency.host.huge-pages=false",
+                    "residency.host.shared=true",
+                    "residency.host.shared-mode=0600")
+                .residency())
+        .isEqualTo(
+            new ResidencyProperties(
+                new ResidencyProperties.Host(
+                    ResidencyProperties.Weights.RE_READ,
+                    DataSize.ofGigabytes(8),
+                    false,
+                    true,
+                    "0600")));
+  }
+
+  @Test
   void shouldHaveDefaultsForCompile() {
     assertThat(bind().compile())
         .isEqualTo(
@@ -318,6 +347,12 @@ class WorkerPropertiesTest {
             "device.cuda.preallocate=maybe",
             "device.cuda.visible-devices=0,-1",
             "device.cuda.visible-devices=gpu0",
+            "residency.host.weights=mmap",
+            "residency.host.budget=-1B",
+            "residency.host.budget=1025TB",
+            "residency.host.shared-mode=0440",
+            "residency.host.shared-mode=0777",
+            "residency.host.shared-mode=432", // what YAML makes of 0660 without quotes
             "scheduler.max-queue-depth=0",
             "scheduler.max-queued-bytes=1023",
             "scheduler.max-queued-bytes=17TB",

@@ -1,0 +1,25 @@
+package dev.roundhouse.worker.wiring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.floor.FloorKind;
+import dev.roundhouse.engine.floor.FloorOptions;
+import dev.roundhouse.engine.floor.FloorOptions.Sharing;
+import dev.roundhouse.worker.config.ResidencyProperties.Host;
+import dev.roundhouse.worker.config.ResidencyProperties.Weights;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.springframework.util.unit.DataSize;
+
+class HostFloorsTest {
+  @Test
+  void shouldHandOnEveryKey() {
+    assertThat(HostFloors.of(new Host(Weights.KEEP, null, true, false, "0660")))
+        .isEqualTo(FloorOptions.DEFAULT);
+    assertThat(HostFloors.of(new Host(Weights.RE_READ, DataSize.ofBytes(7), false, true, "640")))
+        .isEqualTo(
+            new FloorOptions(
+                FloorKind.RE_READ, 7, false, Optional.of(new Sharing(Path.of("/dev/shm"), 0640))));
+  }
+}
