@@ -1,8 +1,8 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.Watchdog;
-import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.floor.FloorOptions;
+import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.time.NanoClock;

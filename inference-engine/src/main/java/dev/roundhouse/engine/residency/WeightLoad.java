@@ -108,8 +108,10 @@ public final class WeightLoad {
     if (open == null) {
       open = size > partBytes ? device.uploadInParts(floor.type(tensor)).orElse(null) : null;
       DeviceBuffer buffer =
-          open == null ? device.upload(
-                  floor.type(tensor), data, aliased ? HostMemory.ALIAS : HostMemory.COPY) : open.buffer();
+          open == null
+              ? device.upload(
+                  floor.type(tensor), data, aliased ? HostMemory.ALIAS : HostMemory.COPY)
+              : open.buffer();
       buffers[begun++] = buffer;
       partOffset = 0;
       if (open == null) {

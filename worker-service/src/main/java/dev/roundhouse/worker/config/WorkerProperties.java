@@ -15,7 +15,6 @@ import org.springframework.validation.annotation.Validated;
  * @param residency Which models' weights are on the device.
  * @param runtime How models are computed.
  * @param scheduler Which model runs next.
- * @param residency Where weights wait.
  * @param compile How programs are compiled.
  * @param server How the worker presents itself.
  * @param shutdown How it stops.
@@ -31,7 +30,6 @@ public record WorkerProperties(
     @Valid @DefaultValue ResidencyProperties residency,
     @Valid @DefaultValue RuntimeProperties runtime,
     @Valid @DefaultValue SchedulerProperties scheduler,
-    @Valid @DefaultValue ResidencyProperties residency,
     @Valid @DefaultValue CompileProperties compile,
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue ShutdownProperties shutdown,
