@@ -123,6 +123,7 @@ class LanesTest {
     Submission left = submit(engine, "m", 3);
     Submission late =
         engine.submit("m", engine.clock().nanoTime() + 1900 * MILLIS / 1000, List.of(), rows(3));
+    engine.step(); // it is in the queue
     engine.cancel(left);
     engine.run();
     engine.completed(running);
@@ -143,7 +144,6 @@ class LanesTest {
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "m"));
     Submission large =
         engine.submit("m", engine.clock().nanoTime() + 21 * MILLIS, List.of(), rows(5));
-    engine.step();
     engine.clock().advance(5 * MILLIS); // the last row has 6 ms left after the first four
     engine.run();
     engine.completed(large);
