@@ -163,12 +163,7 @@ public final class AnswerPool implements AutoCloseable {
     Block make() {
       if (blockBytes > LARGEST_OF_SLABS) {
         Arena arena = Arena.ofShared();
-        try {
-          return new Block(AnswerPool.this, this, arena.allocate(blockBytes, ALIGNMENT), arena);
-        } catch (RuntimeException | Error e) {
-          arena.close();
-          throw e;
-        }
+        return new Block(AnswerPool.this, this, arena.allocate(blockBytes, ALIGNMENT), arena);
       }
       long stride = (blockBytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
       MemorySegment slab = slabs.allocate(BLOCKS_PER_SLAB * stride, ALIGNMENT);

@@ -8,10 +8,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -138,6 +140,39 @@ class AnswerPoolTest {
       }
       blocks.forEach(AnswerPool.Block::giveBack);
     }
+  }
+
+  @Test
+  void shouldCutASlabIntoBlocksWithoutGaps() {
+    LongSummaryStatistics addresses =
+        Stream.generate(() -> pool.take(64))
+            .limit(64)
+            .mapToLong(block -> block.memory().address())
+            .summaryStatistics();
+    assertThat(addresses.getMax() - addresses.getMin()).isEqualTo(63 * 64);
+  }
+
+  @Test
+  void shouldCutBlocksOfUpTo4096BytesFromSlabsWhichStay() {
+    pool.take(4096).giveBack();
+    assertThat(pool.idleBytes()).isZero();
+    pool.take(4097).giveBack();
+    assertThat(pool.idleBytes()).isEqualTo(AnswerPool.blockBytes(AnswerPool.index(4097)));
+  }
+
+  @Test
+  void shouldKeepAsMuchIdleAsItMay() {
+    pool.take(KEPT).giveBack();
+    assertThat(pool.idleBytes()).isEqualTo(KEPT);
+  }
+
+  @Test
+  void shouldFreeItsSlabsWhenItIsClosedAndNothingIsInUse() {
+    AnswerPool.Block block = pool.take(10);
+    block.giveBack();
+    assertThat(block.memory().scope().isAlive()).isTrue();
+    pool.close();
+    assertThat(block.memory().scope().isAlive()).isFalse();
   }
 
   @Test
