@@ -5,6 +5,10 @@
 LOOP_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeline CommittedLane Cancellation Holding \
     Discipline SeveralOutputs OwnMemoryDevice LargeAnswers BatchFaults WakeLateness)
 
+# Tests for the package `dispatch`: none about disciplines and outputs, whose code is in other packages.
+DISPATCH_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeline CommittedLane Cancellation Holding \
+    LargeAnswers BatchFaults DispatchThread WakeLateness)
+
 # NAME MODULE PACKAGE [TESTS]: a package that is changed, and the tests that should notice; without TESTS, all of the
 # module's. A package without sources is left out.
 MUTATION_PACKAGES=(
@@ -16,7 +20,7 @@ MUTATION_PACKAGES=(
     "lane inference-engine dev.roundhouse.engine.lane dev.roundhouse.engine.lane.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "batch inference-engine dev.roundhouse.engine.batch dev.roundhouse.engine.batch.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "deliver inference-engine dev.roundhouse.engine.deliver dev.roundhouse.engine.deliver.*$LOOP_TESTS"
-    "dispatch inference-engine dev.roundhouse.engine.dispatch dev.roundhouse.engine.dispatch.*"
+    "dispatch inference-engine dev.roundhouse.engine.dispatch ${DISPATCH_TESTS#,}"
     "codec shared-kserve dev.roundhouse.kserve.codec"
 )
 
