@@ -52,10 +52,12 @@ public final class Transfers implements Step {
       MemorySegment source = arena.allocate(most, PinnedMemory.PAGE_BYTES).fill((byte) 1);
       MemorySegment target = arena.allocate(most, PinnedMemory.PAGE_BYTES).fill((byte) 2);
       measureAll(device, "pageable", source, target, findings);
+      new UploadCalls(device, "pageable", source, target).measure(findings);
       target.fill((byte) 2);
       try (Pins pins = Pins.of(device, source, target)) {
         if (pins.complete()) {
           measureAll(device, "DMA-mapped", source, target, findings);
+          new UploadCalls(device, "DMA-mapped", source, target).measure(findings);
         } else {
           findings.notMeasured(
               "host->device and device->host, DMA-mapped", "the device does not map host memory");
