@@ -17,6 +17,8 @@ public record RequestTrace(int[] requests, double[] shares, List<Change> changes
   }
 
   /**
+   * A model becomes more or less popular.
+   *
    * @param at the request from which on it holds
    * @param share of the model, from then on
    */

@@ -37,8 +37,12 @@ public final class Traces {
     double[] shares = normal(Workload.AZURE.popularity(models, 0, random));
     List<RequestTrace.Change> changes = new ArrayList<>();
     PriorityQueue<Call> calls = new PriorityQueue<>(Comparator.comparingDouble(Call::at));
+    int[] bursts = new int[models]; // under way
     for (int model = 0; model < models; model++) {
       calls.add(new Call(exponential(pause(model, shares), random), model, true, 0));
+      if (hasBursts(model)) {
+        changes.add(new RequestTrace.Change(0, model, shares[model] / MEAN_BURST));
+      }
     }
     int[] requests = new int[length];
     for (int i = 0; i < length; i++) {
@@ -47,17 +51,19 @@ public final class Traces {
       requests[i] = model;
       int left = call.left();
       if (call.first()) {
-        left = model % 2 == 0 ? 0 : rest(random);
+        left = hasBursts(model) ? rest(random) : 0;
         double next = call.at() + exponential(pause(model, shares), random);
         calls.add(new Call(next, model, true, 0));
       }
       if (left > 0) {
         calls.add(new Call(call.at() + exponential(BURST_GAP, random), model, false, left - 1));
       }
-      if (call.first() && left > 0) {
-        changes.add(new RequestTrace.Change(i, model, Math.max(shares[model], 1 / BURST_GAP)));
-      } else if (!call.first() && left == 0) {
-        changes.add(new RequestTrace.Change(i, model, shares[model]));
+      int begun = call.first() && left > 0 ? 1 : 0;
+      int ended = !call.first() && left == 0 ? 1 : 0;
+      if (begun != ended) {
+        bursts[model] += begun - ended;
+        double share = shares[model] / MEAN_BURST + bursts[model] / BURST_GAP;
+        changes.add(new RequestTrace.Change(i, model, share));
       }
     }
     return new RequestTrace(requests, shares, changes);
@@ -92,9 +98,13 @@ public final class Traces {
     return new RequestTrace(requests, shares, changes);
   }
 
+  private static boolean hasBursts(int model) {
+    return model % 2 == 1;
+  }
+
   /** How many requests of all there are on average between two bursts of a model. */
   private static double pause(int model, double[] shares) {
-    return (model % 2 == 0 ? 1 : MEAN_BURST) / shares[model];
+    return (hasBursts(model) ? MEAN_BURST : 1) / shares[model];
   }
 
   /** How many follow the first of a burst. */
