@@ -11,6 +11,8 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
   engine        our engine against the Triton core in-process, both with models that do nothing: requests/s and CPU
                 with 1, 1000 and 4000 models, latency of one request at a time, what an idle model holds; what a
                 meta's call costs; and in simulation: batching, fairness and overload
+  residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
+                and what choosing costs
 
 engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. Where the core
 cannot run, it says why and prints our side alone.
@@ -38,7 +40,7 @@ command_bench() {
         shift
     done
     case $name in
-        first-light)
+        first-light | residency)
             begin_steps 4
             prepare benchmarks
             ;;
@@ -48,7 +50,7 @@ command_bench() {
             fetch_triton_core
             ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, residency" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }

@@ -4,6 +4,7 @@ import dev.roundhouse.benchmarks.engine.EngineSuite;
 import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;
 import dev.roundhouse.benchmarks.firstlight.ModelInfer;
+import dev.roundhouse.benchmarks.residency.ResidencySuite;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -11,9 +12,12 @@ import java.util.stream.Stream;
 /** Every bench there is. */
 final class Catalogue {
   static final List<Bench> BENCHES =
-      Stream.concat(
-              Stream.of(new FirstLight(), new JniExecute(), new ModelInfer(), new EngineSuite()),
-              EngineSuite.ROWS.stream())
+      Stream.<List<Bench>>of(
+              List.of(new FirstLight(), new JniExecute(), new ModelInfer(), new EngineSuite()),
+              EngineSuite.ROWS,
+              List.of(new ResidencySuite()),
+              ResidencySuite.ROWS)
+          .flatMap(List::stream)
           .toList();
 
   private Catalogue() {}
@@ -38,7 +42,7 @@ final class Catalogue {
 
   static String list() {
     return BENCHES.stream()
-        .map(bench -> "  %-16s %s\n".formatted(bench.name(), bench.about()))
+        .map(bench -> "  %-21s %s\n".formatted(bench.name(), bench.about()))
         .collect(Collectors.joining());
   }
 }

@@ -17,7 +17,8 @@ class CommandTest {
   void shouldListWhenAsked() {
     assertThat(Command.parse("list")).isInstanceOf(Command.ListBenches.class);
     assertThat(Catalogue.list())
-        .contains("first-light", "jni-execute", "model-infer-4k", "engine-density");
+        .contains(
+            "first-light", "jni-execute", "model-infer-4k", "engine-density", "residency-hit-rate");
   }
 
   @Test

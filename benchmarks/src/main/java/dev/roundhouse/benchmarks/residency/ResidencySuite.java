@@ -1,0 +1,28 @@
+package dev.roundhouse.benchmarks.residency;
+
+import dev.roundhouse.benchmarks.Bench;
+import dev.roundhouse.benchmarks.BenchRun;
+import java.util.List;
+
+/** Everything that is measured of weights that come and go, row by row of the table. */
+public final class ResidencySuite implements Bench {
+  /** In the order they run; each can be run by itself. */
+  public static final List<Bench> ROWS = List.of(new HitRates(), new PolicyCost());
+
+  @Override
+  public String name() {
+    return "residency";
+  }
+
+  @Override
+  public String about() {
+    return "every residency-... below: what is evicted, and what choosing it costs";
+  }
+
+  @Override
+  public void run(BenchRun run) throws Exception {
+    for (Bench row : ROWS) {
+      row.run(run);
+    }
+  }
+}

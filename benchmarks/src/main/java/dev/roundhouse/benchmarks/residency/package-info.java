@@ -1,0 +1,8 @@
+/**
+ * What is measured of weights that come and go, each row a {@link dev.roundhouse.benchmarks.Bench}
+ * of its own; {@link dev.roundhouse.benchmarks.residency.ResidencySuite} runs them all.
+ */
+@NullMarked
+package dev.roundhouse.benchmarks.residency;
+
+import org.jspecify.annotations.NullMarked;
