@@ -148,7 +148,7 @@ class DeliveryTest {
     TestEngine engine =
         new TestEngine(
             SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(name -> RUN),
-            EngineOptions.builder().discipline(() -> counted).build());
+            EngineOptions.builder().discipline(TestEngine.forDevice(counted)).build());
     engine.load(TestBundle.doubling(2, 4).write(repository, "m"));
     Submission running = submitEach(engine, 1).getFirst();
     engine.step();
