@@ -178,6 +178,16 @@ class UploadsTest {
       }
 
       @Override
+      public boolean isReady() {
+        return buffer.isReady();
+      }
+
+      @Override
+      public void awaitReady() {
+        buffer.awaitReady();
+      }
+
+      @Override
       public void read(long offset, MemorySegment target) {
         buffer.read(offset, target);
       }

@@ -200,6 +200,11 @@ class WorkerPropertiesTest {
     assertThat(bind().residency())
         .isEqualTo(
             new ResidencyProperties(
+                ResidencyProperties.Mode.SELF_MANAGED,
+                null,
+                1,
+                0.1,
+                ResidencyProperties.Policy.FREQUENCY,
                 new ResidencyProperties.Host(
                     ResidencyProperties.Weights.KEEP, null, true, false, "0660")));
   }
@@ -208,6 +213,11 @@ class WorkerPropertiesTest {
   void shouldMapEveryKeyOfResidency() {
     assertThat(
             bind(
+                    "residency.mode=externally-managed",
+                    "residency.device-memory=40GB",
+                    "residency.fraction=0.8",
+                    "residency.wiggle=0.05",
+                    "residency.policy=lru",
                     "residency.host.weights=re-read",
                     "residency.host.budget=8GB",
                     "residency.host.huge-pages=false",
@@ -216,6 +226,11 @@ class WorkerPropertiesTest {
                 .residency())
         .isEqualTo(
             new ResidencyProperties(
+                ResidencyProperties.Mode.EXTERNALLY_MANAGED,
+                DataSize.ofGigabytes(40),
+                0.8,
+                0.05,
+                ResidencyProperties.Policy.LRU,
                 new ResidencyProperties.Host(
                     ResidencyProperties.Weights.RE_READ,
                     DataSize.ofGigabytes(8),
