@@ -66,6 +66,39 @@ def test_should_say_what_is_missing_when_nothing_unpacks(pack: Path, tmp_path: P
     assert sorted(p.name for p in bare.iterdir()) == ["gpu-check", "programs.tar.xz"]
 
 
+def test_should_unpack_by_python_when_there_is_no_xz(pack: Path, tmp_path: Path) -> None:
+    other = tmp_path / "pack"
+    other.mkdir()
+    shutil.copy(pack / "gpu-check", other)
+    (other / "programs.tar.xz").symlink_to(pack / "programs.tar.xz")
+    without_xz = [name for name in NEEDED if name != "xz"]
+    environment = tools(tmp_path / "bin", *without_xz, "python3")
+    result = check(other, environment, "--list")
+    assert result.returncode == 0, result.stderr
+    assert "contract" in result.stdout
+    shutil.rmtree(other)
+
+
+def test_should_put_results_elsewhere_when_the_unpacked_folder_is_read_only(pack: Path, tmp_path: Path) -> None:
+    environment = tools(tmp_path / "bin", *NEEDED, "mount", "unshare")
+    assert check(pack, environment, "--list").returncode == 0
+    # a mount is read-only for root too; it is seen by this process only
+    mounted = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
+    namespace = ["unshare", "--map-root-user", "--mount"]
+    if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this system gives no mount namespaces")
+    result = subprocess.run(
+        [*namespace, "sh", "-c", mounted, "sh", pack, pack / "gpu-check", "--device", "cpu", "--steps", "describe"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (tmp_path / "gpu-check-results" / "report.md").exists()
+
+
 def test_should_refuse_a_plugin_of_another_platform(pack: Path, tmp_path: Path) -> None:
     result = check(pack, tools(tmp_path / "bin", *NEEDED), "--steps", "describe", "--out", str(tmp_path / "results"))
     assert result.returncode == 1

@@ -92,7 +92,7 @@ final class DeviceCheck implements Callable<Integer> {
       return 0;
     }
     List<Step> chosen = checked();
-    Path results = Files.createDirectories(outFolder.toAbsolutePath());
+    Path results = writable(outFolder.toAbsolutePath());
     CheckContext context =
         new CheckContext(
             device,
@@ -110,6 +110,17 @@ final class DeviceCheck implements Callable<Integer> {
     out.printf("%s%n%s%n", results.resolve("report.json"), results.resolve("report.md"));
     out.flush();
     return report.passed() ? 0 : 1;
+  }
+
+  private Path writable(Path folder) {
+    try {
+      Files.createDirectories(folder);
+      Files.delete(Files.createTempFile(folder, ".writable", ""));
+      return folder;
+    } catch (IOException e) {
+      throw misuse(
+          "results cannot be written to " + folder + ": " + e + "; name another folder with --out");
+    }
   }
 
   private List<Step> checked() {

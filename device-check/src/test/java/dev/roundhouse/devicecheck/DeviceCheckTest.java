@@ -37,6 +37,20 @@ class DeviceCheckTest {
   }
 
   @Test
+  void shouldSayBeforeAnythingRunsThatTheResultsHaveNoPlace() {
+    for (String place : List.of("/proc/results", "/proc")) {
+      StringWriter errors = new StringWriter();
+      int code =
+          new CommandLine(new DeviceCheck())
+              .setErr(new PrintWriter(errors))
+              .execute("--home=" + folder, "--out=" + place);
+
+      assertThat(code).isEqualTo(2);
+      assertThat(errors.toString()).contains(place, "with --out");
+    }
+  }
+
+  @Test
   void shouldLeaveAReportWhenThePluginIsNone() throws Exception {
     Path plugin = Files.writeString(folder.resolve("plugin.so"), "no library");
     StringWriter told = new StringWriter();
