@@ -74,6 +74,9 @@ def memory_options(mebibytes: int) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split()
 
 
+KEEP_NOTHING = ("--roundhouse.worker.scheduler.cost-file=none", "--roundhouse.worker.compile.cache=none")
+
+
 class WorkerProcess:
     """Owns the process from construction to ``close``."""
 
@@ -93,8 +96,7 @@ class WorkerProcess:
             "-jar",
             str(worker_jar()),
             f"--roundhouse.worker.repository.directories={models}",
-            "--roundhouse.worker.scheduler.cost-file=none",
-            "--roundhouse.worker.compile.cache=none",
+            *(default for default in KEEP_NOTHING if not any(s.startswith(default.split("=")[0]) for s in settings)),
             f"--server.port={ports.http}",
             f"--spring.grpc.server.port={ports.grpc}",
             f"--management.server.port={ports.metrics}",

@@ -43,6 +43,9 @@ final class JsonReport {
       json.writeNumberProperty("runs", findings.device().runs());
       json.writeNumberProperty("busy_nanos", findings.device().busyNanos());
       json.writeNumberProperty("elapsed_nanos", findings.elapsedNanos());
+      json.writeNumberProperty("weight_loads", findings.residence().loads());
+      json.writeNumberProperty("weight_evictions", findings.residence().evictions());
+      json.writeNumberProperty("weight_load_nanos", findings.residence().loadNanos());
       json.writeStringProperty("outcomes", String.format(Locale.ROOT, "%016x", findings.hash()));
       json.writeEndObject();
     }

@@ -12,6 +12,12 @@ final class Limits {
   private static final Map<String, Long> UNITS =
       Map.of("ns", 1L, "us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L, "m", 60_000_000_000L);
 
+  private static final Map<String, Long> BYTES =
+      Map.of("KB", 1_000L, "MB", 1_000_000L, "GB", 1_000_000_000L, "TB", 1_000_000_000_000L);
+
+  private static final double LEAST_BYTES = 1e5;
+  private static final double MOST_BYTES = 1e15;
+
   private Limits() {}
 
   static int whole(String option, int value, int low, int high) {
@@ -50,6 +56,33 @@ final class Limits {
       throw wrong(option, text, "must not fall; give the smaller one first");
     }
     return new NanosRange(first, last);
+  }
+
+  /** {@code 1MB..4GB} or {@code 100MB}: least and most. */
+  static long[] bytes(String option, String text) {
+    String[] ends = text.split("\\.\\.", -1);
+    long[] range = {size(option, text, ends[0]), size(option, text, ends[ends.length - 1])};
+    if (ends.length > 2 || range[1] < range[0]) {
+      throw wrong(option, text, "must be a size or a rising pair of them, such as 1MB..4GB");
+    }
+    return range;
+  }
+
+  private static long size(String option, String text, String end) {
+    String digits = end.replaceAll("[A-Z]*$", "");
+    Long unit = BYTES.get(end.substring(digits.length()));
+    try {
+      if (end.equals("0")) {
+        return 0;
+      }
+      double size = unit == null ? -1 : Double.parseDouble(digits) * unit;
+      if (size >= LEAST_BYTES && size <= MOST_BYTES) {
+        return Math.round(size);
+      }
+    } catch (NumberFormatException e) {
+      // said below
+    }
+    throw wrong(option, text, "must be 0, or a size from 100KB to 1000TB, such as 100MB or 16GB");
   }
 
   private static long nanos(String option, String text, long low, long high) {

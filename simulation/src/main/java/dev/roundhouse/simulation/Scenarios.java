@@ -25,7 +25,9 @@ final class Scenarios {
             options.cost(),
             options.fixedShare(),
             options.batchSizes(),
-            options.weights(),
+            options.shares(),
+            options.weightBytes(),
+            options.memory(),
             random.split());
     Demand demand = new Demand(options.slo(), true, options.cancelled(), options.oversize());
     Mishaps mishaps =

@@ -1,5 +1,6 @@
 package dev.roundhouse.simulation;
 
+import dev.roundhouse.simulation.fleet.DeviceMemory;
 import dev.roundhouse.simulation.fleet.NanosRange;
 import dev.roundhouse.simulation.traffic.Workload;
 import java.time.Duration;
@@ -105,9 +106,9 @@ final class SimArguments {
             .sorted()
             .distinct()
             .toList(),
-        models.weights.stream()
-            .map(weight -> Limits.number("--weights", weight, 0.001, 1000))
-            .toList(),
+        models.shares.stream().map(share -> Limits.number("--shares", share, 0.001, 1000)).toList(),
+        Limits.bytes("--weights", models.weights),
+        memory(),
         Limits.duration(
             "--max-queue-delay", engine.maxQueueDelay, Duration.ZERO, Duration.ofSeconds(10)),
         Limits.whole("--max-queue-depth", engine.maxQueueDepth, 1, 1_000_000),
@@ -117,6 +118,15 @@ final class SimArguments {
         Limits.number("--cancel", traffic.cancel, 0, 1),
         Limits.number("--oversize", traffic.oversize, 0, 1),
         output.json);
+  }
+
+  private DeviceMemory memory() {
+    if (models.deviceMemory == null) {
+      return DeviceMemory.UNLIMITED;
+    }
+    return new DeviceMemory(
+        Limits.bytes("--device-memory", models.deviceMemory)[0],
+        Limits.bytes("--link", models.link)[0]);
   }
 
   private Duration length() {
@@ -268,11 +278,32 @@ final class SimArguments {
     List<Integer> batchSizes = List.of(1, 4, 16);
 
     @Option(
-        names = "--weights",
+        names = "--shares",
         paramLabel = "X",
         split = ",",
-        description = "Given to the models in turn, 0.001 to 1000; default 1.")
-    List<Double> weights = List.of(1.0);
+        description =
+            "Weights of the models' shares of the device, given in turn, 0.001 to 1000; default 1.")
+    List<Double> shares = List.of(1.0);
+
+    @Option(
+        names = "--weights",
+        paramLabel = "RANGE",
+        description =
+            "Bytes of a model's weights, drawn per model, such as 100MB or 1MB..4GB; default"
+                + " ${DEFAULT-VALUE}.")
+    String weights = "0";
+
+    @Option(
+        names = "--device-memory",
+        paramLabel = "BYTES",
+        description = "What the device holds, such as 16GB; default: everything.")
+    @Nullable String deviceMemory;
+
+    @Option(
+        names = "--link",
+        paramLabel = "BYTES",
+        description = "What the link carries in a second, where memory is given; default 25GB.")
+    String link = "25GB";
 
     @Option(
         names = "--mispredict",

@@ -1,5 +1,6 @@
 package dev.roundhouse.simulation;
 
+import dev.roundhouse.simulation.fleet.DeviceMemory;
 import dev.roundhouse.simulation.fleet.NanosRange;
 import dev.roundhouse.simulation.traffic.Workload;
 import java.time.Duration;
@@ -11,8 +12,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param idle models that are loaded beside those and never called
  * @param load device time asked for if every call ran alone, over time
+ * @param weightBytes least and most that a model's weights have
  * @param slo null for none
  */
+@SuppressWarnings("ArrayRecordComponent") // never compared
 record SimOptions(
     long seed,
     int models,
@@ -26,7 +29,9 @@ record SimOptions(
     NanosRange cost,
     double fixedShare,
     List<Integer> batchSizes,
-    List<Double> weights,
+    List<Double> shares,
+    long[] weightBytes,
+    DeviceMemory memory,
     Duration maxQueueDelay,
     int maxQueueDepth,
     double mispredicted,

@@ -6,6 +6,7 @@ import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /** Findings as an aligned table, one line per discipline. */
 final class TableReport {
@@ -36,8 +37,9 @@ final class TableReport {
     out.println(settings(options));
     out.println();
     List<List<String>> rows = new ArrayList<>();
-    rows.add(HEADER);
-    findings.forEach(each -> rows.add(row(each)));
+    boolean limited = options.memory().isLimited();
+    rows.add(limited ? with(HEADER, "loads", "found") : HEADER);
+    findings.forEach(each -> rows.add(limited ? withResidence(each) : row(each)));
     for (List<String> row : rows) {
       out.println(line(row, rows));
     }
@@ -45,6 +47,17 @@ final class TableReport {
     out.printf(
         "gap/bound: over every two of the %d models with the most to run, while calls of both wait%n",
         findings.getFirst().watched().size());
+  }
+
+  private static List<String> withResidence(Findings findings) {
+    return with(
+        row(findings),
+        Long.toString(findings.residence().loads()),
+        percent(findings.foundShare()));
+  }
+
+  private static List<String> with(List<String> row, String... more) {
+    return Stream.concat(row.stream(), Stream.of(more)).toList();
   }
 
   private static String settings(SimOptions options) {

@@ -74,7 +74,7 @@ class FairnessTest {
         "--discipline", discipline,
         "--models", "4",
         "--workload", "poisson",
-        "--weights", "1,3,0.5,1",
+        "--shares", "1,3,0.5,1",
         "--cost", "1ms..10ms",
         "--batch-sizes", "1",
         "--seconds", "240",

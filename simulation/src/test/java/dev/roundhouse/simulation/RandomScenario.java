@@ -32,7 +32,7 @@ final class RandomScenario {
     add(arguments, "--cost", pick(random, "1ms", "500us..20ms", "1ms..50ms"));
     add(arguments, "--fixed-share", pick(random, "0", "0.5", "0.9"));
     add(arguments, "--batch-sizes", pick(random, "1", "4", "1,4,16", "1,2,3,7", "8,32"));
-    add(arguments, "--weights", pick(random, "1", "1,3", "0.5,1,8"));
+    add(arguments, "--shares", pick(random, "1", "1,3", "0.5,1,8"));
     add(arguments, "--slo", pick(random, "none", "50ms", "20ms..500ms", "2ms..20ms"));
     add(arguments, "--max-queue-delay", pick(random, "0", "0", "5ms", "50ms"));
     add(arguments, "--max-queue-depth", pick(random, "1024", "32", "3"));

@@ -90,7 +90,7 @@ class SimCommandTest {
         "--seed|Missing required parameter for option '--seed' (N)",
         "--sed 7|Unknown options: '--sed', '7'",
         "--json --json|--json was given twice; give it once",
-        "--weights 1 --weights=2|--weights was given twice; give it once",
+        "--shares 1 --shares=2|--shares was given twice; give it once",
         "--seconds 1 --minutes 1|--seconds and --minutes say the same thing; give one",
       })
   void shouldRefuseWithNameValueAndLimitWhenAnOptionIsWrong(String line, String message) {

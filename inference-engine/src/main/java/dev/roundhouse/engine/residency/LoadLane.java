@@ -29,13 +29,9 @@ import org.slf4j.LoggerFactory;
 public final class LoadLane {
   private static final Logger log = LoggerFactory.getLogger(LoadLane.class);
 
-  /** What may be on the link at a time: a third of a millisecond at 25 GB/s. */
-  private static final long WINDOW_BYTES = 8 << 20;
-
-  private static final long PART_BYTES = 4 << 20;
-
   private final Device device;
   private final HostMemory use;
+  private final long partBytes;
   private final NanoClock clock;
   private final Queue<Task> tasks = new ConcurrentLinkedQueue<>();
   private final Queue<WeightLoad> ended = new ConcurrentLinkedQueue<>();
@@ -48,8 +44,10 @@ public final class LoadLane {
 
   /**
    * @param use how {@link Device#upload} may use the floors
+   * @param partBytes of a part of a large tensor; twice as much may be on the link at a time
    */
-  public LoadLane(Device device, HostMemory use, NanoClock clock) {
+  LoadLane(Device device, HostMemory use, long partBytes, NanoClock clock) {
+    this.partBytes = partBytes;
     this.device = device;
     this.use = use;
     this.clock = clock;
@@ -96,7 +94,7 @@ public final class LoadLane {
    */
   public int turn() {
     int work = takeTasks() + takeArrivals();
-    while (bytesOnLink < WINDOW_BYTES) {
+    while (bytesOnLink < 2 * partBytes) {
       WeightLoad load = choose();
       if (load == null) {
         return work;
@@ -173,7 +171,7 @@ public final class LoadLane {
 
   private void uploadNext(WeightLoad load) {
     try {
-      Upload upload = load.next(device, use, PART_BYTES);
+      Upload upload = load.next(device, use, partBytes);
       bytesOnLink += upload.bytes();
       onLink.add(upload);
     } catch (Throwable e) {

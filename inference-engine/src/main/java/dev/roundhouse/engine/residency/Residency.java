@@ -93,7 +93,7 @@ public final class Residency {
 
   /** What brings weights to the device. */
   public LoadLane newLane(NanoClock clock) {
-    return new LoadLane(device, options.use(), clock);
+    return new LoadLane(device, options.use(), options.partBytes(), clock);
   }
 
   /** Frees a model's weights wherever they are. Takes {@code weights}; nothing may use them. */

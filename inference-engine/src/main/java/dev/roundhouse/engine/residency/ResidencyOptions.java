@@ -16,6 +16,8 @@ import java.util.function.Supplier;
  * @param wiggle part of it that is left for what the allocator cannot use, in [0, 1)
  * @param selfManaged true to bring weights when requests wait for them; false to bring only what
  *     the operator asks for, and refuse requests for others
+ * @param partBytes of the parts that large tensors go to the device in; twice as much is on the
+ *     link at a time
  * @param policy makes what decides which weights leave; asked once per engine
  */
 public record ResidencyOptions(
@@ -24,11 +26,13 @@ public record ResidencyOptions(
     double fraction,
     double wiggle,
     boolean selfManaged,
+    long partBytes,
     Supplier<EvictionPolicy> policy) {
 
   /** Weights are read in place where that can be; what the device says it has is what there is. */
   public static final ResidencyOptions DEFAULT =
-      new ResidencyOptions(HostMemory.ALIAS, OptionalLong.empty(), 1, 0.1, true, ExpectedUse::new);
+      new ResidencyOptions(
+          HostMemory.ALIAS, OptionalLong.empty(), 1, 0.1, true, 4 << 20, ExpectedUse::new);
 
   public ResidencyOptions {
     require(
@@ -37,6 +41,7 @@ public record ResidencyOptions(
         deviceBytes,
         "1 or more");
     require(fraction > 0 && fraction <= 1, "fraction", fraction, "in (0, 1]");
+    require(partBytes >= 1, "partBytes", partBytes, "1 or more");
     require(wiggle >= 0 && wiggle < 1, "wiggle", wiggle, "in [0, 1)");
   }
 
@@ -48,26 +53,32 @@ public record ResidencyOptions(
   }
 
   public ResidencyOptions withUse(HostMemory value) {
-    return new ResidencyOptions(value, deviceBytes, fraction, wiggle, selfManaged, policy);
+    return new ResidencyOptions(
+        value, deviceBytes, fraction, wiggle, selfManaged, partBytes, policy);
   }
 
   public ResidencyOptions withDeviceBytes(long bytes) {
-    return new ResidencyOptions(use, OptionalLong.of(bytes), fraction, wiggle, selfManaged, policy);
+    return new ResidencyOptions(
+        use, OptionalLong.of(bytes), fraction, wiggle, selfManaged, partBytes, policy);
   }
 
   public ResidencyOptions withWiggle(double value) {
-    return new ResidencyOptions(use, deviceBytes, fraction, value, selfManaged, policy);
+    return new ResidencyOptions(use, deviceBytes, fraction, value, selfManaged, partBytes, policy);
   }
 
   public ResidencyOptions withPolicy(Supplier<EvictionPolicy> value) {
-    return new ResidencyOptions(use, deviceBytes, fraction, wiggle, selfManaged, value);
+    return new ResidencyOptions(use, deviceBytes, fraction, wiggle, selfManaged, partBytes, value);
   }
 
   public ResidencyOptions withFraction(double value) {
-    return new ResidencyOptions(use, deviceBytes, value, wiggle, selfManaged, policy);
+    return new ResidencyOptions(use, deviceBytes, value, wiggle, selfManaged, partBytes, policy);
   }
 
   public ResidencyOptions withSelfManaged(boolean value) {
-    return new ResidencyOptions(use, deviceBytes, fraction, wiggle, value, policy);
+    return new ResidencyOptions(use, deviceBytes, fraction, wiggle, value, partBytes, policy);
+  }
+
+  public ResidencyOptions withPartBytes(long value) {
+    return new ResidencyOptions(use, deviceBytes, fraction, wiggle, selfManaged, value, policy);
   }
 }

@@ -59,7 +59,7 @@ class ResidencyTest {
 
   private static final ResidencyOptions LRU =
       new ResidencyOptions(
-          HostMemory.COPY, OptionalLong.empty(), 1, 0, true, LeastRecentlyUsed::new);
+          HostMemory.COPY, OptionalLong.empty(), 1, 0, true, 4 << 20, LeastRecentlyUsed::new);
 
   @Test
   void shouldRefuseWeightsThatTheDeviceCouldNotHoldAloneBeforeAnythingIsUploaded() {
@@ -277,7 +277,13 @@ class ResidencyTest {
             MILLIS,
             0,
             new ResidencyOptions(
-                HostMemory.COPY, OptionalLong.empty(), 0.5, 0, true, LeastRecentlyUsed::new));
+                HostMemory.COPY,
+                OptionalLong.empty(),
+                0.5,
+                0,
+                true,
+                4 << 20,
+                LeastRecentlyUsed::new));
     load(engine, "small", 2, BYTES);
     load(engine, "large", 3, 3 * BYTES);
     for (int i = 1; i < 6; i++) {

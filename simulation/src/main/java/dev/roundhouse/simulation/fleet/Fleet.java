@@ -9,9 +9,18 @@ import java.util.SplittableRandom;
 /** All models of a simulation. Immutable. */
 public final class Fleet {
   private final List<FleetModel> models;
+  private final DeviceMemory memory;
   private final Map<String, Program> programs = new HashMap<>();
 
   public Fleet(List<FleetModel> models) {
+    this(models, DeviceMemory.UNLIMITED);
+  }
+
+  /**
+   * @param memory of the device that serves it
+   */
+  public Fleet(List<FleetModel> models, DeviceMemory memory) {
+    this.memory = memory;
     if (models.isEmpty()) {
       throw new IllegalArgumentException("a fleet of 0 models serves nothing; have 1 or more");
     }
@@ -29,6 +38,7 @@ public final class Fleet {
    * @param singleCost of a run of one row
    * @param fixedShare part of that cost that further rows do not add to, 0 to 1
    * @param weights given in turn
+   * @param weightBytes each drawn between the two
    */
   public static Fleet random(
       int count,
@@ -36,6 +46,8 @@ public final class Fleet {
       double fixedShare,
       List<Integer> batchSizes,
       List<Double> weights,
+      long[] weightBytes,
+      DeviceMemory memory,
       SplittableRandom random) {
     List<FleetModel> models = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
@@ -45,13 +57,21 @@ public final class Fleet {
               name(i),
               weights.get(i % weights.size()),
               batchSizes,
-              CostCurve.ofSingle(singleCost.draw(random), fixedShare)));
+              CostCurve.ofSingle(singleCost.draw(random), fixedShare),
+              weightBytes[0] == weightBytes[1]
+                  ? weightBytes[0]
+                  : random.nextLong(weightBytes[0], weightBytes[1])));
     }
-    return new Fleet(models);
+    return new Fleet(models, memory);
   }
 
   public static String name(int index) {
     return "model-" + index;
+  }
+
+  /** Of the device that serves it. */
+  public DeviceMemory memory() {
+    return memory;
   }
 
   public List<FleetModel> models() {

@@ -7,7 +7,6 @@ import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
 import dev.roundhouse.bundle.tensor.DType;
-import dev.roundhouse.bundle.weights.WeightSource;
 import dev.roundhouse.engine.model.ModelImage;
 import java.util.List;
 import java.util.Map;
@@ -19,9 +18,15 @@ import java.util.Optional;
  * @param index in the fleet
  * @param weight of its share of the device
  * @param batchSizes compiled sizes, ascending
+ * @param weightBytes of its weights
  */
 public record FleetModel(
-    int index, String name, double weight, List<Integer> batchSizes, CostCurve cost) {
+    int index,
+    String name,
+    double weight,
+    List<Integer> batchSizes,
+    CostCurve cost,
+    long weightBytes) {
   /** Name of the one input. */
   public static final String INPUT = "rows";
 
@@ -30,6 +35,12 @@ public record FleetModel(
 
   public FleetModel {
     batchSizes = List.copyOf(batchSizes);
+  }
+
+  /** One without weights. */
+  public FleetModel(
+      int index, String name, double weight, List<Integer> batchSizes, CostCurve cost) {
+    this(index, name, weight, batchSizes, cost, 0);
   }
 
   public int largestBatch() {
@@ -50,13 +61,15 @@ public record FleetModel(
 
   /** What the engine loads. */
   public ModelImage image() {
-    List<ProgramCode> programs = batchSizes.stream().<ProgramCode>map(RowProgram::of).toList();
-    return new ModelImage(VERSION, spec(), programs, WeightSource.NONE);
+    int elements = Math.toIntExact(DeviceMemory.scaled(weightBytes) / Float.BYTES);
+    List<ProgramCode> programs =
+        batchSizes.stream().<ProgramCode>map(size -> RowProgram.of(size, elements)).toList();
+    return new ModelImage(VERSION, spec(), programs, FleetWeights.of(elements));
   }
 
   /** What the device calls the program of a batch size. */
   String programName(int batchSize) {
-    return name + "/" + RowProgram.of(batchSize).name();
+    return name + "/" + RowProgram.name(batchSize);
   }
 
   private ModelSpec spec() {

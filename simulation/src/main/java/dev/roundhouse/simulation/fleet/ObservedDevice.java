@@ -49,8 +49,8 @@ public final class ObservedDevice extends ForwardingDevice {
     SimulatedDevice simulated =
         new SimulatedDevice(
             new SimulatedDeviceOptions(
-                Long.MAX_VALUE,
-                0,
+                fleet.memory().simulatedBytes(),
+                DeviceMemory.scaled(fleet.memory().linkBytesPerSecond()),
                 program -> duration(fleet.program(program), mishaps, current, shared),
                 program -> answers(fleet.program(program).model().index()),
                 1,
@@ -72,6 +72,11 @@ public final class ObservedDevice extends ForwardingDevice {
     state.observed = true;
   }
 
+  /** When the last upload has crossed the link; in the past when none is on it. */
+  public long linkBusyUntilNanos() {
+    return device.linkBusyUntilNanos();
+  }
+
   /** When the running execution ends; in the past when none runs. */
   public long busyUntilNanos() {
     return device.busyUntilNanos();
@@ -86,6 +91,11 @@ public final class ObservedDevice extends ForwardingDevice {
       promises.broken(
           "'%s' was started %d ns before the running execution is over",
           program.name(), device.busyUntilNanos() - clock.nanoTime());
+    }
+    for (int i = 1; i < arguments.length; i++) {
+      if (!arguments[i].isReady()) {
+        promises.broken("'%s' was started before its weights were there", program.name());
+      }
     }
     state.fate = mishaps.draw(random);
     if (state.fate == Fate.REFUSED) {

@@ -16,6 +16,7 @@ import java.util.Map;
  * @param gap see {@link ServiceGap}; NaN when no two watched models waited side by side
  * @param watched models that were compared, each with each
  * @param device where device time went
+ * @param residence what weights did
  * @param hash of every outcome and its time, in order: equal when two simulations went the same way
  */
 public record Findings(
@@ -29,11 +30,33 @@ public record Findings(
     double gap,
     List<WatchedModel> watched,
     DeviceUse device,
+    Residence residence,
     long hash) {
 
   public Findings {
     ends = Map.copyOf(ends);
     watched = List.copyOf(watched);
+  }
+
+  Findings with(Residence other) {
+    return new Findings(
+        discipline,
+        offered,
+        ends,
+        arrivalNanos,
+        elapsedNanos,
+        latency,
+        latestNanos,
+        gap,
+        watched,
+        device,
+        other,
+        hash);
+  }
+
+  /** Runs that found their weights on the device, of all. */
+  public double foundShare() {
+    return device.runs == 0 ? Double.NaN : 1 - (double) residence.loads / device.runs;
   }
 
   public long count(End end) {
@@ -57,6 +80,20 @@ public record Findings(
 
   private static double seconds(long nanos) {
     return Math.max(nanos, 1) / 1e9;
+  }
+
+  /**
+   * Weights that came and went while calls were made.
+   *
+   * @param loadNanos that loads had the link, or shared it
+   */
+  public record Residence(long loads, long evictions, long loadNanos) {
+    static final Residence NONE = new Residence(0, 0, 0);
+
+    Residence minus(Residence before) {
+      return new Residence(
+          loads - before.loads, evictions - before.evictions, loadNanos - before.loadNanos);
+    }
   }
 
   /** Quantiles, nanoseconds, to three digits; 0 when nothing was answered. */

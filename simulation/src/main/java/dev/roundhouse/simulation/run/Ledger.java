@@ -132,6 +132,7 @@ final class Ledger {
         gap.ratio(),
         watched.stream().map(this::findings).toList(),
         device.use(),
+        Findings.Residence.NONE,
         hash);
   }
 

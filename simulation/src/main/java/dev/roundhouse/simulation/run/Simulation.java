@@ -2,11 +2,16 @@ package dev.roundhouse.simulation.run;
 
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.SteppedEngine;
+import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.time.ManualClock;
+import dev.roundhouse.simulation.fleet.DeviceMemory;
 import dev.roundhouse.simulation.fleet.FleetModel;
 import dev.roundhouse.simulation.fleet.ObservedDevice;
 import dev.roundhouse.simulation.fleet.Promises;
@@ -77,14 +82,30 @@ public final class Simulation {
       Ledger ledger = new Ledger(scenario.fleet(), scenario.watched(), clock, promises);
       recorder.ledger = ledger;
       device.observe();
+      Findings.Residence warmedUp = residence(scenario, engine);
       new Simulation(scenario, clock, device, engine, ledger, random).toTheEnd();
       promises.check();
       Audit.check(scenario, engine.engine(), ledger);
-      return ledger.findings(scenario.discipline().get().name());
+      return ledger
+          .findings(scenario.discipline().get().name())
+          .with(residence(scenario, engine).minus(warmedUp));
     } catch (RuntimeException e) {
       throw new IllegalStateException(
           "simulation of seed " + scenario.seed() + " broke off: " + e.getMessage(), e);
     }
+  }
+
+  private static Findings.Residence residence(Scenario scenario, SteppedEngine engine) {
+    long loads = 0;
+    long evictions = 0;
+    long nanos = 0;
+    for (FleetModel model : scenario.fleet().models()) {
+      ModelTotals totals = engine.engine().counters(model.name()).orElseThrow();
+      loads += totals.get(Metric.WEIGHT_LOADS);
+      evictions += totals.get(Metric.WEIGHT_EVICTIONS);
+      nanos += totals.get(Metric.WEIGHT_LOAD);
+    }
+    return new Findings.Residence(loads, evictions, nanos);
   }
 
   private static EngineOptions options(Scenario scenario, ManualClock clock) {
@@ -92,8 +113,16 @@ public final class Simulation {
         .discipline(scenario.discipline())
         .maxQueueDepth(scenario.maxQueueDepth())
         .maxQueueDelay(scenario.maxQueueDelay())
+        .residency(residency())
         .clock(clock)
         .build();
+  }
+
+  private static ResidencyOptions residency() {
+    return ResidencyOptions.DEFAULT
+        .withUse(HostMemory.COPY)
+        .withWiggle(0)
+        .withPartBytes(DeviceMemory.simulatedPart(ResidencyOptions.DEFAULT.partBytes()));
   }
 
   private static void load(Scenario scenario, SteppedEngine engine) {
@@ -140,6 +169,9 @@ public final class Simulation {
     Withdrawal first = withdrawals.peek();
     if (first != null) {
       at = Math.min(at, first.nanos());
+    }
+    if (device.linkBusyUntilNanos() > now) {
+      at = Math.min(at, device.linkBusyUntilNanos());
     }
     if (device.busyUntilNanos() > now) {
       at = Math.min(at, device.busyUntilNanos());

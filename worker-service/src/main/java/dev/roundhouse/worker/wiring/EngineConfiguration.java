@@ -208,6 +208,7 @@ class EngineConfiguration {
         residency.fraction(),
         residency.wiggle(),
         residency.mode() == ResidencyProperties.Mode.SELF_MANAGED,
+        ResidencyOptions.DEFAULT.partBytes(),
         switch (residency.policy()) {
           case FREQUENCY -> ExpectedUse::new;
           case LRU -> LeastRecentlyUsed::new;
