@@ -51,9 +51,7 @@ final class TableReport {
 
   private static List<String> withResidence(Findings findings) {
     return with(
-        row(findings),
-        Long.toString(findings.residence().loads()),
-        percent(findings.foundShare()));
+        row(findings), Long.toString(findings.residence().loads()), percent(findings.foundShare()));
   }
 
   private static List<String> with(List<String> row, String... more) {

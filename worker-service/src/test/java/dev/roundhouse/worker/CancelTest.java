@@ -88,7 +88,7 @@ class CancelTest {
     held.cancel(true);
 
     await(() -> engine().openRequests() == 0);
-    assertThat(engine().heldBytes()).isZero();
+    await(() -> engine().heldBytes() == 0);
     assertThat(counters("patient").waiting()).isZero();
   }
 
