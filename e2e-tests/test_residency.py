@@ -1,11 +1,11 @@
 """More models than fit on the device: whose weights are there, on the CPU plugin that copies them first."""
 
 import json
-import os
 import random
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import grpc
@@ -77,7 +77,7 @@ def test_should_answer_two_hundred_models_when_ten_fit(tmp_path: Path, launch: L
     assert before["totals"]["models"] == MODELS
 
     with ThreadPoolExecutor(CALLERS) as pool:
-        seconds = sorted(sum(pool.map(lambda seed: call_by_popularity(worker, seed), range(CALLERS)), []))
+        seconds = sorted(chain.from_iterable(pool.map(lambda seed: call_by_popularity(worker, seed), range(CALLERS))))
 
     after = residency(worker)
     models = {model["name"]: model for model in after["models"]}
@@ -106,7 +106,7 @@ def test_should_start_again_without_a_compile_and_without_leaks_when_killed_whil
 ) -> None:
     count = 60
     write_models(tmp_path / "models", count)
-    regions = set(os.listdir(SHARED_MEMORY))
+    regions = set(SHARED_MEMORY.iterdir())
     settings = (
         *TEN_FIT,
         f"--roundhouse.worker.compile.cache={tmp_path / 'executables'}",
@@ -130,5 +130,5 @@ def test_should_start_again_without_a_compile_and_without_leaks_when_killed_whil
         answer = arrays(infer(client, name(count - 1), inputs))["y"]
         np.testing.assert_array_equal(answer, inputs["x"] * count)
     assert worker.terminate() == 143
-    assert set(os.listdir(SHARED_MEMORY)) - regions == set()
+    assert set(SHARED_MEMORY.iterdir()) - regions == set()
     report(f"{count} models ready {took:.1f} s after a start that compiles nothing")
