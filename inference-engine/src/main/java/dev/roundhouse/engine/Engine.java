@@ -1,6 +1,7 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.bundle.VersionPolicy;
+import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.floor.FloorStore;
@@ -20,7 +21,6 @@ import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Submission;
-import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.residency.Residency;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,8 +36,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Serves models from one device: load them, submit requests, watch, drain, close. Thread-safe.
  *
- * <p>Owns the threads {@code dispatch} and {@code compile-n}; borrows the device, which must
- * outlive it.
+ * <p>Owns the threads {@code dispatch}, {@code outputs}, {@code weights}, {@code watchdog}, {@code
+ * unload} and {@code compile-n}; borrows the device, which must outlive it.
  */
 public final class Engine implements AutoCloseable {
   private static final Duration FOREVER = Duration.ofDays(365);
@@ -61,7 +61,8 @@ public final class Engine implements AutoCloseable {
             device,
             floors,
             options.residency(),
-            model -> options.of(model.name()).residency(model.serving()));
+            model ->
+                options.of(model.name()).residency(registry.get(model.name()), model.serving()));
     requests = new RequestPath(options, device, residency, registry, threads);
     costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
@@ -182,6 +183,21 @@ public final class Engine implements AutoCloseable {
         .map(PublishedVersion::status);
   }
 
+  /**
+   * True when a request would be run: the version is ready and, where weights come only when the
+   * operator asks for them, on the device.
+   *
+   * @param version empty for the one that answers
+   */
+  public boolean answers(String name, String version) {
+    return registry
+        .find(name)
+        .map(model -> model.versions().find(version))
+        .map(PublishedVersion::serving)
+        .filter(serving -> options.residency().selfManaged() || serving.weights().isResident())
+        .isPresent();
+  }
+
   /** The versions of a model, ascending; empty when there is no such model. */
   public List<ModelStatus> versions(String name) {
     return registry.find(name).stream()
@@ -218,28 +234,38 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Keeps the weights of a ready model on the device, or lets them leave again when others need the
-   * room: of each of its versions, and of those that are loaded later.
+   * Says where the weights of a ready model wait: on the device, which they never leave, or in host
+   * memory or their files, from which they come when they are needed. Of each of its versions, and
+   * of those that are loaded later.
    *
-   * @return completes when they are there, or may leave; exceptionally, with a {@link
+   * @return completes when they are on the device, or may leave it; exceptionally, with a {@link
    *     dev.roundhouse.engine.device.DeviceException}, when they do not fit beside what is pinned
    *     or cannot be brought; with {@link IllegalStateException} when no such model is ready;
    *     cancelled when the engine stops first
    */
-  public CompletableFuture<Void> pin(String name, boolean pinned) {
+  public CompletableFuture<Void> setResidency(String name, ServingDefaults.Residency residency) {
     RegisteredModel model = registry.get(name);
     if (model == null || model.serving() == null) {
       return CompletableFuture.failedFuture(
           new IllegalStateException("no model '" + name + "' is ready"));
     }
-    List<CompletableFuture<Void>> all =
+    List<ServedModel> serving =
         model.versions().all().stream()
             .map(PublishedVersion::serving)
             .filter(Objects::nonNull)
-            .map(serving -> requests.pin(serving, pinned))
             .toList();
-    return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new))
-        .thenRun(() -> model.setPinned(pinned));
+    boolean pinned = residency == ServingDefaults.Residency.PINNED_DEVICE;
+    return CompletableFuture.allOf(
+            serving.stream()
+                .map(each -> requests.pin(each, pinned))
+                .toArray(CompletableFuture<?>[]::new))
+        .thenRunAsync(
+            () -> {
+              model.setResidency(residency);
+              // What is let go of may be gigabytes: not on the dispatch thread.
+              serving.forEach(each -> this.residency.keepAs(each.weights(), residency));
+            },
+            threads.unloader());
   }
 
   /**
@@ -298,7 +324,7 @@ public final class Engine implements AutoCloseable {
         totals.waiting(),
         front == ModelCounters.NONE_WAITS ? 0 : Math.max(0, now - front),
         counts,
-        serving == null ? 0 : serving.weights().byteSize(),
+        Optional.ofNullable(serving).map(model -> model.weights().onHost()),
         serving == null ? List.of() : serving.programs().stream().map(Engine::program).toList());
   }
 
@@ -364,11 +390,7 @@ public final class Engine implements AutoCloseable {
 
   /** Bytes of weights on the device. */
   public long residentWeightBytes() {
-    return registry.slots().all().stream()
-        .map(ServedModel::weights)
-        .filter(ModelWeights::isResident)
-        .mapToLong(ModelWeights::byteSize)
-        .sum();
+    return requests.dispatch().residentWeightBytes();
   }
 
   /**

@@ -1,10 +1,12 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.engine.model.RegisteredModel;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the operator wants of one model; what is empty is decided elsewhere.
@@ -23,13 +25,16 @@ public record ModelOptions(
       new ModelOptions(
           OptionalDouble.empty(), OptionalInt.empty(), Optional.empty(), Optional.empty());
 
-  /** Where its weights wait. */
-  ServingDefaults.Residency residency(ServingDefaults manifest) {
-    return residency.orElse(manifest.residency());
-  }
-
-  /** True when its weights are never to leave the device. */
-  boolean pinned(ServingDefaults manifest) {
-    return residency(manifest) == ServingDefaults.Residency.PINNED_DEVICE;
+  /**
+   * Where its weights wait: as asked at run time, configured, or written in its manifest; empty for
+   * what the engine does with any model.
+   *
+   * @param registered null when there was no such name before
+   */
+  Optional<ServingDefaults.Residency> residency(
+      @Nullable RegisteredModel registered, ServingDefaults manifest) {
+    Optional<ServingDefaults.Residency> atRunTime =
+        registered == null ? Optional.empty() : registered.residency();
+    return atRunTime.or(() -> residency).or(manifest::residency);
   }
 }

@@ -1,9 +1,11 @@
 package dev.roundhouse.engine;
 
+import dev.roundhouse.engine.floor.FloorReport;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * What an operator may want to know of a model at one moment. Numbers are read one by one while the
@@ -12,7 +14,7 @@ import java.util.Map;
  * @param waiting requests that are accepted and not yet in a batch
  * @param oldestWaitNanos how long the request at the front of the queue has waited; 0 for none
  * @param counts every metric
- * @param weightBytes of its weights, in host memory and on the device; 0 unless ready
+ * @param onHost how its weights wait on the host; empty unless ready
  * @param programs what it runs; empty unless ready
  */
 public record ModelReport(
@@ -20,8 +22,13 @@ public record ModelReport(
     int waiting,
     long oldestWaitNanos,
     Map<Metric, Long> counts,
-    long weightBytes,
+    Optional<FloorReport> onHost,
     List<ProgramReport> programs) {
+
+  /** Bytes of its weights; 0 unless ready. */
+  public long weightBytes() {
+    return onHost.map(FloorReport::byteSize).orElse(0L);
+  }
 
   /**
    * One program, what a run of it costs the device and how often it ran: over a model's programs,

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine;
 
+import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.admission.Admission;
 import dev.roundhouse.engine.deliver.AnswerPool;
 import dev.roundhouse.engine.device.Device;
@@ -31,7 +32,8 @@ import java.util.concurrent.CompletableFuture;
  *   <li>{@code queue} it waits in its model's queue, as data of the dispatch thread;
  *   <li>{@code schedule} decides which model runs next and how many of its requests run together;
  *   <li>{@code lane} has the queue, the programs and the place of each model;
- *   <li>{@code residency} has the model's weights on the device;
+ *   <li>{@code residency} has the model's weights brought to the device when they are not there,
+ *       out of the {@code floor} where they wait, and those leave that {@code evict} chooses;
  *   <li>{@code batch} takes the rows into a batch slot and copies their inputs, laid out as {@code
  *       layout} says, where the device reads them;
  *   <li>{@code dispatch} turns the pipeline of slots: one batch armed, one on the {@code device},
@@ -124,10 +126,6 @@ final class RequestPath {
     ModelOptions own = options.of(model.name());
     RegisteredModel registered = registry.get(model.name());
     OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
-    boolean pinned =
-        registered == null
-            ? own.pinned(model.spec().serving())
-            : registered.pinned().orElseGet(() -> own.pinned(model.spec().serving()));
     var serving = model.spec().serving();
     return dispatch.activate(
         model,
@@ -138,7 +136,9 @@ final class RequestPath {
                 .or(serving::maxQueueDelay)
                 .orElse(options.maxQueueDelay())
                 .toNanos(),
-            pinned,
+            own.residency(registered, serving)
+                .filter(ServingDefaults.Residency.PINNED_DEVICE::equals)
+                .isPresent(),
             model.queueRules().delays()));
   }
 

@@ -46,7 +46,7 @@ class EngineTest {
     assertThat(device.openHandles()).isZero();
     device.close();
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (Set.of("dispatch", "outputs", "watchdog").contains(thread.getName())
+      if (Set.of("dispatch", "outputs", "weights", "watchdog").contains(thread.getName())
           || thread.getName().startsWith("compile-")) {
         // A pool counts as terminated a moment before its last thread is gone.
         assertThat(thread.join(Duration.ofSeconds(10))).as(thread.getName()).isTrue();

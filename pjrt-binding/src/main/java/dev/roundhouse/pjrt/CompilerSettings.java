@@ -2,6 +2,7 @@ package dev.roundhouse.pjrt;
 
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -111,8 +112,10 @@ record CompilerSettings(
     if (length < 0) {
       throw new IOException("a message of " + length + " bytes");
     }
-    byte[] bytes = new byte[length];
-    in.readFully(bytes);
+    byte[] bytes = in.readNBytes(length); // as they come: a length may be nonsense
+    if (bytes.length < length) {
+      throw new EOFException("a message of " + length + " bytes ends after " + bytes.length);
+    }
     return bytes;
   }
 }

@@ -1,5 +1,6 @@
 package dev.roundhouse.simulation;
 
+import dev.roundhouse.simulation.fleet.BytesRange;
 import dev.roundhouse.simulation.fleet.NanosRange;
 import java.time.Duration;
 import java.util.Locale;
@@ -59,20 +60,22 @@ final class Limits {
   }
 
   /** {@code 1MB..4GB} or {@code 100MB}: least and most. */
-  static long[] bytes(String option, String text) {
+  static BytesRange bytes(String option, String text) {
     String[] ends = text.split("\\.\\.", -1);
-    long[] range = {size(option, text, ends[0]), size(option, text, ends[ends.length - 1])};
-    if (ends.length > 2 || range[1] < range[0]) {
+    long low = size(option, ends[0]);
+    long high = size(option, ends[ends.length - 1]);
+    if (ends.length > 2 || high < low || (low == 0 && high > 0)) {
       throw wrong(option, text, "must be a size or a rising pair of them, such as 1MB..4GB");
     }
-    return range;
+    return new BytesRange(low, high);
   }
 
-  private static long size(String option, String text, String end) {
-    String digits = end.replaceAll("[A-Z]*$", "");
-    Long unit = BYTES.get(end.substring(digits.length()));
+  /** {@code 16GB}, or 0. */
+  static long size(String option, String text) {
+    String digits = text.replaceAll("[A-Z]*$", "");
+    Long unit = BYTES.get(text.substring(digits.length()));
     try {
-      if (end.equals("0")) {
+      if (text.equals("0")) {
         return 0;
       }
       double size = unit == null ? -1 : Double.parseDouble(digits) * unit;

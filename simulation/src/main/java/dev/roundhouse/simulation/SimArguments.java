@@ -1,6 +1,6 @@
 package dev.roundhouse.simulation;
 
-import dev.roundhouse.simulation.fleet.DeviceMemory;
+import dev.roundhouse.simulation.fleet.FleetMemory;
 import dev.roundhouse.simulation.fleet.NanosRange;
 import dev.roundhouse.simulation.traffic.Workload;
 import java.time.Duration;
@@ -120,13 +120,17 @@ final class SimArguments {
         output.json);
   }
 
-  private DeviceMemory memory() {
+  private FleetMemory memory() {
     if (models.deviceMemory == null) {
-      return DeviceMemory.UNLIMITED;
+      if (models.link != null) {
+        throw new IllegalArgumentException(
+            "--link says how fast weights come where not all fit; give --device-memory too");
+      }
+      return FleetMemory.UNLIMITED;
     }
-    return new DeviceMemory(
-        Limits.bytes("--device-memory", models.deviceMemory)[0],
-        Limits.bytes("--link", models.link)[0]);
+    return new FleetMemory(
+        Limits.size("--device-memory", models.deviceMemory),
+        Limits.size("--link", models.link == null ? "25GB" : models.link));
   }
 
   private Duration length() {
@@ -303,7 +307,7 @@ final class SimArguments {
         names = "--link",
         paramLabel = "BYTES",
         description = "What the link carries in a second, where memory is given; default 25GB.")
-    String link = "25GB";
+    @Nullable String link;
 
     @Option(
         names = "--mispredict",

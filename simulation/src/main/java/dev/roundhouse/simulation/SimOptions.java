@@ -1,6 +1,7 @@
 package dev.roundhouse.simulation;
 
-import dev.roundhouse.simulation.fleet.DeviceMemory;
+import dev.roundhouse.simulation.fleet.BytesRange;
+import dev.roundhouse.simulation.fleet.FleetMemory;
 import dev.roundhouse.simulation.fleet.NanosRange;
 import dev.roundhouse.simulation.traffic.Workload;
 import java.time.Duration;
@@ -12,10 +13,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param idle models that are loaded beside those and never called
  * @param load device time asked for if every call ran alone, over time
- * @param weightBytes least and most that a model's weights have
+ * @param weightBytes of a model's weights
  * @param slo null for none
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared
 record SimOptions(
     long seed,
     int models,
@@ -30,8 +30,8 @@ record SimOptions(
     double fixedShare,
     List<Integer> batchSizes,
     List<Double> shares,
-    long[] weightBytes,
-    DeviceMemory memory,
+    BytesRange weightBytes,
+    FleetMemory memory,
     Duration maxQueueDelay,
     int maxQueueDepth,
     double mispredicted,

@@ -91,6 +91,10 @@ class SimCommandTest {
         "--sed 7|Unknown options: '--sed', '7'",
         "--json --json|--json was given twice; give it once",
         "--shares 1 --shares=2|--shares was given twice; give it once",
+        "--weights 9|--weights '9' must be 0, or a size from 100KB to 1000TB",
+        "--weights 4GB..1MB|--weights '4GB..1MB' must be a size or a rising pair of them",
+        "--device-memory 1GB..2GB|--device-memory '1GB..2GB' must be 0, or a size",
+        "--link 9GB|give --device-memory too",
         "--seconds 1 --minutes 1|--seconds and --minutes say the same thing; give one",
       })
   void shouldRefuseWithNameValueAndLimitWhenAnOptionIsWrong(String line, String message) {

@@ -39,6 +39,29 @@ public final class Failures {
         "execution of model '" + model + "' failed unexpectedly; the server's log has the cause");
   }
 
+  /** Says why a model's weights are not on the device; logs it, at most once a second. */
+  public Outcome.Failed notLoaded(String model, Throwable cause) {
+    String what = "weights of model '" + model + "' could not be brought to the device";
+    if (cause instanceof DeviceException device) {
+      refused.warn(what + ": " + device.getMessage());
+      Status status =
+          device.code() == DeviceException.Code.OUT_OF_MEMORY
+              ? Status.RESOURCE_EXHAUSTED
+              : Status.UNAVAILABLE;
+      return new Outcome.Failed(status, what + ": " + device.getMessage());
+    }
+    unexpected.warn(what, cause);
+    return new Outcome.Failed(Status.UNAVAILABLE, what + "; the server's log has the cause");
+  }
+
+  /** Says that a model is not on the device and nobody is to bring it there. */
+  public static Outcome.Failed notResident(String model) {
+    return new Outcome.Failed(
+        Status.FAILED_PRECONDITION,
+        "model '%s' is not on the device, and this server brings only what its operator asks for; have it brought by SetModelResidency with PINNED_DEVICE"
+            .formatted(model));
+  }
+
   /** True when the device is gone, which is the end of the engine. */
   public static boolean isLost(Throwable cause) {
     return cause instanceof DeviceException device

@@ -130,9 +130,9 @@ final class BatchEnd {
         loads.warmedUp(lane);
       }
     } else {
-      CompletableFuture<Void> done = warmUp.giveUp();
+      CompletableFuture<Void> ready = warmUp.giveUp();
       free(slot);
-      loads.letGo(lane, () -> done.completeExceptionally(failure));
+      loads.refuse(lane, ready, failure);
     }
   }
 

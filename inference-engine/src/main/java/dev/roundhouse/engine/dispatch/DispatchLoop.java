@@ -11,7 +11,6 @@ import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.lane.WaitingEnd;
-import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
@@ -66,7 +65,6 @@ public final class DispatchLoop {
   private final Delivery delivery;
   private final BatchEnd batchEnd;
   private final @Nullable OutputsThread outputs;
-  private final WeightCache cache;
   private final Loads loads;
   private final WarmUp warmUp = new WarmUp();
   private final SharedParts shared = new SharedParts();
@@ -130,7 +128,7 @@ public final class DispatchLoop {
       slots[i] = new BatchSlot(i, device);
     }
     draft = new BatchSlot(SLOTS, device);
-    cache = residency.newCache();
+    WeightCache cache = residency.newCache();
     lanes = new Lanes(discipline, toLoad, cache);
     waitingEnd = new WaitingEnd(accounting);
     former = new BatchFormer(waitingEnd, lanes, discipline.shedsByCost());
@@ -142,6 +140,7 @@ public final class DispatchLoop {
             weights,
             former,
             waitingEnd,
+            failures,
             warmUp,
             shared,
             slots,
@@ -184,8 +183,8 @@ public final class DispatchLoop {
     if (running != null) {
       work += armNext(running);
     }
-    work += loads.turn();
-    work += retirements.finish();
+    work += retirements.finish(); // makes room for what is loaded next
+    work += loads.turn(work > 0);
     cycling &= work > 0;
     return work;
   }
@@ -231,19 +230,19 @@ public final class DispatchLoop {
     for (int i = 0; i < activate.larger().size(); i++) {
       slots[i].offer(activate.larger().get(i));
     }
-    int slot = activate.model().slot();
+    ModelLane lane;
     try {
-      ServedModel model = activate.model();
-      ModelLane lane = new ModelLane(model, activate.options(), shared);
+      lane = new ModelLane(activate.model(), activate.options(), shared);
+    } catch (RuntimeException | Error e) {
+      activate.warmedUp().completeExceptionally(e);
+      return;
+    }
+    try {
       lanes.add(lane);
-      cache.register(slot, model.weights(), model.scratchBytes());
-      if (activate.options().pinned()) {
-        cache.pin(slot);
-      }
+      loads.add(lane, activate.options().pinned());
       warmUp.add(lane, activate.warmedUp(), clock.nanoTime());
     } catch (RuntimeException | Error e) {
-      lanes.remove(slot);
-      activate.warmedUp().completeExceptionally(e);
+      loads.refuse(lane, activate.warmedUp(), e);
     }
   }
 
@@ -463,7 +462,7 @@ public final class DispatchLoop {
     }
     slot.program().calledFor(clock.nanoTime() - now);
     if (!slot.isWarmUp()) {
-      cache.used(slot.lane().slot(), now);
+      loads.used(slot.lane(), now);
     }
     running = slot;
     wakesAtEnd = false;
@@ -570,6 +569,11 @@ public final class DispatchLoop {
    */
   long longestCycleNanos() {
     return longestCycleNanos;
+  }
+
+  /** Bytes of weights on the device. Any thread may ask. */
+  long residentWeightBytes() {
+    return loads.residentBytes();
   }
 
   /** A caller has taken a request back that may be in the armed batch. Any thread. */

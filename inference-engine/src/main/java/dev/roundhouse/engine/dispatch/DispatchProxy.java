@@ -12,6 +12,7 @@ import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.residency.LoadLane;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.time.NanoClock;
@@ -111,9 +112,9 @@ public final class DispatchProxy {
     return outputs == null ? DeviceCalls.NONE : outputs.busySinceNanos();
   }
 
-  /** Since when weights have been uploaded; {@link DeviceCalls#NONE} while none are. */
-  long weightsSinceNanos() {
-    return weights == null ? DeviceCalls.NONE : weights.busySinceNanos();
+  /** What brings weights to the device on a thread of its own; null when none does. */
+  @Nullable LoadLane loadLane() {
+    return weights == null ? null : weights.lane();
   }
 
   /** Hands an admitted request over; false when too many are on their way. */
@@ -246,6 +247,11 @@ public final class DispatchProxy {
   /** Has held batches run, and none be held from now on; false when too many commands wait. */
   public boolean stopHolding() {
     return command(new Command.StopHolding());
+  }
+
+  /** Bytes of weights on the device. */
+  public long residentWeightBytes() {
+    return loop.residentWeightBytes();
   }
 
   /** Longest time between two choices while there was work. */

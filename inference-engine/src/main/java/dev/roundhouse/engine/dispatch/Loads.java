@@ -11,6 +11,7 @@ import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.lane.WaitingEnd;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.residency.LoadLane;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.residency.WeightLoad;
@@ -19,6 +20,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Has the weights that are waited for brought to the device, while batches of other models run, and
@@ -26,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * and a much smaller one beside them. Owned by the dispatch thread.
  */
 final class Loads {
+  private static final Logger log = LoggerFactory.getLogger(Loads.class);
   private static final int AT_A_TIME = 2;
   private static final int MOST = 4;
 
@@ -38,6 +42,7 @@ final class Loads {
   private final @Nullable WeightsThread thread;
   private final BatchFormer former;
   private final WaitingEnd waitingEnd;
+  private final Failures failures;
   private final WarmUp warmUp;
   private final SharedParts shared;
   private final BatchSlot[] slots;
@@ -45,6 +50,10 @@ final class Loads {
   private final boolean selfManaged;
   private final AskedLoads asked = new AskedLoads();
   private final List<Begun> begun = new ArrayList<>(MOST);
+
+  /** Models that were let go of and may be on the device yet. */
+  private final List<CompletableFuture<Void>> leaving = new ArrayList<>();
+
   private boolean warmedLast;
 
   /**
@@ -58,6 +67,7 @@ final class Loads {
       @Nullable WeightsThread thread,
       BatchFormer former,
       WaitingEnd waitingEnd,
+      Failures failures,
       WarmUp warmUp,
       SharedParts shared,
       BatchSlot[] slots,
@@ -69,6 +79,7 @@ final class Loads {
     this.thread = thread;
     this.former = former;
     this.waitingEnd = waitingEnd;
+    this.failures = failures;
     this.warmUp = warmUp;
     this.shared = shared;
     this.slots = slots;
@@ -82,22 +93,48 @@ final class Loads {
   /**
    * Sees loads end and begins others; never waits.
    *
+   * @param news whether anything has happened since the last call: a load for which there was no
+   *     room then is not tried again before
    * @return how many things it did
    * @throws DeviceException when the device is lost, which is the end of the engine
    */
-  int turn() {
+  int turn(boolean news) {
     int work = thread == null ? lane.turn() : 0;
     for (WeightLoad load = lane.ended(); load != null; load = lane.ended()) {
       onEnded(load);
       work++;
     }
-    if (cache.hasAbsent()) {
+    if (cache.hasAbsent() && (news || work > 0)) {
       long now = clock.nanoTime();
       while (begun.size() < MOST && beginNext(now)) {
         work++;
       }
     }
     return work;
+  }
+
+  /**
+   * Takes a lane in, whose weights are not on the device yet.
+   *
+   * @throws DeviceException OUT_OF_MEMORY when they are to be pinned and do not fit beside what is
+   */
+  void add(ModelLane of, boolean pinned) {
+    cache.register(of.slot(), of.weights(), of.model().scratchBytes());
+    if (pinned) {
+      cache.pin(of.slot());
+    } else if (cache.isTooLarge(of.slot())) {
+      log.warn(
+          "the {} bytes of weights of model '{}' are more than the {} bytes for weights on the"
+              + " device: they come only when no others are there",
+          of.weights().byteSize(),
+          of.model().name(),
+          cache.poolBytes());
+    }
+  }
+
+  /** A batch of the lane runs. */
+  void used(ModelLane of, long nowNanos) {
+    cache.used(of.slot(), nowNanos);
   }
 
   // --- beginning
@@ -128,7 +165,7 @@ final class Loads {
   private boolean beginForRequests(long now) {
     ModelLane next = lanes.nextToLoad(now);
     if (!selfManaged) {
-      refuse(next, now);
+      refuseAll(next, now);
       return false;
     }
     while (next != null && isGivenUp(next, now)) {
@@ -137,11 +174,9 @@ final class Loads {
     return next != null && begin(next, sinceNanos(next), now);
   }
 
-  private void refuse(@Nullable ModelLane first, long now) {
+  private void refuseAll(@Nullable ModelLane first, long now) {
     for (ModelLane next = first; next != null; next = lanes.nextToLoad(now)) {
-      while (!next.queue().isEmpty()) {
-        waitingEnd.notResident(next);
-      }
+      waitingEnd.all(next, Failures.notResident(next.model().name()));
       lanes.settle(next, now);
     }
   }
@@ -206,16 +241,26 @@ final class Loads {
   /**
    * Lets go of a model for good, of which no batch is on its way and which is not being loaded.
    *
-   * @param then called once nothing of it is on the device, maybe by another thread
+   * @return completes once nothing of it is on the device, maybe on another thread; cancelled when
+   *     the engine fails first
    */
-  void letGo(ModelLane of, Runnable then) {
+  CompletableFuture<Void> letGo(ModelLane of) {
     WeightCache.Left left = lanes.remove(of.slot());
     of.close(shared);
+    asked.failed(of, new IllegalStateException("the model was unloaded meanwhile"));
     if (left == null) {
-      then.run();
-    } else {
-      free(left, then);
+      return CompletableFuture.completedFuture(null);
     }
+    CompletableFuture<Void> gone = new CompletableFuture<>();
+    leaving.removeIf(CompletableFuture::isDone);
+    leaving.add(gone);
+    free(left, () -> gone.complete(null));
+    return gone;
+  }
+
+  /** Lets go of a model that did not come to serve, and tells who waits for it once it has gone. */
+  void refuse(ModelLane of, CompletableFuture<Void> ready, Throwable failure) {
+    var unused = letGo(of).whenComplete((gone, ended) -> ready.completeExceptionally(failure));
   }
 
   /** Has weights closed by the thread that uploads, before whatever it uploads next. */
@@ -284,14 +329,15 @@ final class Loads {
       cache.unpin(of.slot());
     }
     if (warmUp.next() == of) {
-      CompletableFuture<Void> done = warmUp.giveUp();
-      letGo(of, () -> done.completeExceptionally(failure));
+      refuse(of, warmUp.giveUp(), failure);
       return;
     }
-    boolean all = !isOutOfMemory(failure);
-    do {
-      waitingEnd.notLoaded(of, failure);
-    } while (all && !of.queue().isEmpty());
+    Outcome.Failed outcome = failures.notLoaded(of.model().name(), failure);
+    if (isOutOfMemory(failure)) {
+      waitingEnd.first(of, outcome);
+    } else {
+      waitingEnd.all(of, outcome);
+    }
     lanes.settle(of, clock.nanoTime());
   }
 
@@ -363,12 +409,18 @@ final class Loads {
                 });
   }
 
-  /** Gives up on what the operator has asked for. */
+  /** Gives up on what the operator has asked for, and on what is leaving. */
   void abandon() {
     asked.abandon();
+    leaving.forEach(each -> each.cancel(false));
   }
 
   // --- what others may know
+
+  /** Any thread may ask. */
+  long residentBytes() {
+    return cache.residentBytes();
+  }
 
   DispatchState.CacheState state() {
     return new DispatchState.CacheState(

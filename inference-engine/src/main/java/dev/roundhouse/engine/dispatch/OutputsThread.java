@@ -6,28 +6,23 @@ import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.queue.Ingress;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Delivers large outputs on the thread {@code outputs}, in the order in which batches end, so that
  * copying them holds up no other batch. Slots come from the dispatch thread and go back to it.
  */
-public final class OutputsThread {
-  private final FailStop failStop;
-  private final Thread thread = Thread.ofPlatform().name("outputs").unstarted(this::run);
+public final class OutputsThread extends StepThread {
   private final AtomicInteger outside = new AtomicInteger();
   private @Nullable Ingress<BatchSlot> todo;
   private @Nullable Ingress<BatchSlot> done;
   private @Nullable Delivery delivery;
-  private volatile Runnable wakeDispatch = () -> {};
-  private volatile boolean stopped;
 
   /** Since when a batch has been delivered, on the system's clock. */
   private volatile long busySinceNanos = DeviceCalls.NONE;
 
   public OutputsThread(FailStop failStop) {
-    this.failStop = failStop;
+    super("outputs", failStop);
   }
 
   /** Starts the thread. */
@@ -35,11 +30,7 @@ public final class OutputsThread {
     delivery = with;
     todo = new Ingress<>(slots);
     done = new Ingress<>(slots);
-    thread.start();
-  }
-
-  void wakeDispatchBy(Runnable wake) {
-    wakeDispatch = wake;
+    start();
   }
 
   /** Takes a slot to be delivered. Dispatch thread only. */
@@ -48,7 +39,7 @@ public final class OutputsThread {
     if (!queue(todo).offer(slot)) {
       throw new IllegalStateException("more batches are delivered than there are slots");
     }
-    LockSupport.unpark(thread);
+    wake();
   }
 
   /** A slot whose members have been answered; null when there is none. Dispatch thread only. */
@@ -74,37 +65,24 @@ public final class OutputsThread {
     return busySinceNanos;
   }
 
-  /** Returns when every slot has been delivered and the thread is gone. Dispatch thread only. */
-  void close() {
-    stopped = true;
-    LockSupport.unpark(thread);
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
+  @Override
+  boolean step() {
+    BatchSlot slot = queue(todo).poll();
+    if (slot != null) {
+      deliver(Objects.requireNonNull(delivery), slot);
     }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    return slot != null;
   }
 
-  private void run() {
-    Ingress<BatchSlot> in = queue(todo);
-    Delivery deliver = Objects.requireNonNull(delivery);
-    while (true) {
-      BatchSlot slot = in.poll();
-      if (slot != null) {
-        deliver(deliver, slot);
-      } else if (stopped) {
-        deliver.close();
-        return;
-      } else {
-        LockSupport.park(this);
-      }
-    }
+  @Override
+  void onStop() {
+    Objects.requireNonNull(delivery).close();
+  }
+
+  /** Every slot that it has is delivered. */
+  @Override
+  boolean givesUp() {
+    return false;
   }
 
   private void deliver(Delivery deliver, BatchSlot slot) {
@@ -114,16 +92,17 @@ public final class OutputsThread {
         deliver.deliver(slot);
       } catch (Throwable e) {
         if (Failures.isLost(e)) {
-          failStop.request(e); // before anybody is told
+          failStop().request(e); // before anybody is told
         }
         deliver.fail(slot, e);
       }
       queue(done).offer(slot);
     } catch (Throwable e) {
-      failStop.request(e); // the slot is not used again: who is left in it is ended with the engine
+      failStop()
+          .request(e); // the slot is not used again: who is left in it is ended with the engine
     }
     busySinceNanos = DeviceCalls.NONE;
-    wakeDispatch.run();
+    wakeDispatch();
   }
 
   private static Ingress<BatchSlot> queue(@Nullable Ingress<BatchSlot> opened) {

@@ -62,7 +62,17 @@ final class Retirements {
     if (lane == null) {
       retire.retired().complete(null);
     } else {
-      loads.letGo(lane, () -> retire.retired().complete(null));
+      var unused =
+          loads
+              .letGo(lane)
+              .whenComplete(
+                  (gone, ended) -> {
+                    if (ended == null) {
+                      retire.retired().complete(null);
+                    } else {
+                      retire.retired().cancel(false);
+                    }
+                  });
     }
     return true;
   }

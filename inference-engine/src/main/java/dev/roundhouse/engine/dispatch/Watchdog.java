@@ -1,9 +1,12 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.dispatch.FailStop.WatchdogException;
+import dev.roundhouse.engine.residency.LoadLane;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Looks after the dispatch thread on the thread {@code watchdog}: when a run, a call of the device,
@@ -12,6 +15,7 @@ import java.util.concurrent.locks.LockSupport;
  * watchdog does so in its place.
  */
 public final class Watchdog {
+  private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
   private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long LEAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long MOST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -44,6 +48,9 @@ public final class Watchdog {
   // Of the turn that is looked at.
   private long seenTurns;
   private long seenSinceNanos = System.nanoTime();
+
+  /** When the reading of weights began that was last said to be slow. */
+  private long slowReading = LoadLane.NOT_NOW;
 
   Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits) {
     this.dispatch = dispatch;
@@ -91,12 +98,7 @@ public final class Watchdog {
           "reading the outputs of a run has taken %d ms and the limit is %d ms"
               .formatted(millis(now - reading), limits.deviceCall.toMillis()));
     }
-    long uploading = proxy.weightsSinceNanos();
-    if (uploading != DeviceCalls.NONE && now - uploading > limits.deviceCall.toNanos()) {
-      throw new WatchdogException(
-          "bringing weights to the device has taken %d ms for one step and the limit is %d ms"
-              .formatted(millis(now - uploading), limits.deviceCall.toMillis()));
-    }
+    checkLoads(now);
     long turns = dispatch.turns();
     if (turns != seenTurns || dispatch.isParked() || since != DeviceCalls.NONE) {
       seenTurns = turns;
@@ -105,6 +107,30 @@ public final class Watchdog {
       throw new WatchdogException(
           "the dispatch thread has made no progress for %d ms and the limit is %d ms"
               .formatted(millis(now - seenSinceNanos), limits.turn.toMillis()));
+    }
+  }
+
+  /** A slow disk is not a device that hangs: the models that are on the device serve on. */
+  private void checkLoads(long now) {
+    LoadLane lane = proxy.loadLane();
+    if (lane == null) {
+      return;
+    }
+    long inDevice = lane.inDeviceSinceNanos();
+    if (inDevice != LoadLane.NOT_NOW && now - inDevice > limits.deviceCall.toNanos()) {
+      throw new WatchdogException(
+          "bringing weights to the device has taken %d ms for one step and the limit is %d ms"
+              .formatted(millis(now - inDevice), limits.deviceCall.toMillis()));
+    }
+    long reading = lane.readingSinceNanos();
+    if (reading != LoadLane.NOT_NOW
+        && reading != slowReading
+        && now - reading > limits.deviceCall.toNanos()) {
+      slowReading = reading; // said once
+      log.warn(
+          "reading a model's weights from their files has taken {} ms; models that are not on the"
+              + " device wait for it",
+          millis(now - reading));
     }
   }
 

@@ -315,7 +315,9 @@ public final class Lanes {
     if (queue.isEmpty()) {
       held.remove(lane.slot());
       discipline.notReady(lane.slot());
-      toLoad.notReady(lane.slot());
+      if (!lane.isResident()) {
+        toLoad.notReady(lane.slot());
+      }
       cache.unwanted(lane.slot());
       noteFront(lane);
       return;
@@ -329,7 +331,6 @@ public final class Lanes {
       }
       return;
     }
-    toLoad.notReady(lane.slot());
     cache.wanted(lane.slot(), queue.get(0).arrivalNanos());
     if (holding && lane.holds()) {
       long until = lane.heldUntilNanos(recentlyLongestNanos);

@@ -1,6 +1,5 @@
 package dev.roundhouse.engine.lane;
 
-import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
@@ -42,52 +41,20 @@ public final class WaitingEnd {
     accounting.endOnDispatch(request, waitingState(request), Outcome.Cancelled.BY_CALLER);
   }
 
-  /**
-   * Ends the first that waits, because its model's weights could not be brought to the device; ones
-   * that are over are let go of on the way. Dispatch thread only.
-   */
-  public void notLoaded(ModelLane lane, Throwable failure) {
+  /** Ends the first that waits, letting go of what is over already. Dispatch thread only. */
+  public void first(ModelLane lane, Outcome outcome) {
     lane.queue().dropEnded();
-    if (lane.queue().isEmpty()) {
-      return;
+    if (!lane.queue().isEmpty()) {
+      QueuedRequest front = lane.queue().remove();
+      accounting.endOnDispatch(front, waitingState(front), outcome);
     }
-    QueuedRequest front = lane.queue().remove();
-    accounting.endOnDispatch(front, waitingState(front), notLoaded(lane.model().name(), failure));
   }
 
-  /**
-   * Ends the first that waits, because its model is not on the device and nobody is to bring it
-   * there. Dispatch thread only.
-   */
-  public void notResident(ModelLane lane) {
-    lane.queue().dropEnded();
-    if (lane.queue().isEmpty()) {
-      return;
+  /** Ends all that wait. Dispatch thread only. */
+  public void all(ModelLane lane, Outcome outcome) {
+    while (!lane.queue().isEmpty()) {
+      first(lane, outcome);
     }
-    QueuedRequest front = lane.queue().remove();
-    accounting.endOnDispatch(
-        front,
-        waitingState(front),
-        new Outcome.Failed(
-            Status.FAILED_PRECONDITION,
-            "model '%s' is not on the device, and this server brings only what its operator asks for; have it brought by SetModelResidency with PINNED_DEVICE"
-                .formatted(lane.model().name())));
-  }
-
-  private static Outcome.Failed notLoaded(String model, Throwable failure) {
-    if (failure instanceof DeviceException device) {
-      Status status =
-          device.code() == DeviceException.Code.OUT_OF_MEMORY
-              ? Status.RESOURCE_EXHAUSTED
-              : Status.UNAVAILABLE;
-      return new Outcome.Failed(
-          status,
-          "weights of model '%s' could not be brought to the device: %s"
-              .formatted(model, device.getMessage()));
-    }
-    return new Outcome.Failed(
-        Status.UNAVAILABLE,
-        "weights of model '%s' could not be read; the server's log has the cause".formatted(model));
   }
 
   /** The loop stops. Dispatch thread only. */

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.model;
 
+import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.request.Status;
 import java.util.Optional;
@@ -19,7 +20,7 @@ public final class RegisteredModel {
   private final AtomicReference<CompletableFuture<?>> latestChange =
       new AtomicReference<>(CompletableFuture.completedFuture(null));
   private volatile ModelVersions versions = ModelVersions.NONE;
-  private volatile Optional<Boolean> pinned = Optional.empty();
+  private volatile Optional<ServingDefaults.Residency> residency = Optional.empty();
   private volatile OptionalDouble weight = OptionalDouble.empty();
 
   RegisteredModel(String name) {
@@ -60,14 +61,14 @@ public final class RegisteredModel {
     weight = OptionalDouble.of(value);
   }
 
-  /** Whether its weights were pinned on the device at run time; empty for the configured. */
-  public Optional<Boolean> pinned() {
-    return pinned;
+  /** Where its weights wait by what was asked at run time; empty for the configured. */
+  public Optional<ServingDefaults.Residency> residency() {
+    return residency;
   }
 
-  /** Keeps whether weights are pinned, for versions to come as well. */
-  public void setPinned(boolean value) {
-    pinned = Optional.of(value);
+  /** Keeps where weights wait, for versions to come as well. */
+  public void setResidency(ServingDefaults.Residency value) {
+    residency = Optional.of(value);
   }
 
   /** For the registry, which counts what changes. */

@@ -29,12 +29,18 @@ import org.slf4j.LoggerFactory;
 public final class LoadLane {
   private static final Logger log = LoggerFactory.getLogger(LoadLane.class);
 
+  /** What {@link #inDeviceSinceNanos} and {@link #readingSinceNanos} say while it is not so. */
+  public static final long NOT_NOW = Long.MIN_VALUE;
+
   private final Device device;
   private final HostMemory use;
   private final long partBytes;
   private final NanoClock clock;
   private final Queue<Task> tasks = new ConcurrentLinkedQueue<>();
   private final Queue<WeightLoad> ended = new ConcurrentLinkedQueue<>();
+
+  private volatile long inDeviceSince = NOT_NOW;
+  private volatile long readingSince = NOT_NOW;
 
   // Owned by the thread that turns the lane.
   private final List<WeightLoad> open = new ArrayList<>();
@@ -82,6 +88,16 @@ public final class LoadLane {
     return !tasks.isEmpty();
   }
 
+  /** Since when a call of the device has been under way, on the system's clock. Any thread. */
+  public long inDeviceSinceNanos() {
+    return inDeviceSince;
+  }
+
+  /** Since when a model's weights have been read from their files, likewise. Any thread. */
+  public long readingSinceNanos() {
+    return readingSince;
+  }
+
   /** True while something is being uploaded. For the thread that turns the lane. */
   public boolean isBusy() {
     return !open.isEmpty();
@@ -122,11 +138,14 @@ public final class LoadLane {
     open.add(load);
   }
 
-  private static void free(Task.Free free) {
+  private void free(Task.Free free) {
+    inDeviceSince = System.nanoTime();
     try {
       free.left().close();
     } catch (RuntimeException | Error e) {
       log.error("weights could not be taken off the device", e);
+    } finally {
+      inDeviceSince = NOT_NOW;
     }
     free.then().run();
   }
@@ -171,11 +190,20 @@ public final class LoadLane {
 
   private void uploadNext(WeightLoad load) {
     try {
-      Upload upload = load.next(device, use, partBytes);
+      if (!load.isLeased()) {
+        readingSince = System.nanoTime();
+        load.lease(use);
+        readingSince = NOT_NOW;
+      }
+      inDeviceSince = System.nanoTime();
+      Upload upload = load.next(device, partBytes);
       bytesOnLink += upload.bytes();
       onLink.add(upload);
     } catch (Throwable e) {
       fail(load, e);
+    } finally {
+      readingSince = NOT_NOW;
+      inDeviceSince = NOT_NOW;
     }
   }
 
@@ -201,10 +229,13 @@ public final class LoadLane {
   public void await() {
     Upload first = onLink.peek();
     if (first != null) {
+      inDeviceSince = System.nanoTime();
       try {
         first.arrival().awaitReady();
       } catch (Throwable e) {
         fail(first.load(), e);
+      } finally {
+        inDeviceSince = NOT_NOW;
       }
     }
   }

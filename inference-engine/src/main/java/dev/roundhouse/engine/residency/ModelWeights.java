@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.residency;
 
 import dev.roundhouse.engine.device.DeviceBuffer;
+import dev.roundhouse.engine.floor.FloorReport;
 import dev.roundhouse.engine.floor.HostFloor;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +34,11 @@ public final class ModelWeights {
   /** Bytes of the weights themselves, without alignment. */
   public long byteSize() {
     return byteSize;
+  }
+
+  /** How they wait on the host. Any thread. */
+  public FloorReport onHost() {
+    return floor.report();
   }
 
   /** True when they are on the device; always, for a model that has none. Any thread. */

@@ -11,6 +11,7 @@ import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.floor.FloorKind;
 import dev.roundhouse.engine.floor.FloorStore;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
 
@@ -23,17 +24,17 @@ public final class Residency {
   private final Device device;
   private final FloorStore floors;
   private final ResidencyOptions options;
-  private final Function<ModelSpec, ServingDefaults.Residency> wanted;
+  private final Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted;
 
   /**
    * @param floors where weights wait on the host; borrowed
-   * @param wanted where a model's weights are to wait
+   * @param wanted where a model's weights are to wait; empty for what {@code floors} does with any
    */
   public Residency(
       Device device,
       FloorStore floors,
       ResidencyOptions options,
-      Function<ModelSpec, ServingDefaults.Residency> wanted) {
+      Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted) {
     this.wanted = wanted;
     this.device = device;
     this.floors = floors;
@@ -49,11 +50,25 @@ public final class Residency {
    */
   public ModelWeights open(ModelSpec model, WeightSource source) {
     checkFits(source);
-    boolean unpinned = wanted.apply(model) == ServingDefaults.Residency.UNPINNED;
+    Optional<FloorKind> kind = wanted.apply(model).flatMap(Residency::kind);
     return new ModelWeights(
-        unpinned
-            ? floors.open(model.name(), source, FloorKind.RE_READ)
+        kind.isPresent()
+            ? floors.open(model.name(), source, kind.get())
             : floors.open(model.name(), source));
+  }
+
+  /** How weights wait on the host; empty when that is not said. */
+  private static Optional<FloorKind> kind(ServingDefaults.Residency residency) {
+    return switch (residency) {
+      case UNPINNED -> Optional.of(FloorKind.RE_READ);
+      case PINNED_SYSTEM -> Optional.of(FloorKind.KEPT);
+      case PINNED_DEVICE -> Optional.empty();
+    };
+  }
+
+  /** Has weights that are on the host already wait there in another way from now on. */
+  public void keepAs(ModelWeights weights, ServingDefaults.Residency residency) {
+    kind(residency).ifPresent(kind -> weights.floor().keepAs(kind));
   }
 
   private void checkFits(WeightSource source) {

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -48,7 +49,10 @@ public final class WeightCache {
   private final TreeMap<Long, Integer> scratch = new TreeMap<>();
 
   private long poolBytes;
-  private long residentBytes;
+
+  /** Written by the dispatch thread, read by any. */
+  private final AtomicLong residentBytes = new AtomicLong();
+
   private long pinnedBytes;
   private long pinnedThere;
   private long loadingBytes;
@@ -120,6 +124,11 @@ public final class WeightCache {
                 .poolBytes();
   }
 
+  /** True when a model's weights come only when nothing else is there that could leave. */
+  public boolean isTooLarge(int slot) {
+    return entry(slot).weights.byteSize() > poolBytes;
+  }
+
   /** True when some model is not on the device. */
   public boolean hasAbsent() {
     return absent > 0;
@@ -185,7 +194,7 @@ public final class WeightCache {
       int slot, long moreBytes, long frontNanos, IntPredicate inUse) {
     Entry entry = entry(slot);
     long need = entry.weights.byteSize();
-    long missing = need + moreBytes - (poolBytes - residentBytes - loadingBytes);
+    long missing = need + moreBytes - (poolBytes - residentBytes.get() - loadingBytes);
     if (missing <= 0) {
       return List.of();
     }
@@ -239,7 +248,7 @@ public final class WeightCache {
 
   /** Weights larger than the budget come when nothing else is there that could leave. */
   private boolean hasDeviceToItself(long need, List<Chosen> leaving) {
-    long left = residentBytes - pinnedThere;
+    long left = residentBytes.get() - pinnedThere;
     for (Chosen chosen : leaving) {
       left -= entry(chosen.slot).weights.byteSize();
     }
@@ -261,7 +270,7 @@ public final class WeightCache {
   }
 
   private void uncount(Entry entry) {
-    residentBytes -= entry.weights.byteSize();
+    residentBytes.addAndGet(-entry.weights.byteSize());
     pinnedThere -= entry.pinned ? entry.weights.byteSize() : 0;
   }
 
@@ -280,7 +289,7 @@ public final class WeightCache {
     }
     load.settle();
     absent--;
-    residentBytes += bytes;
+    residentBytes.addAndGet(bytes);
     measure(load.nanos(), bytes);
     policy.register(load.slot(), bytes, load.nanos());
     policy.loaded(load.slot(), load.endedNanos());
@@ -355,8 +364,9 @@ public final class WeightCache {
     return poolBytes;
   }
 
+  /** Any thread may ask. */
   public long residentBytes() {
-    return residentBytes;
+    return residentBytes.get();
   }
 
   public long pinnedBytes() {

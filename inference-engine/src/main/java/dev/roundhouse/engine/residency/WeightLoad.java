@@ -86,21 +86,30 @@ public final class WeightLoad {
     return uploaded;
   }
 
+  boolean isLeased() {
+    return lease != null;
+  }
+
+  /**
+   * Has the weights in host memory until the load is over, or for as long as the device may read
+   * them in place. Reads their files when they are not there, which blocks.
+   */
+  void lease(HostMemory use) {
+    HostFloor floor = weights.floor();
+    // What is read again for this load is let go of when it is on the device.
+    aliased = use == HostMemory.ALIAS && floor.isInMemory();
+    lease = floor.lease();
+  }
+
   /**
    * Hands the next tensor over, or a part of it where the device takes parts.
    *
    * @param partBytes of a part
    * @return what is on the link now
    */
-  Upload next(Device device, HostMemory use, long partBytes) {
+  Upload next(Device device, long partBytes) {
     HostFloor floor = weights.floor();
-    Lease memory = lease;
-    if (memory == null) {
-      // What is read again for this load is let go of when it is on the device.
-      aliased = use == HostMemory.ALIAS && floor.isInMemory();
-      memory = floor.lease();
-      lease = memory;
-    }
+    Lease memory = Objects.requireNonNull(lease, "not leased");
     PartedUpload open = parted;
     int tensor = open == null ? begun : begun - 1;
     MemorySegment data = memory.tensor(tensor);
@@ -161,7 +170,9 @@ public final class WeightLoad {
       try {
         buffers[i].close();
       } catch (RuntimeException | Error e) {
-        cause.addSuppressed(e);
+        if (e != cause) {
+          cause.addSuppressed(e);
+        }
       }
     }
     closeLease();

@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
@@ -20,10 +22,12 @@ import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
+import dev.roundhouse.engine.testing.TestImage;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -62,7 +66,7 @@ class FailStopTest {
     engine.close();
     assertThat(System.nanoTime() - began).as("close comes back").isLessThan(10_000 * MILLIS);
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (thread.getName().equals("dispatch") || thread.getName().equals("watchdog")) {
+      if (Set.of("dispatch", "outputs", "weights", "watchdog").contains(thread.getName())) {
         assertThat(thread.join(Duration.ofSeconds(10))).as(thread.getName()).isTrue();
       }
     }
@@ -146,6 +150,22 @@ class FailStopTest {
     submit("small", 2);
     submit("large", 1);
     assertFailedBy(DeviceException.class, "made by a test");
+  }
+
+  @Test
+  void shouldTellWhoLoadsAModelWhenTheDeviceIsLostInItsFirstRun() {
+    engine
+        .device()
+        .hook(
+            (call, of) -> {
+              if (call == Call.EXECUTE) {
+                throw new DeviceException(DeviceException.Code.DEVICE_LOST, "made by a test");
+              }
+            });
+    ModelStatus status = get(engine.engine().load(TestImage.weighted("m", "1", () -> {})));
+    assertThat(status.state()).isEqualTo(ModelState.FAILED);
+    assertThat(status.reason()).contains("made by a test");
+    assertThat(get(engine.engine().failed())).hasMessageContaining("made by a test");
   }
 
   @Test

@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.residency;
 
+import static dev.roundhouse.bundle.model.ServingDefaults.Residency.PINNED_DEVICE;
+import static dev.roundhouse.bundle.model.ServingDefaults.Residency.PINNED_SYSTEM;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -30,6 +32,7 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -99,9 +102,8 @@ class ResidencyTest {
   void shouldLoadAModelWhileAnotherRuns() {
     // A load takes 1 ms, a run 3: the run of the second begins when that of the first ends.
     TestEngine engine = engine(2 * BYTES + SCRATCH, 3 * MILLIS, BYTES * 1000L);
-    load(engine, "a", 2, BYTES);
-    load(engine, "b", 3, BYTES);
-    load(engine, "c", 5, BYTES); // "a" has left for it
+    // "a" has left for it
+    loadThree(engine, BYTES);
     long begin = engine.clock().nanoTime();
     Submission first = engine.submit("b", row(1));
     engine.step();
@@ -120,9 +122,7 @@ class ResidencyTest {
     // A part of 4 MiB takes 1 ms, all of the weights 20.
     int bytes = 80 << 20;
     TestEngine engine = engine(2L * bytes + SCRATCH, MILLIS, 4L * 1024 * BYTES);
-    load(engine, "a", 2, bytes);
-    load(engine, "b", 3, bytes);
-    load(engine, "c", 5, bytes);
+    loadThree(engine, bytes);
     Submission cold = engine.submit("a", row(1));
     List<Submission> warm = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
@@ -162,9 +162,8 @@ class ResidencyTest {
   @Test
   void shouldKeepWhatIsWaitedForWhileSomethingElseCanLeave() {
     TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
-    load(engine, "a", 2, BYTES);
-    load(engine, "b", 3, BYTES);
-    load(engine, "c", 5, BYTES); // b and c are there; b has been used less lately
+    // b and c are there; b has been used less lately
+    loadThree(engine, BYTES);
     Submission b = engine.submit("b", row(1));
     Submission a = engine.submit("a", row(1));
     engine.run();
@@ -200,9 +199,7 @@ class ResidencyTest {
   void shouldTryAgainWhenTheDeviceHasLessRoomThanTheBudgetSays() {
     TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
     AtomicInteger refusals = new AtomicInteger();
-    load(engine, "a", 2, BYTES);
-    load(engine, "b", 3, BYTES);
-    load(engine, "c", 5, BYTES);
+    loadThree(engine, BYTES);
     engine.hook(refusingUploads(refusals, 1));
     Submission call = engine.submit("a", row(1));
     engine.run();
@@ -216,9 +213,7 @@ class ResidencyTest {
   void shouldRefuseOnlyTheRequestThatAskedWhenThereIsNoRoomTheSecondTimeEither() {
     TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
     AtomicInteger refusals = new AtomicInteger();
-    load(engine, "a", 2, BYTES);
-    load(engine, "b", 3, BYTES);
-    load(engine, "c", 5, BYTES);
+    loadThree(engine, BYTES);
     engine.hook(refusingUploads(refusals, 2));
     Submission first = engine.submit("a", row(1));
     Submission second = engine.submit("a", row(2));
@@ -318,9 +313,7 @@ class ResidencyTest {
   @Test
   void shouldRunCallsOfAMetaThatWaitForWeightsAheadOfOthers() {
     TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, BYTES * 1000L);
-    load(engine, "a", 2, BYTES);
-    load(engine, "b", 3, BYTES);
-    load(engine, "c", 5, BYTES);
+    loadThree(engine, BYTES);
     MetaRun run = new MetaRun();
     Submission begun = engine.submitFor(run, "c", Long.MAX_VALUE, row(1));
     engine.run();
@@ -343,16 +336,16 @@ class ResidencyTest {
     for (int i = 0; i < 6; i++) {
       load(engine, "m" + i, i, BYTES);
     }
-    var pinned = engine.engine().pin("m0", true);
+    var pinned = engine.engine().setResidency("m0", PINNED_DEVICE);
     engine.run();
     assertThat(pinned).isCompleted();
     assertThat(engine.lane("m0").weights().place()).isEqualTo(Place.RESIDENT);
     useAll(engine, 6, 20);
     assertThat(engine.counters("m0").get(Metric.WEIGHT_LOADS)).isEqualTo(2); // warm-up, and the pin
     assertThat(engine.state().weights().pinnedBytes()).isEqualTo(BYTES);
-    var second = engine.engine().pin("m1", true);
-    var third = engine.engine().pin("m2", true);
-    var fourth = engine.engine().pin("m3", true);
+    var second = engine.engine().setResidency("m1", PINNED_DEVICE);
+    var third = engine.engine().setResidency("m2", PINNED_DEVICE);
+    var fourth = engine.engine().setResidency("m3", PINNED_DEVICE);
     engine.run();
     assertThat(second).isCompleted();
     assertThat(third).isCompleted();
@@ -361,7 +354,7 @@ class ResidencyTest {
         .withThrowableThat()
         .withMessageContaining("3145728 of the 3149784 bytes for weights");
     long left = engine.counters("m1").get(Metric.WEIGHT_EVICTIONS);
-    var unpinned = engine.engine().pin("m0", false);
+    var unpinned = engine.engine().setResidency("m0", PINNED_SYSTEM);
     engine.run();
     assertThat(unpinned).isCompleted();
     useAll(engine, 6, 20);
@@ -391,6 +384,7 @@ class ResidencyTest {
     TestEngine engine = engine(3 * BYTES + SCRATCH, MILLIS, 0, LRU.withSelfManaged(false));
     load(engine, "a", 2, BYTES);
     load(engine, "b", 3, BYTES);
+    assertThat(engine.engine().answers("a", "")).as("says that it would").isFalse();
     Submission refused = engine.submit("a", row(1));
     engine.run();
     assertThat(engine.outcome(refused))
@@ -400,17 +394,60 @@ class ResidencyTest {
               assertThat(failed.status()).isEqualTo(Status.FAILED_PRECONDITION);
               assertThat(failed.message()).contains("model 'a' is not on the device");
             });
-    var pinned = engine.engine().pin("a", true);
+    var pinned = engine.engine().setResidency("a", PINNED_DEVICE);
     engine.run();
     assertThat(pinned).isCompleted();
+    assertThat(engine.engine().answers("a", "")).isTrue();
     Submission served = engine.submit("a", row(4));
     engine.run();
     assertThat(answer(engine, served)).isEqualTo(8);
-    var unpinned = engine.engine().pin("a", false);
+    var unpinned = engine.engine().setResidency("a", PINNED_SYSTEM);
     engine.run();
     assertThat(unpinned).isCompleted();
     assertThat(engine.lane("a").weights().place()).isEqualTo(Place.ABSENT);
     engine.assertQuiescent();
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldServeOnWhenAModelIsUnloadedWhoseWeightsTheOperatorWaitsFor() {
+    TestEngine engine = engine(BYTES + SCRATCH, MILLIS, BYTES * 100L);
+    load(engine, "a", 2, BYTES);
+    load(engine, "b", 3, BYTES);
+    engine.submit("b", row(1));
+    engine.step(); // what "a" would need to leave is in use
+    var pinned = engine.engine().setResidency("a", PINNED_DEVICE);
+    engine.step();
+    var unloaded = engine.engine().unload("a");
+    engine.run();
+    assertThat(unloaded).isCompleted();
+    assertThat(pinned)
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .withMessageContaining("the model was unloaded meanwhile");
+    Submission other = engine.submit("b", row(1));
+    engine.run();
+    assertThat(answer(engine, other)).isEqualTo(3);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldRefuseAModelWhoseManifestPinsMoreThanIsLeftAndServeTheOthers() {
+    TestEngine engine = engine(2 * BYTES + SCRATCH);
+    load(engine, "a", 2, BYTES);
+    var pinned = engine.engine().setResidency("a", PINNED_DEVICE);
+    engine.run();
+    assertThat(pinned).isCompleted();
+    ModelStatus refused =
+        engine
+            .engine()
+            .load(TestImage.scaled("b", 3, BYTES + BYTES / 2, Optional.of(PINNED_DEVICE)))
+            .join();
+    assertThat(refused.state()).isEqualTo(ModelState.FAILED);
+    assertThat(refused.reason()).contains("pinning its 1572864 bytes", "1048576 of");
+    Submission call = engine.submit("a", row(1));
+    engine.run();
+    assertThat(answer(engine, call)).isEqualTo(2);
     engine.assertNothingLeaks();
   }
 
@@ -453,6 +490,13 @@ class ResidencyTest {
 
   private static InputTensor row(float value) {
     return Floats.input("x", new long[] {1, 2}, value, value);
+  }
+
+  /** The models a, b and c, in this order, which multiply by 2, 3 and 5. */
+  private static void loadThree(TestEngine engine, int bytes) {
+    load(engine, "a", 2, bytes);
+    load(engine, "b", 3, bytes);
+    load(engine, "c", 5, bytes);
   }
 
   private static void load(TestEngine engine, String name, float scale, int bytes) {

@@ -35,6 +35,7 @@ public final class TestImage {
         List.of(x),
         List.of(y),
         new Weights(onWeightRead, List.of(new float[2], new float[2])),
+        ServingDefaults.DEFAULT,
         1,
         2);
   }
@@ -44,13 +45,33 @@ public final class TestImage {
    * tensor that begins with {@code first}.
    */
   public static ModelImage scaled(String name, float first, int weightBytes) {
+    return scaled(name, first, weightBytes, Optional.empty());
+  }
+
+  /**
+   * As above.
+   *
+   * @param residency as a manifest gives it
+   */
+  public static ModelImage scaled(
+      String name, float first, int weightBytes, Optional<ServingDefaults.Residency> residency) {
     float[] weights = new float[weightBytes / Float.BYTES];
     weights[0] = first;
+    ServingDefaults none = ServingDefaults.DEFAULT;
     return of(
         name,
+        "1",
         List.of(tensor("x", Axis.BATCH, new Axis.Fixed(2))),
         List.of(tensor("y", Axis.BATCH, new Axis.Fixed(2))),
-        List.of(weights),
+        new Weights(() -> {}, List.of(weights)),
+        new ServingDefaults(
+            none.weight(),
+            residency,
+            none.maxQueueDelay(),
+            none.maxQueueSize(),
+            none.queue(),
+            none.priorities(),
+            none.sequence()),
         1);
   }
 
@@ -61,7 +82,14 @@ public final class TestImage {
       List<TensorSpec> outputs,
       List<float[]> weights,
       int... batchSizes) {
-    return of(name, "1", inputs, outputs, new Weights(() -> {}, weights), batchSizes);
+    return of(
+        name,
+        "1",
+        inputs,
+        outputs,
+        new Weights(() -> {}, weights),
+        ServingDefaults.DEFAULT,
+        batchSizes);
   }
 
   private static ModelImage of(
@@ -70,6 +98,7 @@ public final class TestImage {
       List<TensorSpec> inputs,
       List<TensorSpec> outputs,
       Weights weights,
+      ServingDefaults serving,
       int... batchSizes) {
     ModelSpec spec =
         new ModelSpec(
@@ -83,7 +112,7 @@ public final class TestImage {
             IntStream.of(batchSizes).boxed().toList(),
             List.of(Variant.SINGLE),
             List.of(),
-            ServingDefaults.DEFAULT,
+            serving,
             Map.of());
     List<ProgramCode> programs = new ArrayList<>();
     for (int rows : batchSizes) {

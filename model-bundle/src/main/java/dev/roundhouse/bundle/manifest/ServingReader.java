@@ -97,17 +97,22 @@ final class ServingReader {
     return (int) fields.integer(key, min, Integer.MAX_VALUE).orElse(absent);
   }
 
-  private static Residency residency(Fields serving) {
-    return switch (serving.text("residency").orElse("pinned_system")) {
-      case "unpinned" -> Residency.UNPINNED;
-      case "pinned_system" -> Residency.PINNED_SYSTEM;
-      case "pinned_device" -> Residency.PINNED_DEVICE;
-      case String other -> {
-        serving.problem(
-            "residency", "is '" + other + "'; served are unpinned, pinned_system, pinned_device");
-        yield Residency.PINNED_SYSTEM;
-      }
-    };
+  private static Optional<Residency> residency(Fields serving) {
+    return serving
+        .text("residency")
+        .flatMap(
+            text ->
+                switch (text) {
+                  case "unpinned" -> Optional.of(Residency.UNPINNED);
+                  case "pinned_system" -> Optional.of(Residency.PINNED_SYSTEM);
+                  case "pinned_device" -> Optional.of(Residency.PINNED_DEVICE);
+                  default -> {
+                    serving.problem(
+                        "residency",
+                        "is '" + text + "'; served are unpinned, pinned_system, pinned_device");
+                    yield Optional.empty();
+                  }
+                });
   }
 
   private static QueuePolicy queue(Fields queue) {

@@ -9,7 +9,8 @@ import java.util.OptionalInt;
  *
  * @param weight share of the device relative to other models, from {@link #LEAST_WEIGHT} to {@link
  *     #MOST_WEIGHT}
- * @param residency where weights wait between requests
+ * @param residency where weights wait between requests; empty where the manifest leaves it to the
+ *     operator
  * @param maxQueueDelay how long an undersized batch may be held for company, up to {@link
  *     #MOST_QUEUE_DELAY}; empty where the manifest leaves it to the operator
  * @param maxQueueSize requests that may wait, 0 for no limit of the model's own; empty where the
@@ -18,7 +19,7 @@ import java.util.OptionalInt;
  */
 public record ServingDefaults(
     double weight,
-    Residency residency,
+    Optional<Residency> residency,
     Optional<Duration> maxQueueDelay,
     OptionalInt maxQueueSize,
     QueuePolicy queue,
@@ -38,7 +39,7 @@ public record ServingDefaults(
   public ServingDefaults(double weight) {
     this(
         weight,
-        Residency.PINNED_SYSTEM,
+        Optional.empty(),
         Optional.empty(),
         OptionalInt.empty(),
         QueuePolicy.DEFAULT,

@@ -104,7 +104,7 @@ class Format3ReaderTest {
         .isEqualTo(
             new ServingDefaults(
                 2.0,
-                Residency.PINNED_DEVICE,
+                Optional.of(Residency.PINNED_DEVICE),
                 Optional.of(Duration.ofMillis(5)),
                 OptionalInt.of(0),
                 new QueuePolicy(Duration.ofSeconds(2), TimeoutAction.DELAY, false),

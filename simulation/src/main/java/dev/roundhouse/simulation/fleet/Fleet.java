@@ -9,17 +9,17 @@ import java.util.SplittableRandom;
 /** All models of a simulation. Immutable. */
 public final class Fleet {
   private final List<FleetModel> models;
-  private final DeviceMemory memory;
+  private final FleetMemory memory;
   private final Map<String, Program> programs = new HashMap<>();
 
   public Fleet(List<FleetModel> models) {
-    this(models, DeviceMemory.UNLIMITED);
+    this(models, FleetMemory.UNLIMITED);
   }
 
   /**
    * @param memory of the device that serves it
    */
-  public Fleet(List<FleetModel> models, DeviceMemory memory) {
+  public Fleet(List<FleetModel> models, FleetMemory memory) {
     this.memory = memory;
     if (models.isEmpty()) {
       throw new IllegalArgumentException("a fleet of 0 models serves nothing; have 1 or more");
@@ -38,7 +38,7 @@ public final class Fleet {
    * @param singleCost of a run of one row
    * @param fixedShare part of that cost that further rows do not add to, 0 to 1
    * @param weights given in turn
-   * @param weightBytes each drawn between the two
+   * @param weightBytes of each, drawn
    */
   public static Fleet random(
       int count,
@@ -46,8 +46,8 @@ public final class Fleet {
       double fixedShare,
       List<Integer> batchSizes,
       List<Double> weights,
-      long[] weightBytes,
-      DeviceMemory memory,
+      BytesRange weightBytes,
+      FleetMemory memory,
       SplittableRandom random) {
     List<FleetModel> models = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
@@ -58,9 +58,7 @@ public final class Fleet {
               weights.get(i % weights.size()),
               batchSizes,
               CostCurve.ofSingle(singleCost.draw(random), fixedShare),
-              weightBytes[0] == weightBytes[1]
-                  ? weightBytes[0]
-                  : random.nextLong(weightBytes[0], weightBytes[1])));
+              weightBytes.draw(random)));
     }
     return new Fleet(models, memory);
   }
@@ -70,7 +68,7 @@ public final class Fleet {
   }
 
   /** Of the device that serves it. */
-  public DeviceMemory memory() {
+  public FleetMemory memory() {
     return memory;
   }
 

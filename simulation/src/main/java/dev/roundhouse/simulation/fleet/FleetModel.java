@@ -61,7 +61,7 @@ public record FleetModel(
 
   /** What the engine loads. */
   public ModelImage image() {
-    int elements = Math.toIntExact(DeviceMemory.scaled(weightBytes) / Float.BYTES);
+    int elements = Math.toIntExact(FleetMemory.scaled(weightBytes) / Float.BYTES);
     List<ProgramCode> programs =
         batchSizes.stream().<ProgramCode>map(size -> RowProgram.of(size, elements)).toList();
     return new ModelImage(VERSION, spec(), programs, FleetWeights.of(elements));

@@ -17,6 +17,10 @@ public record NanosRange(long low, long high) {
 
   /** Each factor is as likely as the other: half the draws are below the geometric middle. */
   public long draw(SplittableRandom random) {
+    return byFactor(low, high, random);
+  }
+
+  static long byFactor(long low, long high, SplittableRandom random) {
     double luck = random.nextDouble();
     // StrictMath: the same bits on every machine.
     return Math.clamp(Math.round(low * StrictMath.pow((double) high / low, luck)), low, high);

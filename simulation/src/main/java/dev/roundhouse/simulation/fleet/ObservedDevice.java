@@ -50,7 +50,7 @@ public final class ObservedDevice extends ForwardingDevice {
         new SimulatedDevice(
             new SimulatedDeviceOptions(
                 fleet.memory().simulatedBytes(),
-                DeviceMemory.scaled(fleet.memory().linkBytesPerSecond()),
+                FleetMemory.scaled(fleet.memory().linkBytesPerSecond()),
                 program -> duration(fleet.program(program), mishaps, current, shared),
                 program -> answers(fleet.program(program).model().index()),
                 1,

@@ -11,7 +11,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.time.ManualClock;
-import dev.roundhouse.simulation.fleet.DeviceMemory;
+import dev.roundhouse.simulation.fleet.FleetMemory;
 import dev.roundhouse.simulation.fleet.FleetModel;
 import dev.roundhouse.simulation.fleet.ObservedDevice;
 import dev.roundhouse.simulation.fleet.Promises;
@@ -122,7 +122,7 @@ public final class Simulation {
     return ResidencyOptions.DEFAULT
         .withUse(HostMemory.COPY)
         .withWiggle(0)
-        .withPartBytes(DeviceMemory.simulatedPart(ResidencyOptions.DEFAULT.partBytes()));
+        .withPartBytes(FleetMemory.simulatedPart(ResidencyOptions.DEFAULT.partBytes()));
   }
 
   private static void load(Scenario scenario, SteppedEngine engine) {

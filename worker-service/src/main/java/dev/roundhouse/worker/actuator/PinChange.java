@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.actuator;
 
+import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.model.ModelStatus;
 import java.time.Duration;
@@ -54,7 +55,9 @@ final class PinChange {
 
   private WebEndpointResponse<Map<String, Object>> ask(String name, boolean pinned) {
     try {
-      engine.pin(name, pinned).get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+      engine
+          .setResidency(name, pinned ? Residency.PINNED_DEVICE : Residency.PINNED_SYSTEM)
+          .get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
       return refused(
           409, "model '" + name + "': " + Objects.requireNonNull(e.getCause()).getMessage());

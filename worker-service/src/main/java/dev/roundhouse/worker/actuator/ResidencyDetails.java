@@ -14,6 +14,7 @@ public record ResidencyDetails(
     String policy,
     @Nullable String unknownBecause,
     @Nullable Device device,
+    Host host,
     Totals totals,
     List<Model> models) {
 
@@ -25,6 +26,21 @@ public record ResidencyDetails(
       long residentBytes,
       long pinnedBytes,
       long loadingBytes) {}
+
+  /** Weights in host memory, and what was read again from files. */
+  @JsonInclude
+  public record Host(
+      @Nullable Long budgetBytes,
+      long heldBytes,
+      long sharedBytes,
+      long savedBytes,
+      long reads,
+      long readBytes,
+      double readSeconds,
+      long evictions) {}
+
+  /** A model's weights in host memory. */
+  public record OnHost(String kind, long heldBytes, boolean shared, boolean pageLocked) {}
 
   /** Sums over all models. */
   public record Totals(
@@ -38,6 +54,7 @@ public record ResidencyDetails(
       @Nullable String state,
       @Nullable Boolean pinned,
       long weightBytes,
+      OnHost host,
       int queueDepth,
       @Nullable Double sinceUsedSeconds,
       @Nullable Double nextUseSeconds,

@@ -6,8 +6,11 @@ import dev.roundhouse.engine.dispatch.DispatchState;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.dispatch.DispatchState.WeightsState;
+import dev.roundhouse.engine.floor.FloorReport;
+import dev.roundhouse.engine.floor.FloorTotals;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.worker.actuator.ResidencyDetails.Model;
+import dev.roundhouse.worker.actuator.ResidencyDetails.OnHost;
 import dev.roundhouse.worker.actuator.ResidencyDetails.Totals;
 import dev.roundhouse.worker.config.ResidencyProperties;
 import java.util.List;
@@ -46,13 +49,14 @@ public final class ResidencyEndpoint {
   public ResidencyDetails residency() {
     DispatchSnapshot dispatch = DispatchSnapshot.of(engine);
     List<ModelReport> ready =
-        engine.report().stream().filter(report -> report.status().isReady()).toList();
+        engine.report().stream().filter(report -> report.onHost().isPresent()).toList();
     List<Model> models = ready.stream().map(report -> model(report, dispatch)).toList();
     return new ResidencyDetails(
         name(properties.mode()),
         name(properties.policy()),
         dispatch.unknownBecause(),
         device(dispatch.state()),
+        host(engine.floors()),
         totals(models),
         models);
   }
@@ -77,6 +81,22 @@ public final class ResidencyEndpoint {
         weights.loadingBytes());
   }
 
+  private static ResidencyDetails.Host host(FloorTotals floors) {
+    return new ResidencyDetails.Host(
+        floors.budgetBytes() == Long.MAX_VALUE ? null : floors.budgetBytes(),
+        floors.heldBytes(),
+        floors.sharedBytes(),
+        floors.savedBytes(),
+        floors.reads(),
+        floors.readBytes(),
+        floors.readNanos() / 1e9,
+        floors.evictions());
+  }
+
+  private static OnHost onHost(FloorReport floor) {
+    return new OnHost(name(floor.kind()), floor.heldBytes(), floor.shared(), floor.pinned());
+  }
+
   private static Model model(ModelReport report, DispatchSnapshot dispatch) {
     LaneState lane = dispatch.lanes().get(report.status().name());
     WeightsState weights = lane == null ? null : lane.weights();
@@ -86,6 +106,7 @@ public final class ResidencyEndpoint {
         weights == null ? null : name(weights.place()),
         weights == null ? null : weights.pinned(),
         report.weightBytes(),
+        onHost(report.onHost().orElseThrow()),
         report.waiting(),
         weights == null || weights.sinceUsedNanos() < 0 ? null : weights.sinceUsedNanos() / 1e9,
         weights == null || Double.isInfinite(weights.nextUseNanos())

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.control;
 
 import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.ModelReport;
@@ -8,6 +9,8 @@ import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
+import dev.roundhouse.engine.floor.FloorKind;
+import dev.roundhouse.engine.floor.FloorReport;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
@@ -22,6 +25,7 @@ import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.ResidencyProperties;
+import dev.roundhouse.worker.transport.grpc.UnaryAnswer;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -85,10 +89,9 @@ public final class ControlCalls {
     var line =
         dev.roundhouse.kserve.control.proto.ModelStatus.newBuilder()
             .setName(status.name())
-            .setResidency(
-                lane.weights().pinned() ? Residency.PINNED_DEVICE : Residency.PINNED_SYSTEM)
+            .setResidency(residency(report, lane))
             .setDeviceResident(lane.weights().place() == Place.RESIDENT)
-            .setHostResident(true)
+            .setHostResident(report.onHost().stream().anyMatch(FloorReport::inMemory))
             .setWeightNbytes(report.weightBytes())
             .setWeight(lane.weight())
             .setQueueDepth(lane.queued())
@@ -104,6 +107,14 @@ public final class ControlCalls {
     return line.build();
   }
 
+  private static Residency residency(ModelReport report, LaneState lane) {
+    if (lane.weights().pinned()) {
+      return Residency.PINNED_DEVICE;
+    }
+    boolean kept = report.onHost().stream().anyMatch(floor -> floor.kind() == FloorKind.KEPT);
+    return kept ? Residency.PINNED_SYSTEM : Residency.UNPINNED;
+  }
+
   private static @Nullable TensorSpec firstBatched(@Nullable ModelSpec spec) {
     return spec == null
         ? null
@@ -117,21 +128,17 @@ public final class ControlCalls {
   CompletableFuture<SetModelResidencyResponse> setResidency(SetModelResidencyRequest request) {
     String name = requireReady(request.getName());
     Residency target = request.getTarget();
-    boolean pinned =
+    ServingDefaults.Residency wanted =
         switch (target) {
-          case PINNED_DEVICE -> true;
-          case PINNED_SYSTEM -> false;
-          case UNPINNED ->
-              throw new WireException(
-                  WireStatus.FAILED_PRECONDITION,
-                  "where model '%s' keeps its weights in host memory is decided when it is loaded; set 'serving.residency: unpinned' in its manifest, or roundhouse.worker.models.%s.residency"
-                      .formatted(name, name));
+          case PINNED_DEVICE -> ServingDefaults.Residency.PINNED_DEVICE;
+          case PINNED_SYSTEM -> ServingDefaults.Residency.PINNED_SYSTEM;
+          case UNPINNED -> ServingDefaults.Residency.UNPINNED;
           case RESIDENCY_UNSPECIFIED, UNRECOGNIZED ->
               throw WireException.invalidArgument(
-                  "target %d of model '%s' is no residency; send PINNED_SYSTEM (2) or PINNED_DEVICE (3)"
+                  "target %d of model '%s' is no residency; send UNPINNED (1), PINNED_SYSTEM (2) or PINNED_DEVICE (3)"
                       .formatted(request.getTargetValue(), name));
         };
-    return asked(engine.pin(name, pinned))
+    return asked(engine.setResidency(name, wanted))
         .thenApply(
             done -> {
               audit.info("residency of model '{}' set to {}", name, target);
@@ -201,10 +208,7 @@ public final class ControlCalls {
   private static <T> CompletableFuture<T> asked(CompletableFuture<T> answer) {
     return answer.exceptionally(
         failure -> {
-          Throwable cause =
-              failure instanceof CompletionException && failure.getCause() != null
-                  ? failure.getCause()
-                  : failure;
+          Throwable cause = UnaryAnswer.cause(failure);
           String text = String.valueOf(cause.getMessage());
           throw switch (cause) {
             case DeviceException device ->

@@ -23,7 +23,7 @@ public final class ModelLookup {
    */
   public boolean isReady(String name, String version) {
     String wanted = ModelVersion.parse(version);
-    return engine.model(name, wanted).stream().anyMatch(ModelStatus::isReady);
+    return engine.answers(name, wanted);
   }
 
   /** True when the model is known in whatever state. */

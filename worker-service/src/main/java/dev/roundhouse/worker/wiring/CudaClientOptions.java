@@ -90,6 +90,10 @@ final class CudaClientOptions {
     if (!device.platform().equals(PluginOptions.CPU) && device.cpu().threads() != null) {
       throw unused("cpu.threads", PluginOptions.CPU, device.platform());
     }
+    if (!device.platform().equals(PluginOptions.CPU)
+        && device.cpu().weights() != DeviceProperties.Weights.ALIAS) {
+      throw unused("cpu.weights", PluginOptions.CPU, device.platform());
+    }
   }
 
   private static StartRefusedException unused(String key, String platform, String actual) {

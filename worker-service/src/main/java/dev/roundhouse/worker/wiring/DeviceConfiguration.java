@@ -26,6 +26,7 @@ class DeviceConfiguration {
   @Bean(destroyMethod = "")
   @ConditionalOnMissingBean
   Device device(WorkerProperties properties) {
+    ResidencySettings.check(properties);
     try {
       PjrtDevice device = PjrtDevice.open(options(properties));
       try {

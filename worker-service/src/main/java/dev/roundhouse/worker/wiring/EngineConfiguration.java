@@ -5,12 +5,8 @@ import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
-import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.dispatch.Watchdog;
-import dev.roundhouse.engine.evict.ExpectedUse;
-import dev.roundhouse.engine.evict.LeastRecentlyUsed;
 import dev.roundhouse.engine.numerics.Numerics;
-import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
@@ -25,9 +21,7 @@ import dev.roundhouse.worker.actuator.ResidencyEndpoint;
 import dev.roundhouse.worker.actuator.SchedulerEndpoint;
 import dev.roundhouse.worker.actuator.WorkerInfo;
 import dev.roundhouse.worker.config.ModelProperties;
-import dev.roundhouse.worker.config.ResidencyProperties;
 import dev.roundhouse.worker.config.SchedulerProperties;
-import dev.roundhouse.worker.config.StartRefusedException;
 import dev.roundhouse.worker.config.UnknownKeyCheck;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.control.ControlCalls;
@@ -43,7 +37,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
-import java.util.OptionalLong;
 import java.util.function.IntConsumer;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.actuate.endpoint.Access;
@@ -53,7 +46,6 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
-import org.springframework.util.unit.DataSize;
 
 /** The engine, its life, and what the actuator shows of it. */
 @Configuration(proxyBeanMethods = false)
@@ -170,11 +162,6 @@ class EngineConfiguration {
     Map<String, ModelOptions> models = new HashMap<>();
     properties.models().forEach((name, model) -> models.put(name, modelOptions(model)));
     SchedulerProperties scheduler = properties.scheduler();
-    HostMemory weights =
-        switch (properties.device().cpu().weights()) {
-          case ALIAS -> HostMemory.ALIAS;
-          case COPY -> HostMemory.COPY;
-        };
     EngineOptions.Builder options =
         EngineOptions.builder()
             .discipline(() -> discipline(scheduler))
@@ -186,33 +173,12 @@ class EngineConfiguration {
             .watchdog(
                 new Watchdog.Limits(
                     properties.watchdog().deviceCall(), properties.watchdog().dispatchTurn()))
-            .residency(residency(properties.residency(), weights))
+            .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
-            .floors(HostFloors.of(properties.residency().host()))
+            .floors(ResidencySettings.floors(properties.residency().host()))
             .models(models);
     CacheFile.COSTS.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
     return options.build();
-  }
-
-  private static ResidencyOptions residency(ResidencyProperties residency, HostMemory weights) {
-    DataSize memory = residency.deviceMemory();
-    if (memory != null && weights == HostMemory.ALIAS) {
-      throw new StartRefusedException(
-          "roundhouse.worker.residency.device-memory is %s, and weights are read where they lie in host memory, so that none that leaves the device frees any of it."
-              .formatted(memory),
-          "Set roundhouse.worker.device.cpu.weights to 'copy', or leave device-memory unset.");
-    }
-    return new ResidencyOptions(
-        weights,
-        memory == null ? OptionalLong.empty() : OptionalLong.of(memory.toBytes()),
-        residency.fraction(),
-        residency.wiggle(),
-        residency.mode() == ResidencyProperties.Mode.SELF_MANAGED,
-        ResidencyOptions.DEFAULT.partBytes(),
-        switch (residency.policy()) {
-          case FREQUENCY -> ExpectedUse::new;
-          case LRU -> LeastRecentlyUsed::new;
-        });
   }
 
   private static Discipline discipline(SchedulerProperties scheduler) {

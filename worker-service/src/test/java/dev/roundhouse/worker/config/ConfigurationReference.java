@@ -139,14 +139,16 @@ final class ConfigurationReference {
   }
 
   private static Duration duration(DurationMin min) {
-    return Duration.ofHours(min.hours())
+    return Duration.ofDays(min.days())
+        .plusHours(min.hours())
         .plusMinutes(min.minutes())
         .plusSeconds(min.seconds())
         .plusMillis(min.millis());
   }
 
   private static Duration duration(DurationMax max) {
-    return Duration.ofHours(max.hours())
+    return Duration.ofDays(max.days())
+        .plusHours(max.hours())
         .plusMinutes(max.minutes())
         .plusSeconds(max.seconds())
         .plusMillis(max.millis());

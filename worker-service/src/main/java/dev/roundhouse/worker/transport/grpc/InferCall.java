@@ -77,11 +77,11 @@ final class InferCall implements AnswerSink {
     try {
       message = encode(part, outcome);
     } catch (RuntimeException e) {
-      InferenceGrpcService.fail(call, e);
+      UnaryAnswer.fail(call, e);
       return;
     } catch (Error e) {
       // The call must end: its client would wait for ever.
-      InferenceGrpcService.fail(call, new IllegalStateException("no answer could be made", e));
+      UnaryAnswer.fail(call, new IllegalStateException("no answer could be made", e));
       return;
     }
     call.onNext(message);

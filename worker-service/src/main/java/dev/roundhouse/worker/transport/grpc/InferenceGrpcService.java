@@ -22,30 +22,20 @@ import dev.roundhouse.kserve.proto.ServerMetadataRequest;
 import dev.roundhouse.kserve.proto.ServerMetadataResponse;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.kserve.proto.ServerReadyResponse;
-import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.Requests;
 import io.grpc.Context;
 import io.grpc.Deadline;
-import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The protocol's core calls, and those of the model repository. Called on event loops; answers to
  * ModelInfer are written by whichever thread delivers the outcome.
  */
 public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
-  private static final Logger log = LoggerFactory.getLogger(InferenceGrpcService.class);
-
   private final Engine engine;
   private final Readiness readiness;
   private final ServerIdentity server;
@@ -63,17 +53,18 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
 
   @Override
   public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> call) {
-    answer(call, () -> ServerLiveResponse.newBuilder().setLive(engine.isAlive()).build());
+    UnaryAnswer.now(call, () -> ServerLiveResponse.newBuilder().setLive(engine.isAlive()).build());
   }
 
   @Override
   public void serverReady(ServerReadyRequest request, StreamObserver<ServerReadyResponse> call) {
-    answer(call, () -> ServerReadyResponse.newBuilder().setReady(readiness.isReady()).build());
+    UnaryAnswer.now(
+        call, () -> ServerReadyResponse.newBuilder().setReady(readiness.isReady()).build());
   }
 
   @Override
   public void modelReady(ModelReadyRequest request, StreamObserver<ModelReadyResponse> call) {
-    answer(
+    UnaryAnswer.now(
         call,
         () -> {
           boolean ready = models.isReady(request.getName(), request.getVersion());
@@ -84,7 +75,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void serverMetadata(
       ServerMetadataRequest request, StreamObserver<ServerMetadataResponse> call) {
-    answer(
+    UnaryAnswer.now(
         call,
         () ->
             ServerMetadataResponse.newBuilder()
@@ -96,7 +87,7 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void modelMetadata(
       ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> call) {
-    answer(
+    UnaryAnswer.now(
         call,
         () ->
             ModelMetadataMessage.of(
@@ -108,19 +99,19 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void repositoryIndex(
       RepositoryIndexRequest request, StreamObserver<RepositoryIndexResponse> call) {
-    answerLater(call, repository.index(request));
+    UnaryAnswer.later(call, () -> repository.index(request));
   }
 
   @Override
   public void repositoryModelLoad(
       RepositoryModelLoadRequest request, StreamObserver<RepositoryModelLoadResponse> call) {
-    answerLater(call, repository.load(request));
+    UnaryAnswer.later(call, () -> repository.load(request));
   }
 
   @Override
   public void repositoryModelUnload(
       RepositoryModelUnloadRequest request, StreamObserver<RepositoryModelUnloadResponse> call) {
-    answerLater(call, repository.unload(request));
+    UnaryAnswer.later(call, () -> repository.unload(request));
   }
 
   @Override
@@ -131,56 +122,13 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           engine,
           Requests.toEngine(RequestDecoder.decode(message), engine.nanoTime(), callNanos(), call));
     } catch (RuntimeException e) {
-      fail(observer, e);
+      UnaryAnswer.fail(observer, e);
     }
   }
 
   private static long callNanos() {
     Deadline deadline = Context.current().getDeadline();
     return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
-  }
-
-  private static <T> void answer(StreamObserver<T> call, Supplier<T> response) {
-    T message;
-    try {
-      message = response.get();
-    } catch (RuntimeException e) {
-      fail(call, e);
-      return;
-    }
-    call.onNext(message);
-    call.onCompleted();
-  }
-
-  private static <T> void answerLater(StreamObserver<T> call, CompletableFuture<T> response) {
-    var unused =
-        response.whenComplete(
-            (message, failure) -> {
-              if (failure == null) {
-                answer(call, () -> message);
-              } else {
-                Throwable cause =
-                    failure instanceof CompletionException && failure.getCause() != null
-                        ? failure.getCause()
-                        : failure;
-                fail(
-                    call,
-                    cause instanceof RuntimeException known
-                        ? known
-                        : new IllegalStateException(cause));
-              }
-            });
-  }
-
-  static void fail(StreamObserver<?> call, RuntimeException failure) {
-    Status status;
-    if (failure instanceof WireException refusal) {
-      status = Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
-    } else {
-      log.error("a call failed unexpectedly", failure);
-      status = Status.INTERNAL.withDescription("Internal server error; see the server's log");
-    }
-    call.onError(new StatusRuntimeException(status));
   }
 
   /**

@@ -39,8 +39,7 @@ class InferCallTest {
   private final LiveEngine engine = new LiveEngine(EngineOptions.builder().build());
   private final Call call = new Call();
 
-  private final Logger logger =
-      (Logger) LoggerFactory.getLogger(InferenceGrpcService.class.getName());
+  private final Logger logger = (Logger) LoggerFactory.getLogger(UnaryAnswer.class.getName());
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
 
   @BeforeEach

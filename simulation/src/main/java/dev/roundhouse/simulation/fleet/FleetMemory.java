@@ -6,9 +6,9 @@ package dev.roundhouse.simulation.fleet;
  * @param bytes of its memory
  * @param linkBytesPerSecond of the link to the host; 0 for one that takes no time
  */
-public record DeviceMemory(long bytes, long linkBytesPerSecond) {
+public record FleetMemory(long bytes, long linkBytesPerSecond) {
   /** Everything fits, and is there at once. */
-  public static final DeviceMemory UNLIMITED = new DeviceMemory(Long.MAX_VALUE, 0);
+  public static final FleetMemory UNLIMITED = new FleetMemory(Long.MAX_VALUE, 0);
 
   /**
    * Weights, memory and link are simulated this many times smaller than they are said to be, so

@@ -12,12 +12,14 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.springframework.util.unit.DataSize;
 
-class HostFloorsTest {
+class ResidencySettingsTest {
   @Test
   void shouldHandOnEveryKey() {
-    assertThat(HostFloors.of(new Host(Weights.KEEP, null, true, false, "0660")))
+    assertThat(ResidencySettings.floors(new Host(Weights.KEEP, null, true, false, "0660")))
         .isEqualTo(FloorOptions.DEFAULT);
-    assertThat(HostFloors.of(new Host(Weights.RE_READ, DataSize.ofBytes(7), false, true, "640")))
+    assertThat(
+            ResidencySettings.floors(
+                new Host(Weights.RE_READ, DataSize.ofBytes(7), false, true, "640")))
         .isEqualTo(
             new FloorOptions(
                 FloorKind.RE_READ, 7, false, Optional.of(new Sharing(Path.of("/dev/shm"), 0640))));

@@ -1,0 +1,80 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import dev.roundhouse.kserve.status.WireException;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How a call that has one request and one answer is answered, now or later, or refused. */
+public final class UnaryAnswer {
+  private static final Logger log = LoggerFactory.getLogger(UnaryAnswer.class);
+
+  private UnaryAnswer() {}
+
+  /** Answers with what is made now. */
+  static <T> void now(StreamObserver<T> call, Supplier<T> answer) {
+    T message;
+    try {
+      message = answer.get();
+    } catch (RuntimeException e) {
+      fail(call, e);
+      return;
+    }
+    send(call, message);
+  }
+
+  /**
+   * Answers with what is made in time.
+   *
+   * @param asked begins it; what it throws, and what its answer fails with, is told to the caller
+   */
+  public static <T> void later(StreamObserver<T> call, Supplier<CompletableFuture<T>> asked) {
+    CompletableFuture<T> answer;
+    try {
+      answer = asked.get();
+    } catch (RuntimeException e) {
+      fail(call, e);
+      return;
+    }
+    var unused =
+        answer.whenComplete(
+            (message, failure) -> {
+              if (failure == null) {
+                send(call, message);
+              } else {
+                fail(call, cause(failure));
+              }
+            });
+  }
+
+  /** What really failed: stages that depend on others wrap it. */
+  public static Throwable cause(Throwable failure) {
+    Throwable cause = failure;
+    while (cause instanceof CompletionException && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause;
+  }
+
+  private static <T> void send(StreamObserver<T> call, T message) {
+    call.onNext(message);
+    call.onCompleted();
+  }
+
+  /** Refuses a call: in the protocol's words, or none when it is not the caller's to know. */
+  static void fail(StreamObserver<?> call, Throwable failure) {
+    Status status;
+    if (failure instanceof WireException refusal) {
+      status = Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
+    } else {
+      log.error("a call failed unexpectedly", failure);
+      status = Status.INTERNAL.withDescription("Internal server error; see the server's log");
+    }
+    call.onError(new StatusRuntimeException(status));
+  }
+}
