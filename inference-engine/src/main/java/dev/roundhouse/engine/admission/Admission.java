@@ -148,15 +148,21 @@ public final class Admission {
           Status.DEADLINE_EXCEEDED,
           "deadline passed before the request for model '" + model.name() + "' was accepted");
     }
-    long least =
-        request.isSubCall()
-            ? 0
-            : model.runCosts().leastNanos(admitted.variant(), admitted.rows(), now);
-    if (left <= least) {
+    if (request.isSubCall()) {
+      return;
+    }
+    long run = model.runCosts().leastNanos(admitted.variant(), admitted.rows(), now);
+    long load = model.weights().leastWaitNanos(now);
+    if (left <= run + load) {
+      String what =
+          "deadline cannot be met: %d us are left and running %d rows of model '%s' takes about %d us"
+              .formatted(left / 1000, admitted.rows(), model.name(), run / 1000);
       throw new RefusedException(
           Status.DEADLINE_EXCEEDED,
-          "deadline cannot be met: %d us are left and running %d rows of model '%s' takes about %d us; allow more time or send fewer rows"
-              .formatted(left / 1000, admitted.rows(), model.name(), least / 1000));
+          load == 0
+              ? what + "; allow more time or send fewer rows"
+              : "%s, bringing its weights to the device %d us; allow more time, or have the operator pin the model"
+                  .formatted(what, load / 1000));
     }
   }
 

@@ -215,6 +215,20 @@ public final class BatchSlot implements AutoCloseable {
     }
   }
 
+  /** The members wait again: their run came to nothing, and they are to be put back. */
+  public void rejoinQueue() {
+    if (!left) {
+      return;
+    }
+    left = false;
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null && firstRows[member] == 0) {
+        request.counters().rejoinOnDispatch();
+      }
+    }
+  }
+
   /** The run has started. Takes {@code run}. */
   public void started(Execution run, long nowNanos) {
     execution = run;

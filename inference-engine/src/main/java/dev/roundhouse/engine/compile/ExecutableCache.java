@@ -33,6 +33,9 @@ public final class ExecutableCache {
   private final EntryFolder entries;
   private final AtomicLong quietUntilNanos = new AtomicLong(System.nanoTime());
 
+  /** What its files may have together where nothing else is said. */
+  public static final long DEFAULT_MAX_BYTES = 8L << 30;
+
   private ExecutableCache(Path folder, long maxBytes) {
     this.folder = folder;
     this.maxBytes = maxBytes;

@@ -62,6 +62,21 @@ public final class Failures {
             .formatted(model));
   }
 
+  /**
+   * Notes that weights of so many models leave the device because a model found too little room.
+   */
+  public void makingRoom(String model, int leaving) {
+    refused.warn(
+        "model '%s' found too little device memory: weights of %d models leave, and it is tried again"
+            .formatted(model, leaving));
+  }
+
+  /** True when the device has too little memory, which may be mended by making room. */
+  public static boolean isOutOfMemory(Throwable cause) {
+    return cause instanceof DeviceException device
+        && device.code() == DeviceException.Code.OUT_OF_MEMORY;
+  }
+
   /** True when the device is gone, which is the end of the engine. */
   public static boolean isLost(Throwable cause) {
     return cause instanceof DeviceException device

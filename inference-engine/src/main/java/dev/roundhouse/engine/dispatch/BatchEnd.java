@@ -21,6 +21,7 @@ final class BatchEnd {
   private final NanoClock clock;
   private final Lanes lanes;
   private final Loads loads;
+  private final Departures departures;
   private final WarmUp warmUp;
   private final Delivery delivery;
   private final Failures failures;
@@ -33,6 +34,7 @@ final class BatchEnd {
       NanoClock clock,
       Lanes lanes,
       Loads loads,
+      Departures departures,
       WarmUp warmUp,
       Delivery delivery,
       Failures failures,
@@ -40,6 +42,7 @@ final class BatchEnd {
     this.clock = clock;
     this.lanes = lanes;
     this.loads = loads;
+    this.departures = departures;
     this.warmUp = warmUp;
     this.delivery = delivery;
     this.failures = failures;
@@ -132,7 +135,7 @@ final class BatchEnd {
     } else {
       CompletableFuture<Void> ready = warmUp.giveUp();
       free(slot);
-      loads.refuse(lane, ready, failure);
+      departures.refuse(lane, ready, failure);
     }
   }
 

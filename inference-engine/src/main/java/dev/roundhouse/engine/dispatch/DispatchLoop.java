@@ -17,6 +17,7 @@ import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Ingress;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.residency.LoadLane;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.schedule.Discipline;
@@ -66,6 +67,8 @@ public final class DispatchLoop {
   private final BatchEnd batchEnd;
   private final @Nullable OutputsThread outputs;
   private final Loads loads;
+  private final Departures departures;
+  private final RoomForRuns room;
   private final WarmUp warmUp = new WarmUp();
   private final SharedParts shared = new SharedParts();
   private final DeviceCalls calls = new DeviceCalls();
@@ -75,19 +78,10 @@ public final class DispatchLoop {
   /** Where a batch is made up that may take the place of the armed one; empty in between. */
   private final BatchSlot draft;
 
+  private final RunOnDevice running = new RunOnDevice();
   private @Nullable BatchSlot armed;
-  private @Nullable BatchSlot running;
   private @Nullable BatchSlot ended;
   private @Nullable Throwable endedBy;
-
-  /** What {@link #awaitDevice} got from the run that is under way. */
-  private @Nullable Throwable awaited;
-
-  /** True when somebody is woken at the end of the run that is under way. */
-  private boolean wakesAtEnd;
-
-  /** True when the device did not take the callback: the end of the run must be looked for. */
-  private boolean untold;
 
   /** True when something has happened since the armed batch was chosen that may change it. */
   private boolean newsSinceArming;
@@ -132,24 +126,30 @@ public final class DispatchLoop {
     lanes = new Lanes(discipline, toLoad, cache);
     waitingEnd = new WaitingEnd(accounting);
     former = new BatchFormer(waitingEnd, lanes, discipline.shedsByCost());
+    LoadLane loadLane = residency.newLane(clock);
+    AskedLoads asked = new AskedLoads();
+    departures =
+        new Departures(
+            lanes, cache, loadLane, weights, asked, warmUp, shared, slots, failures, clock);
     loads =
         new Loads(
             lanes,
             cache,
-            residency.newLane(clock),
+            loadLane,
             weights,
             former,
             waitingEnd,
             failures,
             warmUp,
-            shared,
-            slots,
+            asked,
+            departures,
             clock,
             residency.isSelfManaged());
-    retirements = new Retirements(lanes, loads, slots);
+    room = new RoomForRuns(departures);
+    retirements = new Retirements(lanes, departures, slots);
     runsOnHost = device.description().onHostProcessors();
     delivery = new Delivery(accounting, budget, pool, failures, clock, true, device);
-    batchEnd = new BatchEnd(clock, lanes, loads, warmUp, delivery, failures, outputs);
+    batchEnd = new BatchEnd(clock, lanes, loads, departures, warmUp, delivery, failures, outputs);
     assembler =
         new BatchAssembler(
             (slot, member, cause) ->
@@ -170,18 +170,19 @@ public final class DispatchLoop {
     if (cancelled) {
       work += dropCancelled();
     }
-    BatchSlot run = running;
-    if (run != null && isOver(run)) {
+    BatchSlot run = running.slot();
+    if (run != null && running.isOver()) {
       onRunEnded(run);
       work++;
     }
-    if (running == null) {
+    if (running.slot() == null) {
       work += startNext();
     }
     // The device is busy again before anybody is answered.
     work += answerEnded();
-    if (running != null) {
-      work += armNext(running);
+    run = running.slot();
+    if (run != null) {
+      work += armNext(run);
     }
     work += retirements.finish(); // makes room for what is loaded next
     work += loads.turn(work > 0);
@@ -242,7 +243,7 @@ public final class DispatchLoop {
       loads.add(lane, activate.options().pinned());
       warmUp.add(lane, activate.warmedUp(), clock.nanoTime());
     } catch (RuntimeException | Error e) {
-      loads.refuse(lane, activate.warmedUp(), e);
+      departures.refuse(lane, activate.warmedUp(), e);
     }
   }
 
@@ -359,7 +360,7 @@ public final class DispatchLoop {
       slot.tookForInputs(timed ? clock.nanoTime() - began : 0);
       return true;
     } catch (Throwable e) {
-      batchEnd.failBeforeRun(slot, e);
+      failToStart(slot, e);
       return false;
     }
   }
@@ -376,6 +377,9 @@ public final class DispatchLoop {
   // --- running
 
   private int startNext() {
+    if (room.isMaking()) {
+      return 0;
+    }
     BatchSlot slot = armed;
     armed = null;
     long now = clock.nanoTime();
@@ -447,47 +451,66 @@ public final class DispatchLoop {
 
   private void start(BatchSlot slot, long formedNanos) {
     long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
-    slot.leaveQueue();
     calls.enter(now);
     Throwable failure = null;
     try {
-      slot.started(device.execute(slot.program().program(), slot.arguments()), now);
+      running.started(slot, device.execute(slot.program().program(), slot.arguments()), now);
     } catch (Throwable e) {
       failure = e;
     }
     calls.leave();
     if (failure != null) {
-      batchEnd.failBeforeRun(slot, failure);
+      failToStart(slot, failure);
       return;
     }
+    slot.leaveQueue();
     slot.program().calledFor(clock.nanoTime() - now);
     if (!slot.isWarmUp()) {
       loads.used(slot.lane(), now);
     }
-    running = slot;
-    wakesAtEnd = false;
-    untold = false;
     calls.runStarted(now);
   }
 
-  /** A run that cannot be asked is taken to be over: waiting for it tells what is wrong with it. */
-  private static boolean isOver(BatchSlot run) {
-    try {
-      return run.execution().isDone();
-    } catch (Throwable e) {
-      return true;
+  private void failToStart(BatchSlot slot, Throwable failure) {
+    if (!findsRoom(slot, failure)) {
+      batchEnd.failBeforeRun(slot, failure);
+      return;
+    }
+    batchEnd.takeBackCharge(slot);
+    takeApart(slot);
+  }
+
+  /** True when a run that failed for want of device memory is to be made again. */
+  private boolean findsRoom(BatchSlot slot, Throwable failure) {
+    if (!Failures.isOutOfMemory(failure) || !room.make(slot.lane())) {
+      return false;
+    }
+    revokeArmed(); // what follows in it may be rows of the same request
+    return true;
+  }
+
+  private void revokeArmed() {
+    BatchSlot next = armed;
+    armed = null;
+    if (next != null) {
+      batchEnd.takeBackCharge(next);
+      takeApart(next);
     }
   }
 
-  private void onRunEnded(BatchSlot slot) {
-    running = null;
-    Throwable failure = awaited;
-    awaited = null;
-    try {
-      slot.execution().await();
-    } catch (Throwable e) {
-      failure = e;
+  /** Puts the members of a batch that is not to run back to where they waited. */
+  private void takeApart(BatchSlot slot) {
+    slot.rejoinQueue();
+    if (slot.isWarmUp()) {
+      warmUp.again();
+    } else {
+      former.putBack(slot);
     }
+    batchEnd.free(slot);
+  }
+
+  private void onRunEnded(BatchSlot slot) {
+    Throwable failure = running.end(slot);
     calls.runEnded(); // only now: while it is waited for, it has the time that a run has
     try {
       slot.ended(clock.nanoTime());
@@ -500,6 +523,12 @@ public final class DispatchLoop {
             && slot.computeNanos() != slot.expectedNanos()
             && lanes.isAnotherReady(armed.lane(), slot.endedNanos());
     batchEnd.settleCharge(slot);
+    if (failure == null) {
+      room.ran();
+    } else if (findsRoom(slot, failure)) {
+      takeApart(slot);
+      return;
+    }
     if (failure == null && !slot.isWarmUp()) {
       slot.program().cost().record(slot.computeNanos(), slot.endedNanos());
       count(slot);
@@ -538,29 +567,12 @@ public final class DispatchLoop {
    * neither is. For stepped engines.
    */
   public boolean awaitDevice() {
-    BatchSlot run = running;
-    if (run == null) {
-      return loads.await();
-    }
-    try {
-      run.execution().await();
-    } catch (Throwable e) {
-      awaited = e; // told to those it belongs to when the run is found to be over
-    }
-    return true;
+    return running.await() || loads.await();
   }
 
   /** Has {@code wake} called when the run that is under way is over. */
   void wakeAtRunEnd(Runnable wake) {
-    BatchSlot run = running;
-    if (run != null && !wakesAtEnd) {
-      wakesAtEnd = true;
-      try {
-        run.execution().onDone(wake);
-      } catch (Throwable e) {
-        untold = true; // not the end of the run, nor of the engine
-      }
-    }
+    running.wakeAtEnd(wake);
   }
 
   /**
@@ -591,7 +603,7 @@ public final class DispatchLoop {
    * time to arm; {@link Long#MAX_VALUE} when there is no such moment.
    */
   public long nextMomentNanos() {
-    BatchSlot run = running;
+    BatchSlot run = running.slot();
     if (run != null) {
       return armAtNanos(run);
     }
@@ -602,7 +614,7 @@ public final class DispatchLoop {
   long untilNextMomentNanos() {
     long moment = nextMomentNanos();
     long until = moment == Long.MAX_VALUE ? moment : Math.max(0, moment - clock.nanoTime());
-    return untold ? Math.min(until, LOOK_NANOS) : until;
+    return running.isUntold() ? Math.min(until, LOOK_NANOS) : until;
   }
 
   /**
@@ -610,13 +622,13 @@ public final class DispatchLoop {
    * be now, {@link Long#MAX_VALUE} when nothing runs.
    */
   long untilAttentionNanos() {
-    BatchSlot run = running;
+    BatchSlot run = running.slot();
     return run == null ? Long.MAX_VALUE : lookAhead.attendAtNanos(run) - clock.nanoTime();
   }
 
   /** True when the run under way is about to end, by what its program took of late. */
   boolean isEndNear() {
-    BatchSlot run = running;
+    BatchSlot run = running.slot();
     return run != null && lookAhead.isEndNear(run, clock.nanoTime());
   }
 
@@ -630,7 +642,7 @@ public final class DispatchLoop {
    * to sleep through.
    */
   boolean isComputingHere() {
-    BatchSlot run = running;
+    BatchSlot run = running.slot();
     return runsOnHost && run != null && !lookAhead.isShort(run);
   }
 
@@ -642,15 +654,19 @@ public final class DispatchLoop {
     if (loads.hasEnded() || (outputs != null && outputs.hasDelivered())) {
       return true;
     }
-    BatchSlot run = running;
-    return run == null
-        ? armed != null || ((!lanes.isIdle() || warmUp.wantsRun()) && freeSlot() != null)
-        : isOver(run);
+    return running.slot() == null ? mayStart() : running.isOver();
+  }
+
+  private boolean mayStart() {
+    if (room.isMaking()) {
+      return false;
+    }
+    return armed != null || ((!lanes.isIdle() || warmUp.wantsRun()) && freeSlot() != null);
   }
 
   /** True when {@link #doWork} has something to do, or will have before a held batch is due. */
   public boolean hasWork() {
-    return running != null
+    return running.slot() != null
         || armed != null
         || !lanes.isIdle()
         || !warmUp.isEmpty()
@@ -677,7 +693,7 @@ public final class DispatchLoop {
                     loads.stateOf(lane))));
     return new DispatchState(
         discipline.name(),
-        modelOf(running),
+        modelOf(running.slot()),
         modelOf(armed),
         longestCycleNanos,
         loads.state(),
@@ -700,16 +716,8 @@ public final class DispatchLoop {
 
   /** Lets the running batch end, sheds what waits and frees what the loop holds. The last call. */
   void onStop() {
-    BatchSlot next = armed;
-    armed = null;
-    if (next != null) {
-      batchEnd.takeBackCharge(next);
-      if (!next.isWarmUp()) {
-        former.putBack(next);
-      }
-      batchEnd.free(next);
-    }
-    BatchSlot run = running;
+    revokeArmed();
+    BatchSlot run = running.slot();
     if (run != null) {
       onRunEnded(run); // waits for the device
     }
@@ -739,6 +747,7 @@ public final class DispatchLoop {
   private void abandonCommands() {
     warmUp.abandon();
     loads.abandon();
+    departures.abandon();
     retirements.abandon();
   }
 

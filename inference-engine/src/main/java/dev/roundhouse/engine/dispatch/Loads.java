@@ -1,13 +1,11 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.batch.BatchFormer;
-import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
-import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.lane.WaitingEnd;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Metric;
@@ -33,6 +31,9 @@ final class Loads {
   private static final int AT_A_TIME = 2;
   private static final int MOST = 4;
 
+  /** How often a load is begun that finds too little memory on the device. */
+  private static final int MOST_TRIES = 3;
+
   /** How many times smaller a load is that is let in beside {@link #AT_A_TIME} others. */
   private static final int SMALLER = 8;
 
@@ -44,15 +45,11 @@ final class Loads {
   private final WaitingEnd waitingEnd;
   private final Failures failures;
   private final WarmUp warmUp;
-  private final SharedParts shared;
-  private final BatchSlot[] slots;
+  private final Departures departures;
   private final NanoClock clock;
   private final boolean selfManaged;
-  private final AskedLoads asked = new AskedLoads();
+  private final AskedLoads asked;
   private final List<Begun> begun = new ArrayList<>(MOST);
-
-  /** Models that were let go of and may be on the device yet. */
-  private final List<CompletableFuture<Void>> leaving = new ArrayList<>();
 
   private boolean warmedLast;
 
@@ -69,8 +66,8 @@ final class Loads {
       WaitingEnd waitingEnd,
       Failures failures,
       WarmUp warmUp,
-      SharedParts shared,
-      BatchSlot[] slots,
+      AskedLoads asked,
+      Departures departures,
       NanoClock clock,
       boolean selfManaged) {
     this.lanes = lanes;
@@ -81,8 +78,8 @@ final class Loads {
     this.waitingEnd = waitingEnd;
     this.failures = failures;
     this.warmUp = warmUp;
-    this.shared = shared;
-    this.slots = slots;
+    this.asked = asked;
+    this.departures = departures;
     this.clock = clock;
     this.selfManaged = selfManaged;
     if (thread != null) {
@@ -165,7 +162,7 @@ final class Loads {
   private boolean beginForRequests(long now) {
     ModelLane next = lanes.nextToLoad(now);
     if (!selfManaged) {
-      refuseAll(next, now);
+      refuse(next, now);
       return false;
     }
     while (next != null && isGivenUp(next, now)) {
@@ -174,7 +171,7 @@ final class Loads {
     return next != null && begin(next, sinceNanos(next), now);
   }
 
-  private void refuseAll(@Nullable ModelLane first, long now) {
+  private void refuse(@Nullable ModelLane first, long now) {
     for (ModelLane next = first; next != null; next = lanes.nextToLoad(now)) {
       waitingEnd.all(next, Failures.notResident(next.model().name()));
       lanes.settle(next, now);
@@ -183,7 +180,7 @@ final class Loads {
 
   /** Ends who would be answered too late; true when nobody is left to bring the weights for. */
   private boolean isGivenUp(ModelLane next, long now) {
-    former.dropHopeless(next, cache.expectedNanos(next.weights()), now);
+    former.dropHopeless(next, next.weights().leastWaitNanos(now), now);
     boolean given = next.queue().isEmpty();
     if (given) {
       lanes.settle(next, now);
@@ -200,12 +197,12 @@ final class Loads {
     if (!isLetIn(next)) {
       return false;
     }
-    List<WeightCache.Left> left = cache.makeRoom(next.slot(), 0, sinceNanos, this::isInUse);
+    List<WeightCache.Left> left = cache.makeRoom(next.slot(), 0, sinceNanos, departures::isInUse);
     if (left == null) {
       return false;
     }
-    free(left, now);
-    start(next, false, now);
+    departures.evict(left, now);
+    start(next, 1, now);
     return true;
   }
 
@@ -217,69 +214,13 @@ final class Loads {
     return begun.stream().allMatch(other -> other.load.weights().byteSize() >= most);
   }
 
-  /** True when a batch of the model is on its way, or it is being warmed up. */
-  private boolean isInUse(int slot) {
-    for (BatchSlot batch : slots) {
-      if (batch.holdsArguments() && batch.lane().slot() == slot) {
-        return true;
-      }
-    }
-    ModelLane warming = warmUp.next();
-    return (warming != null && warming.slot() == slot)
-        || lanes.isAwaitedByCommitted(lanes.get(slot));
-  }
-
-  private void free(List<WeightCache.Left> left, long now) {
-    for (WeightCache.Left each : left) {
-      ModelLane from = lanes.get(each.slot());
-      from.counters().addOnDispatch(Metric.WEIGHT_EVICTIONS, 1);
-      free(each, () -> {});
-      lanes.settle(from, now);
-    }
-  }
-
-  /**
-   * Lets go of a model for good, of which no batch is on its way and which is not being loaded.
-   *
-   * @return completes once nothing of it is on the device, maybe on another thread; cancelled when
-   *     the engine fails first
-   */
-  CompletableFuture<Void> letGo(ModelLane of) {
-    WeightCache.Left left = lanes.remove(of.slot());
-    of.close(shared);
-    asked.failed(of, new IllegalStateException("the model was unloaded meanwhile"));
-    if (left == null) {
-      return CompletableFuture.completedFuture(null);
-    }
-    CompletableFuture<Void> gone = new CompletableFuture<>();
-    leaving.removeIf(CompletableFuture::isDone);
-    leaving.add(gone);
-    free(left, () -> gone.complete(null));
-    return gone;
-  }
-
-  /** Lets go of a model that did not come to serve, and tells who waits for it once it has gone. */
-  void refuse(ModelLane of, CompletableFuture<Void> ready, Throwable failure) {
-    var unused = letGo(of).whenComplete((gone, ended) -> ready.completeExceptionally(failure));
-  }
-
-  /** Has weights closed by the thread that uploads, before whatever it uploads next. */
-  private void free(WeightCache.Left left, Runnable then) {
-    lane.free(left, then);
-    wake();
-  }
-
-  private void start(ModelLane next, boolean again, long now) {
+  private void start(ModelLane next, int tries, long now) {
     WeightLoad load = new WeightLoad(next.slot(), next.weights());
     long expected = cache.expectedNanos(next.weights());
-    begun.add(new Begun(load, expected, again));
+    begun.add(new Begun(load, expected, tries));
     cache.begin(next.slot());
     lanes.loadBegun(next, expected, now);
     lane.load(load);
-    wake();
-  }
-
-  private void wake() {
     if (thread != null) {
       thread.wake();
     }
@@ -304,22 +245,31 @@ final class Loads {
       throw lost;
     }
     lanes.loadEnded(loaded, of.expectedNanos, load.nanos(), load.endedNanos());
-    if (of.again || !isOutOfMemory(failure) || !retry(loaded)) {
+    if (of.tries == MOST_TRIES || !Failures.isOutOfMemory(failure) || !retry(loaded, of.tries)) {
       onFailed(loaded, failure);
     }
   }
 
-  /** What the device says it has room for is not always what the budget says: others leave too. */
-  private boolean retry(ModelLane of) {
+  /**
+   * What the device has room for is not always what the budget says: as much again leaves, and then
+   * all that may, so that what is free lies together.
+   */
+  private boolean retry(ModelLane of, int tries) {
     long now = clock.nanoTime();
-    long since = of.queue().isEmpty() ? now : sinceNanos(of);
-    List<WeightCache.Left> left =
-        cache.makeRoom(of.slot(), of.weights().byteSize(), since, this::isInUse);
+    List<WeightCache.Left> left = null;
+    if (tries == 1) {
+      long since = of.queue().isEmpty() ? now : sinceNanos(of);
+      left = cache.makeRoom(of.slot(), of.weights().byteSize(), since, departures::isInUse);
+    }
     if (left == null || left.isEmpty()) {
+      left = cache.clear(departures::isInUse);
+    }
+    if (left.isEmpty()) {
       return false;
     }
-    free(left, now);
-    start(of, true, now);
+    failures.makingRoom(of.model().name(), left.size());
+    departures.evict(left, now);
+    start(of, tries + 1, now);
     return true;
   }
 
@@ -329,21 +279,16 @@ final class Loads {
       cache.unpin(of.slot());
     }
     if (warmUp.next() == of) {
-      refuse(of, warmUp.giveUp(), failure);
+      departures.refuse(of, warmUp.giveUp(), failure);
       return;
     }
     Outcome.Failed outcome = failures.notLoaded(of.model().name(), failure);
-    if (isOutOfMemory(failure)) {
+    if (Failures.isOutOfMemory(failure)) {
       waitingEnd.first(of, outcome);
     } else {
       waitingEnd.all(of, outcome);
     }
     lanes.settle(of, clock.nanoTime());
-  }
-
-  private static boolean isOutOfMemory(Throwable failure) {
-    return failure instanceof DeviceException device
-        && device.code() == DeviceException.Code.OUT_OF_MEMORY;
   }
 
   // --- what the operator asks
@@ -380,14 +325,15 @@ final class Loads {
 
   private void evictUnlessManagedHere(ModelLane of) {
     if (!selfManaged) {
-      free(cache.clear(slot -> slot != of.slot() || isInUse(slot)), clock.nanoTime());
+      departures.evict(
+          cache.clear(slot -> slot != of.slot() || departures.isInUse(slot)), clock.nanoTime());
     }
   }
 
   /** Has all leave that may, and brings some back. */
   void compact(Command.Compact command) {
     long now = clock.nanoTime();
-    free(cache.clear(this::isInUse), now);
+    departures.evict(cache.clear(departures::isInUse), now);
     List<CompletableFuture<Void>> reloads = new ArrayList<>();
     for (ServedModel model : command.reload()) {
       ModelLane reload = lanes.find(model);
@@ -409,10 +355,9 @@ final class Loads {
                 });
   }
 
-  /** Gives up on what the operator has asked for, and on what is leaving. */
+  /** Gives up on what the operator has asked for. */
   void abandon() {
     asked.abandon();
-    leaving.forEach(each -> each.cancel(false));
   }
 
   // --- what others may know
@@ -472,10 +417,15 @@ final class Loads {
     } else {
       thread.close();
     }
+    for (WeightLoad load = lane.ended(); load != null; load = lane.ended()) {
+      if (load.failure() == null) {
+        load.settle(); // freed with the model
+      }
+    }
   }
 
   /**
-   * @param again true for the second try
+   * @param tries this one included
    */
-  private record Begun(WeightLoad load, long expectedNanos, boolean again) {}
+  private record Begun(WeightLoad load, long expectedNanos, int tries) {}
 }

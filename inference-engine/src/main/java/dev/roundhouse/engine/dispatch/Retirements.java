@@ -12,16 +12,16 @@ import java.util.List;
  */
 final class Retirements {
   private final Lanes lanes;
-  private final Loads loads;
+  private final Departures departures;
   private final BatchSlot[] slots;
   private final List<Command.Retire> retiring = new ArrayList<>();
 
   /**
    * @param slots of the loop
    */
-  Retirements(Lanes lanes, Loads loads, BatchSlot[] slots) {
+  Retirements(Lanes lanes, Departures departures, BatchSlot[] slots) {
     this.lanes = lanes;
-    this.loads = loads;
+    this.departures = departures;
     this.slots = slots;
   }
 
@@ -63,7 +63,7 @@ final class Retirements {
       retire.retired().complete(null);
     } else {
       var unused =
-          loads
+          departures
               .letGo(lane)
               .whenComplete(
                   (gone, ended) -> {

@@ -61,6 +61,11 @@ final class WarmUp {
     running = true;
   }
 
+  /** The run came to nothing, and is to be made again. */
+  void again() {
+    running = false;
+  }
+
   /**
    * A run has ended well.
    *

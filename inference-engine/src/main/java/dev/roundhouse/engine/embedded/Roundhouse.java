@@ -3,6 +3,9 @@ package dev.roundhouse.engine.embedded;
 import dev.roundhouse.bundle.Repository;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.ModelReport;
+import dev.roundhouse.engine.compile.Compilation;
+import dev.roundhouse.engine.compile.CompileCounts;
+import dev.roundhouse.engine.compile.ExecutableCache;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
@@ -20,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -36,11 +40,13 @@ import java.util.concurrent.Executors;
  */
 public final class Roundhouse implements AutoCloseable {
   private final Device device;
+  private final Compilation compilation;
   private final Engine engine;
   private final ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor();
 
-  private Roundhouse(Device device, Engine engine) {
+  private Roundhouse(Device device, Compilation compilation, Engine engine) {
     this.device = device;
+    this.compilation = compilation;
     this.engine = engine;
   }
 
@@ -59,16 +65,25 @@ public final class Roundhouse implements AutoCloseable {
             ? config.settings().withoutTf32()
             : config.settings();
     Device device = provider(config.device()).open(settings);
+    Compilation compilation =
+        new Compilation(
+            device,
+            Optional.empty(),
+            config
+                .compileCache()
+                .map(folder -> ExecutableCache.open(folder, ExecutableCache.DEFAULT_MAX_BYTES)));
     Device governed;
     try {
-      governed = Numerics.start(device, config.numerics(), Numerics.ProbeWhen.AUTO).device();
+      governed =
+          Numerics.start(compilation.device(), config.numerics(), Numerics.ProbeWhen.AUTO).device();
     } catch (DeviceHangsException hung) {
       throw hung; // the probe is still in a call of the device
     } catch (RuntimeException | Error e) {
       device.close();
       throw e;
     }
-    Roundhouse roundhouse = new Roundhouse(device, Engine.open(config.engine(), governed));
+    Roundhouse roundhouse =
+        new Roundhouse(device, compilation, Engine.open(config.engine(), governed));
     try {
       List<CompletableFuture<ModelStatus>> loading = new ArrayList<>();
       for (Path repository : config.repositories()) {
@@ -129,6 +144,11 @@ public final class Roundhouse implements AutoCloseable {
   /** What there is to say of every model: state, queue, counts, costs. */
   public List<ModelReport> stats() {
     return engine.report();
+  }
+
+  /** How many programs were compiled, and how many the cache had. */
+  public CompileCounts programs() {
+    return compilation.counts();
   }
 
   /** Everything else that the engine can do. Closed with this. */

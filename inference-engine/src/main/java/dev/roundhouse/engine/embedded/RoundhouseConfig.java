@@ -1,10 +1,12 @@
 package dev.roundhouse.engine.embedded;
 
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.compile.ExecutableCache;
 import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * How an embedded engine is set up.
@@ -14,13 +16,16 @@ import java.util.List;
  * @param settings of the device
  * @param engine discipline, limits, weights, where costs are kept
  * @param numerics whether products of f32 may be computed in TF32
+ * @param compileCache folder in which compiled programs are kept for the next start, up to {@link
+ *     ExecutableCache#DEFAULT_MAX_BYTES}; may be shared. Empty to compile at every start
  */
 public record RoundhouseConfig(
     List<Path> repositories,
     String device,
     DeviceProvider.Settings settings,
     EngineOptions engine,
-    NumericsPolicy numerics) {
+    NumericsPolicy numerics,
+    Optional<Path> compileCache) {
 
   public RoundhouseConfig {
     repositories = List.copyOf(repositories);
@@ -33,18 +38,24 @@ public record RoundhouseConfig(
         "pjrt",
         DeviceProvider.Settings.DEFAULT,
         EngineOptions.DEFAULT,
-        NumericsPolicy.AUTO);
+        NumericsPolicy.AUTO,
+        Optional.empty());
   }
 
   public RoundhouseConfig withDevice(String name, DeviceProvider.Settings of) {
-    return new RoundhouseConfig(repositories, name, of, engine, numerics);
+    return new RoundhouseConfig(repositories, name, of, engine, numerics, compileCache);
   }
 
   public RoundhouseConfig withEngine(EngineOptions options) {
-    return new RoundhouseConfig(repositories, device, settings, options, numerics);
+    return new RoundhouseConfig(repositories, device, settings, options, numerics, compileCache);
   }
 
   public RoundhouseConfig withNumerics(NumericsPolicy policy) {
-    return new RoundhouseConfig(repositories, device, settings, engine, policy);
+    return new RoundhouseConfig(repositories, device, settings, engine, policy, compileCache);
+  }
+
+  public RoundhouseConfig withCompileCache(Path folder) {
+    return new RoundhouseConfig(
+        repositories, device, settings, engine, numerics, Optional.of(folder));
   }
 }

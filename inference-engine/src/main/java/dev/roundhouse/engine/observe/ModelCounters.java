@@ -110,6 +110,11 @@ public final class ModelCounters {
     addOwned(LEFT, 1);
   }
 
+  /** Takes back a {@link #leaveOnDispatch}: the run came to nothing. */
+  public void rejoinOnDispatch() {
+    addOwned(LEFT, -1);
+  }
+
   /** Requests that are accepted and have not begun to run. */
   public int waiting() {
     // Leaves are read before accepts, so the difference is never below what it was.

@@ -13,13 +13,18 @@ public final class ModelWeights {
   private static final DeviceWeights NONE = new DeviceWeights(new DeviceBuffer[0], null);
 
   private final HostFloor floor;
+  private final LoadTimes times;
   private final long byteSize;
   private volatile @Nullable DeviceWeights onDevice;
+  private volatile boolean coming;
+  private volatile boolean inMemory;
 
-  ModelWeights(HostFloor floor) {
+  ModelWeights(HostFloor floor, LoadTimes times) {
     this.floor = floor;
+    this.times = times;
     byteSize = floor.byteSize();
     onDevice = floor.count() == 0 ? NONE : null;
+    inMemory = floor.isInMemory();
   }
 
   HostFloor floor() {
@@ -44,6 +49,28 @@ public final class ModelWeights {
   /** True when they are on the device; always, for a model that has none. Any thread. */
   public boolean isResident() {
     return onDevice != null;
+  }
+
+  /**
+   * How long a run must wait for them at least, in nanoseconds; 0 when they are on the device or on
+   * their way, or nobody can tell. Any thread.
+   */
+  public long leastWaitNanos(long nowNanos) {
+    return isResident() || coming ? 0 : times.confirmedNanos(this, nowNanos);
+  }
+
+  /** Whether their last load found them in host memory. */
+  boolean isInMemory() {
+    return inMemory;
+  }
+
+  /** A load is about to read them, on the thread that does. */
+  void reading() {
+    inMemory = floor.isInMemory();
+  }
+
+  void coming(boolean is) {
+    coming = is;
   }
 
   /**

@@ -25,6 +25,7 @@ public final class Residency {
   private final FloorStore floors;
   private final ResidencyOptions options;
   private final Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted;
+  private final LoadTimes times = new LoadTimes();
 
   /**
    * @param floors where weights wait on the host; borrowed
@@ -54,7 +55,8 @@ public final class Residency {
     return new ModelWeights(
         kind.isPresent()
             ? floors.open(model.name(), source, kind.get())
-            : floors.open(model.name(), source));
+            : floors.open(model.name(), source),
+        times);
   }
 
   /** How weights wait on the host; empty when that is not said. */
@@ -103,7 +105,7 @@ public final class Residency {
 
   /** What the dispatch thread decides by. */
   public WeightCache newCache() {
-    return new WeightCache(options, arenaBytes());
+    return new WeightCache(options, arenaBytes(), times);
   }
 
   /** What brings weights to the device. */

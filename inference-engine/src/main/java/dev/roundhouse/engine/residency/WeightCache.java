@@ -24,14 +24,6 @@ import org.jspecify.annotations.Nullable;
  * before it leaves, and nobody waits for ever.
  */
 public final class WeightCache {
-  /** What a load takes before any has been measured: 10 GB/s, which pageable memory reaches. */
-  private static final double FIRST_NANOS_PER_BYTE = 0.1;
-
-  /** Below this a load tells more of what it costs to begin one than of the link. */
-  private static final long TELLING_BYTES = 1 << 20;
-
-  private static final long LEAST_LOAD_NANOS = 10_000;
-
   /** How many loads' time a request waits longer than others before their weights leave for it. */
   private static final int PATIENCE_LOADS = 4;
 
@@ -39,6 +31,7 @@ public final class WeightCache {
 
   private final ResidencyOptions options;
   private final OptionalLong arenaBytes;
+  private final LoadTimes times;
   private final EvictionPolicy policy;
   private @Nullable Entry[] entries = new @Nullable Entry[16];
 
@@ -57,14 +50,14 @@ public final class WeightCache {
   private long pinnedThere;
   private long loadingBytes;
   private int absent;
-  private double nanosPerByte = FIRST_NANOS_PER_BYTE;
 
   /**
    * @param arenaBytes what the device may give out; empty when there is no limit that is known
    */
-  public WeightCache(ResidencyOptions options, OptionalLong arenaBytes) {
+  WeightCache(ResidencyOptions options, OptionalLong arenaBytes, LoadTimes times) {
     this.options = options;
     this.arenaBytes = arenaBytes;
+    this.times = times;
     policy = options.policy().get();
     setBudget();
   }
@@ -136,7 +129,7 @@ public final class WeightCache {
 
   /** How long it is expected to take to bring weights to the device, in nanoseconds. */
   public long expectedNanos(ModelWeights weights) {
-    return Math.max(LEAST_LOAD_NANOS, Math.round(weights.byteSize() * nanosPerByte));
+    return times.expectedNanos(weights);
   }
 
   // --- who is wanted
@@ -223,6 +216,32 @@ public final class WeightCache {
     return leaving.stream().map(this::evict).toList();
   }
 
+  /**
+   * Has weights leave that no request waits for, the least worth first, until they amount to so
+   * many bytes or there are no more.
+   *
+   * @return what has left, its buffers to be closed
+   */
+  public List<Left> leave(long bytes, IntPredicate inUse) {
+    List<Chosen> leaving = new ArrayList<>();
+    List<Chosen> staying = new ArrayList<>();
+    long missing = bytes;
+    while (missing > 0) {
+      Chosen chosen = choose(Long.MAX_VALUE);
+      if (chosen == null) {
+        break;
+      }
+      if (inUse.test(chosen.slot)) {
+        staying.add(chosen);
+      } else {
+        leaving.add(chosen);
+        missing -= entry(chosen.slot).weights.byteSize();
+      }
+    }
+    staying.forEach(this::putBack);
+    return leaving.stream().map(this::evict).toList();
+  }
+
   /** Takes the next to leave out of where it stands; null when there is none. */
   private @Nullable Chosen choose(long youngest) {
     int idle = policy.victim();
@@ -276,7 +295,9 @@ public final class WeightCache {
 
   /** Takes note that a model's weights are asked for. */
   public void begin(int slot) {
-    loadingBytes += entry(slot).weights.byteSize();
+    ModelWeights weights = entry(slot).weights;
+    loadingBytes += weights.byteSize();
+    weights.coming(true);
   }
 
   /** Takes note of how a load that was begun has ended. */
@@ -285,12 +306,14 @@ public final class WeightCache {
     long bytes = entry.weights.byteSize();
     loadingBytes -= bytes;
     if (load.failure() != null) {
+      entry.weights.coming(false);
       return;
     }
     load.settle();
+    entry.weights.coming(false);
     absent--;
     residentBytes.addAndGet(bytes);
-    measure(load.nanos(), bytes);
+    times.measured(entry.weights, load.nanos(), load.endedNanos());
     policy.register(load.slot(), bytes, load.nanos());
     policy.loaded(load.slot(), load.endedNanos());
     if (entry.pinned) {
@@ -398,12 +421,6 @@ public final class WeightCache {
   /** In how many nanoseconds it is expected to be used; infinite when nothing tells. */
   public double nextUseNanos(int slot, long nowNanos) {
     return entry(slot).weights.count() == 0 ? 0 : policy.nextUseNanos(slot, nowNanos);
-  }
-
-  private void measure(long nanos, long bytes) {
-    if (bytes >= TELLING_BYTES) {
-      nanosPerByte += ((double) nanos / bytes - nanosPerByte) / 8;
-    }
   }
 
   private Entry entry(int slot) {

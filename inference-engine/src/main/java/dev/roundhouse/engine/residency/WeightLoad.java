@@ -96,8 +96,9 @@ public final class WeightLoad {
    */
   void lease(HostMemory use) {
     HostFloor floor = weights.floor();
+    weights.reading();
     // What is read again for this load is let go of when it is on the device.
-    aliased = use == HostMemory.ALIAS && floor.isInMemory();
+    aliased = use == HostMemory.ALIAS && weights.isInMemory();
     lease = floor.lease();
   }
 

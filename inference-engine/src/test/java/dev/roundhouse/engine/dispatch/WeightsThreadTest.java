@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.Device.HostMemory;
-import dev.roundhouse.engine.device.ReferenceFunction;
+import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.evict.LeastRecentlyUsed;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
@@ -16,8 +16,8 @@ import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.HookedDevice.Call;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
+import dev.roundhouse.engine.testing.SmallDevice;
 import dev.roundhouse.engine.testing.TestImage;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,8 +25,11 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Weights that come and go on the engine's own threads, and what that costs when it goes wrong. */
 @Timeout(60)
@@ -35,16 +38,6 @@ class WeightsThreadTest {
   private static final int FIT = 4;
   private static final int BYTES = 64 << 10;
   private static final String TENSOR = Integer.toString(BYTES / Float.BYTES);
-
-  /** Each row times the first of the weights. */
-  private static final ReferenceFunction SCALE =
-      (program, arguments, results) -> {
-        float scale = arguments.get(1).get(ValueLayout.JAVA_FLOAT_UNALIGNED, 0);
-        for (long i = 0; i < 2; i++) {
-          float x = arguments.getFirst().getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i);
-          results.getFirst().setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i, scale * x);
-        }
-      };
 
   @Test
   void shouldAnswerFortyModelsWhenFourFit() {
@@ -114,6 +107,36 @@ class WeightsThreadTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(
+      value = Call.class,
+      names = {"UPLOAD", "EXECUTE", "AWAIT"})
+  void shouldHaveOthersLeaveWhenARunFindsTooLittleMemory(Call refusing) {
+    try (LiveEngine engine = open(Watchdog.Limits.DEFAULT)) {
+      load(engine, FIT);
+      AtomicInteger refusals = new AtomicInteger(2);
+      engine
+          .device()
+          .hook(
+              (call, of) -> {
+                boolean weights = of.contains(TENSOR);
+                if (call == refusing && !weights && refusals.getAndDecrement() > 0) {
+                  throw new DeviceException(DeviceException.Code.OUT_OF_MEMORY, "no room");
+                }
+              });
+      assertThat(answer(engine.submit(name(1), row(3)))).isEqualTo(3);
+      assertThat(engine.engine().residentWeightBytes()).isEqualTo(BYTES);
+      refusals.set(3); // nothing is left that could leave
+      assertFailed(
+          engine.submit(name(1), row(3)), Status.RESOURCE_EXHAUSTED, "execution of model 'm1'");
+      refusals.set(0);
+      for (int model = 0; model < FIT; model++) {
+        assertThat(answer(engine.submit(name(model), row(2)))).isEqualTo(2 * model);
+      }
+      engine.assertWell();
+    }
+  }
+
   @Test
   void shouldGiveUpALoadWhenTheEngineCloses() throws InterruptedException {
     CountDownLatch uploads = new CountDownLatch(1);
@@ -152,7 +175,7 @@ class WeightsThreadTest {
             .withWiggle(0)
             .withPolicy(LeastRecentlyUsed::new); // the first that was loaded is the first to leave
     return new LiveEngine(
-        EngineOptions.builder().residency(residency).watchdog(limits).build(), SCALE);
+        EngineOptions.builder().residency(residency).watchdog(limits).build(), SmallDevice.SCALE);
   }
 
   private static void load(LiveEngine engine, int models) {

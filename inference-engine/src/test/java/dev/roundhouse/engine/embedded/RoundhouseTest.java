@@ -23,6 +23,7 @@ class RoundhouseTest {
       Map.of("x", Tensor.of(new float[] {1, 2}, 1, 2));
 
   @TempDir Path repository;
+  @TempDir Path cache;
 
   @Test
   void shouldLoadARepositoryAndAnswer() {
@@ -34,6 +35,17 @@ class RoundhouseTest {
       assertThat(result.output("y").shape().dims()).containsExactly(1, 2);
       assertThatThrownBy(() -> result.output("z")).hasMessageContaining("'z'", "[y]");
       assertThat(roundhouse.stats().getFirst().counts()).containsEntry(Metric.COMPLETED, 1L);
+    }
+  }
+
+  @Test
+  void shouldCompileNothingASecondTimeWhenProgramsAreKept() {
+    TestBundle.doubling(2, 1, 4).write(repository, "double");
+    for (int start = 0; start < 2; start++) {
+      try (Roundhouse roundhouse = Roundhouse.open(config().withCompileCache(cache))) {
+        assertThat(roundhouse.infer("double", ONE_ROW).output("y").floats()).containsExactly(2, 4);
+        assertThat(roundhouse.programs().compiled()).isEqualTo(start == 0 ? 2 : 0);
+      }
     }
   }
 

@@ -2,33 +2,33 @@ package dev.roundhouse.engine.residency;
 
 import static dev.roundhouse.bundle.model.ServingDefaults.Residency.PINNED_DEVICE;
 import static dev.roundhouse.bundle.model.ServingDefaults.Residency.PINNED_SYSTEM;
+import static dev.roundhouse.engine.testing.SmallDevice.BYTES;
+import static dev.roundhouse.engine.testing.SmallDevice.LRU;
+import static dev.roundhouse.engine.testing.SmallDevice.MILLIS;
+import static dev.roundhouse.engine.testing.SmallDevice.SCRATCH;
+import static dev.roundhouse.engine.testing.SmallDevice.TENSOR;
+import static dev.roundhouse.engine.testing.SmallDevice.answer;
+import static dev.roundhouse.engine.testing.SmallDevice.engine;
+import static dev.roundhouse.engine.testing.SmallDevice.load;
+import static dev.roundhouse.engine.testing.SmallDevice.loadThree;
+import static dev.roundhouse.engine.testing.SmallDevice.row;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.Device.HostMemory;
-import dev.roundhouse.engine.device.DeviceException;
-import dev.roundhouse.engine.device.ReferenceFunction;
-import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.evict.LeastRecentlyUsed;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
-import dev.roundhouse.engine.schedule.Fifo;
-import dev.roundhouse.engine.testing.Floats;
-import dev.roundhouse.engine.testing.HookedDevice;
 import dev.roundhouse.engine.testing.HookedDevice.Call;
 import dev.roundhouse.engine.testing.TestEngine;
 import dev.roundhouse.engine.testing.TestImage;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,35 +39,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class ResidencyTest {
-  private static final long MILLIS = 1_000_000;
-  private static final int BYTES = 1 << 20;
-
-  /** What a device needs besides weights here: inputs and outputs of a few rows. */
-  private static final int SCRATCH = 4096;
-
-  /** Each row times the first of the weights. */
-  private static final ReferenceFunction SCALE =
-      (program, arguments, results) -> {
-        float scale = arguments.get(1).get(ValueLayout.JAVA_FLOAT_UNALIGNED, 0);
-        MemorySegment x = arguments.getFirst();
-        for (long i = 0; i < x.byteSize() / Float.BYTES; i++) {
-          results
-              .getFirst()
-              .setAtIndex(
-                  ValueLayout.JAVA_FLOAT_UNALIGNED,
-                  i,
-                  scale * x.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
-        }
-      };
-
-  private static final ResidencyOptions LRU =
-      new ResidencyOptions(
-          HostMemory.COPY, OptionalLong.empty(), 1, 0, true, 4 << 20, LeastRecentlyUsed::new);
-
   @Test
   void shouldRefuseWeightsThatTheDeviceCouldNotHoldAloneBeforeAnythingIsUploaded() {
     AtomicInteger uploads = new AtomicInteger();
-    TestEngine engine = engine(2 * BYTES);
+    TestEngine engine = engine(2 * BYTES, 0, 0);
     engine.hook((call, of) -> uploads.addAndGet(call == Call.UPLOAD ? 1 : 0));
     ModelStatus refused = engine.engine().load(TestImage.scaled("m", 1, 3 * BYTES)).join();
     assertThat(refused.state()).isEqualTo(ModelState.FAILED);
@@ -79,7 +54,7 @@ class ResidencyTest {
 
   @Test
   void shouldAnswerEveryModelThoughOnlySomeFit() {
-    TestEngine engine = engine(3 * BYTES + SCRATCH);
+    TestEngine engine = engine(3 * BYTES + SCRATCH, 0, 0);
     for (int i = 0; i < 10; i++) {
       load(engine, "m" + i, i, BYTES);
     }
@@ -146,8 +121,19 @@ class ResidencyTest {
     long loads = engine.counters("a").get(Metric.WEIGHT_LOADS);
     long now = engine.clock().nanoTime();
     Submission late = engine.submit("a", now + 8 * MILLIS, List.of(), row(1));
-    engine.run();
     assertThat(engine.outcome(late))
+        .isInstanceOfSatisfying(
+            Outcome.Refused.class,
+            refused -> {
+              assertThat(refused.status()).isEqualTo(Status.DEADLINE_EXCEEDED);
+              assertThat(refused.message())
+                  .contains("8000 us are left", "bringing its weights to the device 10000 us");
+            });
+    engine.submit("b", row(1)); // on the device: "a" waits for its run
+    engine.step();
+    Submission tooLate = engine.submit("a", now + 11_500_000, List.of(), row(1));
+    engine.run();
+    assertThat(engine.outcome(tooLate))
         .isInstanceOfSatisfying(
             Outcome.Shed.class,
             shed -> assertThat(shed.reason()).isEqualTo(ShedReason.TOO_LITTLE_TIME));
@@ -156,6 +142,38 @@ class ResidencyTest {
         engine.submit("a", engine.clock().nanoTime() + 15 * MILLIS, List.of(), row(1));
     engine.run();
     assertThat(answer(engine, inTime)).isEqualTo(2);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
+  void shouldRefuseByWhatLoadsTakeOnlyWhileThatIsConfirmed() {
+    TestEngine engine = engine(BYTES + SCRATCH, 0, 0);
+    load(engine, "m0", 0, BYTES);
+    load(engine, "m1", 1, BYTES);
+    AtomicInteger slow = new AtomicInteger(1);
+    engine.hook(
+        (call, of) -> {
+          if (call == Call.UPLOAD && of.contains(TENSOR) && slow.getAndDecrement() > 0) {
+            engine.clock().advance(1000 * MILLIS);
+          }
+        });
+    useAll(engine, 2, 1);
+    assertThat(slow.get()).as("one load was slow").isNotPositive();
+    Submission call =
+        engine.submit("m0", engine.clock().nanoTime() + 10 * MILLIS, List.of(), row(3));
+    engine.run();
+    assertThat(answer(engine, call)).isZero();
+    slow.set(10);
+    useAll(engine, 2, 5);
+    Submission refused =
+        engine.submit("m0", engine.clock().nanoTime() + 10 * MILLIS, List.of(), row(3));
+    assertThat(engine.outcome(refused)).isInstanceOf(Outcome.Refused.class);
+    slow.set(0);
+    engine.clock().advance(11_000 * MILLIS);
+    Submission again =
+        engine.submit("m0", engine.clock().nanoTime() + 10 * MILLIS, List.of(), row(3));
+    engine.run();
+    assertThat(answer(engine, again)).isZero();
     engine.assertNothingLeaks();
   }
 
@@ -196,49 +214,13 @@ class ResidencyTest {
   }
 
   @Test
-  void shouldTryAgainWhenTheDeviceHasLessRoomThanTheBudgetSays() {
-    TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
-    AtomicInteger refusals = new AtomicInteger();
-    loadThree(engine, BYTES);
-    engine.hook(refusingUploads(refusals, 1));
-    Submission call = engine.submit("a", row(1));
-    engine.run();
-    assertThat(answer(engine, call)).isEqualTo(2);
-    assertThat(refusals).hasValue(1);
-    assertThat(engine.engine().residentWeightBytes()).isEqualTo(BYTES); // both others have left
-    engine.assertNothingLeaks();
-  }
-
-  @Test
-  void shouldRefuseOnlyTheRequestThatAskedWhenThereIsNoRoomTheSecondTimeEither() {
-    TestEngine engine = engine(2 * BYTES + SCRATCH, MILLIS, 0);
-    AtomicInteger refusals = new AtomicInteger();
-    loadThree(engine, BYTES);
-    engine.hook(refusingUploads(refusals, 2));
-    Submission first = engine.submit("a", row(1));
-    Submission second = engine.submit("a", row(2));
-    engine.run();
-    assertThat(engine.outcome(first))
-        .isInstanceOfSatisfying(
-            Outcome.Failed.class,
-            failed -> {
-              assertThat(failed.status()).isEqualTo(Status.RESOURCE_EXHAUSTED);
-              assertThat(failed.message())
-                  .contains("weights of model 'a' could not be brought to the device", "no room");
-            });
-    assertThat(answer(engine, second)).isEqualTo(4);
-    engine.assertQuiescent();
-    engine.assertNothingLeaks();
-  }
-
-  @Test
   void shouldEndAllThatWaitWhenWeightsCannotBeReadAndServeOnceTheyCan() {
     TestEngine engine = engine(BYTES + SCRATCH, MILLIS, 0);
     load(engine, "a", 2, BYTES);
     load(engine, "b", 3, BYTES);
     engine.hook(
         (call, of) -> {
-          if (call == Call.UPLOAD && of.contains("262144")) {
+          if (call == Call.UPLOAD && of.contains(TENSOR)) {
             throw new IllegalStateException("/srv/models/a/weights.safetensors is gone");
           }
         });
@@ -332,7 +314,7 @@ class ResidencyTest {
 
   @Test
   void shouldKeepPinnedWeightsOnTheDeviceUntilTheyAreUnpinned() {
-    TestEngine engine = engine(3 * BYTES + SCRATCH);
+    TestEngine engine = engine(3 * BYTES + SCRATCH, 0, 0);
     for (int i = 0; i < 6; i++) {
       load(engine, "m" + i, i, BYTES);
     }
@@ -366,7 +348,7 @@ class ResidencyTest {
 
   @Test
   void shouldBringBackWhatIsAskedForWhenMemoryIsCompacted() {
-    TestEngine engine = engine(3 * BYTES + SCRATCH);
+    TestEngine engine = engine(3 * BYTES + SCRATCH, 0, 0);
     for (int i = 0; i < 5; i++) {
       load(engine, "m" + i, i, BYTES);
     }
@@ -433,7 +415,7 @@ class ResidencyTest {
 
   @Test
   void shouldRefuseAModelWhoseManifestPinsMoreThanIsLeftAndServeTheOthers() {
-    TestEngine engine = engine(2 * BYTES + SCRATCH);
+    TestEngine engine = engine(2 * BYTES + SCRATCH, 0, 0);
     load(engine, "a", 2, BYTES);
     var pinned = engine.engine().setResidency("a", PINNED_DEVICE);
     engine.run();
@@ -461,15 +443,6 @@ class ResidencyTest {
     }
   }
 
-  private static HookedDevice.Hook refusingUploads(AtomicInteger refused, int times) {
-    return (call, of) -> {
-      if (call == Call.UPLOAD && of.contains("262144") && refused.get() < times) {
-        refused.incrementAndGet();
-        throw new DeviceException(DeviceException.Code.OUT_OF_MEMORY, "no room for " + of);
-      }
-    };
-  }
-
   private static long total(TestEngine engine, int models, Metric metric) {
     long total = 0;
     for (int i = 0; i < models; i++) {
@@ -482,47 +455,5 @@ class ResidencyTest {
     while (engine.counters(model).waiting() < 3) {
       engine.submit(model, row(1));
     }
-  }
-
-  private static float answer(TestEngine engine, Submission call) {
-    return Floats.of(engine.completed(call).outputs().getFirst())[0];
-  }
-
-  private static InputTensor row(float value) {
-    return Floats.input("x", new long[] {1, 2}, value, value);
-  }
-
-  /** The models a, b and c, in this order, which multiply by 2, 3 and 5. */
-  private static void loadThree(TestEngine engine, int bytes) {
-    load(engine, "a", 2, bytes);
-    load(engine, "b", 3, bytes);
-    load(engine, "c", 5, bytes);
-  }
-
-  private static void load(TestEngine engine, String name, float scale, int bytes) {
-    ModelStatus status = engine.engine().load(TestImage.scaled(name, scale, bytes)).join();
-    assertThat(status.state()).as(status.reason()).isEqualTo(ModelState.READY);
-  }
-
-  private static TestEngine engine(long memoryBytes) {
-    return engine(memoryBytes, 0, 0);
-  }
-
-  private static TestEngine engine(long memory, long runNanos, long linkRate) {
-    return engine(memory, runNanos, linkRate, LRU);
-  }
-
-  private static TestEngine engine(
-      long memory, long runNanos, long linkRate, ResidencyOptions residency) {
-    return new TestEngine(
-        SimulatedDeviceOptions.instant(SCALE)
-            .withMemoryBytes(memory)
-            .withExecutionNanos(program -> runNanos)
-            .withLinkBytesPerSecond(linkRate),
-        EngineOptions.builder()
-            .discipline(Fifo::new)
-            .maxHandOver(4096)
-            .residency(residency)
-            .build());
   }
 }

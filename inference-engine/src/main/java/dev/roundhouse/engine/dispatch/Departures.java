@@ -1,0 +1,153 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.deliver.Failures;
+import dev.roundhouse.engine.lane.Lanes;
+import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.lane.SharedParts;
+import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.residency.LoadLane;
+import dev.roundhouse.engine.residency.WeightCache;
+import dev.roundhouse.engine.time.NanoClock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.IntPredicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How weights leave the device: because others need the room, or with their model for good. Owned
+ * by the dispatch thread; what leaves is closed by the thread that uploads, before whatever it is
+ * asked to upload later.
+ */
+final class Departures {
+  private final Lanes lanes;
+  private final WeightCache cache;
+  private final LoadLane lane;
+  private final @Nullable WeightsThread thread;
+  private final AskedLoads asked;
+  private final WarmUp warmUp;
+  private final SharedParts shared;
+  private final BatchSlot[] slots;
+  private final Failures failures;
+  private final NanoClock clock;
+
+  /** Models that were let go of and may be on the device yet. */
+  private final List<CompletableFuture<Void>> leaving = new ArrayList<>();
+
+  /**
+   * @param thread what turns the lane; null for the dispatch thread
+   * @param slots of the loop
+   */
+  Departures(
+      Lanes lanes,
+      WeightCache cache,
+      LoadLane lane,
+      @Nullable WeightsThread thread,
+      AskedLoads asked,
+      WarmUp warmUp,
+      SharedParts shared,
+      BatchSlot[] slots,
+      Failures failures,
+      NanoClock clock) {
+    this.lanes = lanes;
+    this.cache = cache;
+    this.lane = lane;
+    this.thread = thread;
+    this.asked = asked;
+    this.warmUp = warmUp;
+    this.shared = shared;
+    this.slots = slots;
+    this.failures = failures;
+    this.clock = clock;
+  }
+
+  /** True when a batch of the model is on its way, or it is being warmed up. */
+  boolean isInUse(int slot) {
+    for (BatchSlot batch : slots) {
+      if (batch.holdsArguments() && batch.lane().slot() == slot) {
+        return true;
+      }
+    }
+    ModelLane warming = warmUp.next();
+    return (warming != null && warming.slot() == slot)
+        || lanes.isAwaitedByCommitted(lanes.get(slot));
+  }
+
+  /** Has weights closed that were chosen to leave for others. */
+  void evict(List<WeightCache.Left> left, long now) {
+    for (WeightCache.Left each : left) {
+      evict(each, now, () -> {});
+    }
+  }
+
+  private void evict(WeightCache.Left left, long now, Runnable then) {
+    ModelLane from = lanes.get(left.slot());
+    from.counters().addOnDispatch(Metric.WEIGHT_EVICTIONS, 1);
+    free(left, then);
+    lanes.settle(from, now);
+  }
+
+  /**
+   * Has weights of others leave for a run of a model that found too little memory.
+   *
+   * @param all whether everything is to leave that may, so that what is free lies together
+   * @param then called when they have left, maybe by another thread
+   * @return false when none can
+   */
+  boolean makeRoomForRun(ModelLane of, boolean all, Runnable then) {
+    IntPredicate stays = slot -> slot == of.slot() || isInUse(slot);
+    List<WeightCache.Left> left =
+        all ? List.of() : cache.leave(Math.max(1, of.model().scratchBytes()), stays);
+    if (left.isEmpty()) {
+      left = cache.clear(stays);
+    }
+    if (left.isEmpty()) {
+      return false;
+    }
+    failures.makingRoom(of.model().name(), left.size());
+    int last = left.size() - 1;
+    long now = clock.nanoTime();
+    evict(left.subList(0, last), now);
+    evict(left.get(last), now, then);
+    return true;
+  }
+
+  /**
+   * Lets go of a model for good, of which no batch is on its way and which is not being loaded.
+   *
+   * @return completes once nothing of it is on the device, maybe on another thread; cancelled when
+   *     the engine fails first
+   */
+  CompletableFuture<Void> letGo(ModelLane of) {
+    WeightCache.Left left = lanes.remove(of.slot());
+    of.close(shared);
+    asked.failed(of, new IllegalStateException("the model was unloaded meanwhile"));
+    if (left == null) {
+      return CompletableFuture.completedFuture(null);
+    }
+    CompletableFuture<Void> gone = new CompletableFuture<>();
+    leaving.removeIf(CompletableFuture::isDone);
+    leaving.add(gone);
+    free(left, () -> gone.complete(null));
+    return gone;
+  }
+
+  /** Lets go of a model that did not come to serve, and tells who waits for it once it has gone. */
+  void refuse(ModelLane of, CompletableFuture<Void> ready, Throwable failure) {
+    var unused = letGo(of).whenComplete((gone, ended) -> ready.completeExceptionally(failure));
+  }
+
+  /** Has weights closed by the thread that uploads, before whatever it uploads next. */
+  private void free(WeightCache.Left left, Runnable then) {
+    lane.free(left, then);
+    if (thread != null) {
+      thread.wake();
+    }
+  }
+
+  /** Gives up on what is leaving: the engine ends. */
+  void abandon() {
+    leaving.forEach(each -> each.cancel(false));
+  }
+}

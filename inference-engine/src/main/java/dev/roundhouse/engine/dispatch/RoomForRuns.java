@@ -1,0 +1,52 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.lane.ModelLane;
+
+/**
+ * Makes room on the device when a run finds too little memory for its inputs, its outputs or what
+ * it needs in between: weights leave, at first as many bytes as the model's runs need, then all
+ * that may. Owned by the dispatch thread.
+ */
+final class RoomForRuns {
+  private static final int TRIES = 2;
+
+  private final Departures departures;
+  private int tries;
+
+  /** True until what leaves has left; cleared by the thread that frees it. */
+  private volatile boolean making;
+
+  RoomForRuns(Departures departures) {
+    this.departures = departures;
+  }
+
+  /**
+   * Has weights leave for a model that is to run.
+   *
+   * @return false when none can, or that did not help: the run has failed
+   */
+  boolean make(ModelLane of) {
+    if (tries == TRIES) {
+      tries = 0;
+      return false;
+    }
+    tries++;
+    making = true;
+    if (!departures.makeRoomForRun(of, tries == TRIES, () -> making = false)) {
+      making = false;
+      tries = 0;
+      return false;
+    }
+    return true;
+  }
+
+  /** While this is so, nothing is to be started. */
+  boolean isMaking() {
+    return making;
+  }
+
+  /** A run has found enough. */
+  void ran() {
+    tries = 0;
+  }
+}
