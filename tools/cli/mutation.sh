@@ -5,9 +5,10 @@
 LOOP_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeline CommittedLane Cancellation Holding \
     Discipline SeveralOutputs OwnMemoryDevice LargeAnswers BatchFaults WakeLateness)
 
-# Tests for the package `dispatch`: none about disciplines and outputs, whose code is in other packages.
+# Tests for the package `dispatch`: none about disciplines and outputs, whose code is in other packages; those of weights
+# that come and go, which is decided there.
 DISPATCH_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeline CommittedLane Cancellation Holding \
-    LargeAnswers BatchFaults DispatchThread WakeLateness)
+    LargeAnswers BatchFaults DispatchThread WakeLateness),dev.roundhouse.engine.residency.ResidencyTest,dev.roundhouse.engine.residency.DeviceMemoryTest
 
 # NAME MODULE PACKAGE [TESTS]: a package that is changed, and the tests that should notice; without TESTS, all of the
 # module's. A package without sources is left out.
@@ -17,7 +18,8 @@ MUTATION_PACKAGES=(
     "queue inference-engine dev.roundhouse.engine.queue dev.roundhouse.engine.queue.*,dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "admission inference-engine dev.roundhouse.engine.admission dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest,dev.roundhouse.engine.EngineTest$LOOP_TESTS"
     "layout inference-engine dev.roundhouse.engine.layout dev.roundhouse.engine.layout.*,dev.roundhouse.engine.batch.*$LOOP_TESTS"
-    "lane inference-engine dev.roundhouse.engine.lane dev.roundhouse.engine.lane.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
+    "lane inference-engine dev.roundhouse.engine.lane dev.roundhouse.engine.lane.*,dev.roundhouse.engine.residency.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
+    "residency inference-engine dev.roundhouse.engine.residency dev.roundhouse.engine.residency.*"
     "batch inference-engine dev.roundhouse.engine.batch dev.roundhouse.engine.batch.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "deliver inference-engine dev.roundhouse.engine.deliver dev.roundhouse.engine.deliver.*$LOOP_TESTS"
     "dispatch inference-engine dev.roundhouse.engine.dispatch ${DISPATCH_TESTS#,}"
