@@ -1,5 +1,6 @@
 // A plugin that says it is CUDA's and computes by the CPU plugin, FAKE_INNER. Stricter than CUDA's about pinned memory and
-// about memory that is lent to an upload: it must stay as it is until its event, and the event must be waited for.
+// about memory that is lent to an upload, whole or in parts: it must stay as it is until its event, and the event must be
+// waited for. What ends a process in XLA's transfer managers is found when the client is destroyed.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -23,6 +24,11 @@
 
 #ifndef FAKE_TRANSFER_MILLIS
 #define FAKE_TRANSFER_MILLIS 2
+#endif
+
+// The part of a tensor that does not arrive; none unless given.
+#ifndef FAKE_LOST_PART
+#define FAKE_LOST_PART -1
 #endif
 
 #ifndef FAKE_CAPABILITY
@@ -57,6 +63,18 @@ struct Transfer {
 // By event.
 std::map<const void*, Transfer> transfers;
 std::string misuse;
+
+using Manager = PJRT_AsyncHostToDeviceTransferManager;
+
+// A tensor that comes in parts.
+struct Parts {
+  PJRT_Client* client;
+  int64_t next;
+  int count;
+  bool closed;
+};
+
+std::map<const Manager*, Parts> managers;
 
 // The GPUs that the newest client opened.
 std::vector<int64_t> opened;
@@ -158,9 +176,21 @@ PJRT_Error* ClientDestroy(PJRT_Client_Destroy_Args* args) {
     for (auto& [event, transfer] : transfers) {
       if (transfer.client == args->client) found = "an event of an upload was not destroyed";
     }
+    for (auto& [manager, parts] : managers) {
+      if (parts.client == args->client) found = "a transfer manager was not destroyed";
+    }
   }
   PJRT_Error* error = inner->PJRT_Client_Destroy(args);
   return error != nullptr || found.empty() ? error : Fail(PJRT_Error_Code_INTERNAL, found.c_str());
+}
+
+// With the lock held: an event of memory that is lent from now on.
+PJRT_Event* Lend(PJRT_Client* client, const void* memory, size_t size) {
+  const char* data = static_cast<const char*>(memory);
+  auto* event = reinterpret_cast<PJRT_Event*>(new char);
+  transfers[event] = {client, data, std::string(data, size),
+                      Clock::now() + std::chrono::milliseconds(FAKE_TRANSFER_MILLIS), false};
+  return event;
 }
 
 PJRT_Error* BufferFromHost(PJRT_Client_BufferFromHostBuffer_Args* args) {
@@ -176,13 +206,99 @@ PJRT_Error* BufferFromHost(PJRT_Client_BufferFromHostBuffer_Args* args) {
   copied.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;
   copied.event = args->done_with_host_buffer;
   inner->PJRT_Event_Destroy(&copied);
-  const char* data = static_cast<const char*>(args->data);
   const std::lock_guard<std::mutex> lock(mutex);
-  args->done_with_host_buffer = reinterpret_cast<PJRT_Event*>(new char);
-  transfers[args->done_with_host_buffer] = {args->client, data,
-                                            std::string(data, size.on_device_size_in_bytes),
-                                            Clock::now() + std::chrono::milliseconds(FAKE_TRANSFER_MILLIS), false};
+  args->done_with_host_buffer = Lend(args->client, args->data, size.on_device_size_in_bytes);
   return nullptr;
+}
+
+PJRT_Error* CreateBuffers(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args* args) {
+#ifdef FAKE_WHOLE_ONLY
+  return Fail(PJRT_Error_Code_UNIMPLEMENTED, "CreateBuffersForAsyncHostToDevice is not implemented on platform: cuda");
+#endif
+  PJRT_Error* error = inner->PJRT_Client_CreateBuffersForAsyncHostToDevice(args);
+  if (error != nullptr) return error;
+  const std::lock_guard<std::mutex> lock(mutex);
+  managers[args->transfer_manager] = {args->client, 0, 0, false};
+  return nullptr;
+}
+
+PJRT_Error* SetBufferError(PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args* args) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    Parts& parts = managers.at(args->transfer_manager);
+    if (parts.closed) {
+      misuse = "a tensor was given up whose fate was known";
+      return nullptr;
+    }
+    parts.closed = true;
+  }
+  return inner->PJRT_AsyncHostToDeviceTransferManager_SetBufferError(args);
+}
+
+// Copies at once, and gives the memory back later.
+PJRT_Error* TransferData(PJRT_AsyncHostToDeviceTransferManager_TransferData_Args* args) {
+  PJRT_Client* client = nullptr;
+  bool lost = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    Parts& parts = managers.at(args->transfer_manager);
+    if (parts.closed) {
+      misuse = "a part came for a tensor whose fate was known";
+      return Fail(PJRT_Error_Code_INTERNAL, "CHECK failed");
+    }
+    if (args->offset != parts.next) misuse = "a part did not follow the one before";
+    parts.next += args->transfer_size;
+    client = parts.client;
+    lost = parts.count++ == FAKE_LOST_PART;
+    parts.closed = args->is_last_transfer || lost;
+  }
+  PJRT_Error* error = nullptr;
+  if (lost) {
+    PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args failure = {};
+    failure.struct_size = PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args_STRUCT_SIZE;
+    failure.transfer_manager = args->transfer_manager;
+    failure.error_code = PJRT_Error_Code_INTERNAL;
+    failure.error_message = "the link lost a part";
+    failure.error_message_size = std::strlen(failure.error_message);
+    error = inner->PJRT_AsyncHostToDeviceTransferManager_SetBufferError(&failure);
+  } else {
+    error = inner->PJRT_AsyncHostToDeviceTransferManager_TransferData(args);
+    if (error != nullptr) return error;
+    PJRT_Event_Await_Args await = {};
+    await.struct_size = PJRT_Event_Await_Args_STRUCT_SIZE;
+    await.event = args->done_with_h2d_transfer;
+    error = inner->PJRT_Event_Await(&await);
+    PJRT_Event_Destroy_Args destroy = {};
+    destroy.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;
+    destroy.event = args->done_with_h2d_transfer;
+    inner->PJRT_Event_Destroy(&destroy);
+  }
+  const std::lock_guard<std::mutex> lock(mutex);
+  args->done_with_h2d_transfer = Lend(client, args->data, args->transfer_size);
+  return error;
+}
+
+PJRT_Error* ManagerDestroy(PJRT_AsyncHostToDeviceTransferManager_Destroy_Args* args) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    // Not every plugin then tells the tensor that nothing more will come.
+    if (!managers.at(args->transfer_manager).closed) misuse = "a tensor with missing parts was not given up";
+    managers.erase(args->transfer_manager);
+  }
+  return inner->PJRT_AsyncHostToDeviceTransferManager_Destroy(args);
+}
+
+PJRT_Error* EventIsReady(PJRT_Event_IsReady_Args* args) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    auto found = transfers.find(args->event);
+    if (found != transfers.end()) {
+      args->is_ready = found->second.end <= Clock::now();
+      if (args->is_ready) Finish(&found->second);
+      return nullptr;
+    }
+  }
+  return inner->PJRT_Event_IsReady(args);
 }
 
 PJRT_Error* EventAwait(PJRT_Event_Await_Args* args) {
@@ -327,6 +443,11 @@ extern "C" const PJRT_Api* GetPjrtApi() {
   api.PJRT_LoadedExecutable_Execute = Execute;
   api.PJRT_Client_Destroy = ClientDestroy;
   api.PJRT_Client_BufferFromHostBuffer = BufferFromHost;
+  api.PJRT_Client_CreateBuffersForAsyncHostToDevice = CreateBuffers;
+  api.PJRT_AsyncHostToDeviceTransferManager_TransferData = TransferData;
+  api.PJRT_AsyncHostToDeviceTransferManager_SetBufferError = SetBufferError;
+  api.PJRT_AsyncHostToDeviceTransferManager_Destroy = ManagerDestroy;
+  api.PJRT_Event_IsReady = EventIsReady;
   api.PJRT_Event_Await = EventAwait;
   api.PJRT_Event_Destroy = EventDestroy;
   api.PJRT_Buffer_ToHostBuffer = ToHost;

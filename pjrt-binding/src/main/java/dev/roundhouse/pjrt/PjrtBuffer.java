@@ -27,6 +27,9 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   private final @Nullable PjrtExecution producer;
 
+  /** What is on its way of a tensor that comes in parts; owned. */
+  private final @Nullable PjrtParts parts;
+
   /** The event of the plugin's last look at the caller's memory; owned. */
   private long transfer = NO_EVENT;
 
@@ -39,18 +42,27 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
       TensorType type,
       long byteSize,
       @Nullable MemorySegment aliased,
-      @Nullable PjrtExecution producer) {
+      @Nullable PjrtExecution producer,
+      @Nullable PjrtParts parts) {
     super(client.openHandleList());
     this.client = client;
     this.type = type;
     this.byteSize = byteSize;
     this.aliased = aliased;
     this.producer = producer;
+    this.parts = parts;
   }
 
   static PjrtBuffer upload(
       PjrtClient client, TensorType type, long byteSize, @Nullable MemorySegment aliased) {
-    return new PjrtBuffer(client, type, byteSize, aliased, null);
+    return new PjrtBuffer(client, type, byteSize, aliased, null, null);
+  }
+
+  /**
+   * @param parts become the buffer's
+   */
+  static PjrtBuffer parted(PjrtClient client, TensorType type, long byteSize, PjrtParts parts) {
+    return new PjrtBuffer(client, type, byteSize, null, null, parts);
   }
 
   /**
@@ -66,7 +78,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   static PjrtBuffer output(
       PjrtClient client, ProgramSignature.Result result, PjrtExecution producer) {
-    return new PjrtBuffer(client, result.type(), result.byteSize(), null, producer);
+    return new PjrtBuffer(client, result.type(), result.byteSize(), null, producer, null);
   }
 
   @Override
@@ -88,6 +100,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   public void awaitReady() {
     long buffer = hold();
     try {
+      checkWhole();
       awaitReady(client.api(), buffer);
     } finally {
       release();
@@ -109,6 +122,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
       if (producer != null) {
         producer.await();
       }
+      checkWhole();
       checkAliasedMemoryIsAlive();
       if (size > 0) {
         copy(buffer, offset, target);
@@ -120,6 +134,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   /** Holds this as an argument of a run; the run releases it. */
   long holdAsArgument() {
+    checkWhole();
     checkAliasedMemoryIsAlive();
     return hold();
   }
@@ -137,6 +152,9 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   void free(long address) {
     try {
       awaitTransfer();
+      if (parts != null) {
+        parts.end(address);
+      }
     } finally {
       destroy(client.api(), address);
     }
@@ -154,6 +172,14 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
       log.warn("the upload of {} failed: {}", type, failure.getMessage());
     } finally {
       PjrtEvent.destroy(client.api(), transfer);
+    }
+  }
+
+  /** Whoever waited for a tensor of which parts are missing would wait for ever. */
+  private void checkWhole() {
+    if (parts != null && !parts.isWhole()) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT, describe() + " has not been handed over to its last part");
     }
   }
 
@@ -206,9 +232,9 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
     return MemorySegment.ofAddress(start).reinterpret(byteSize);
   }
 
-  private static native boolean isReady(long api, long buffer);
+  static native boolean isReady(long api, long buffer);
 
-  private static native void awaitReady(long api, long buffer);
+  static native void awaitReady(long api, long buffer);
 
   private static native void destroy(long api, long buffer);
 

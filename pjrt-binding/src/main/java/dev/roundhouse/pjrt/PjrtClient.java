@@ -5,6 +5,7 @@ import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
+import dev.roundhouse.engine.device.PartedUpload;
 import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.PinnedRanges;
 import java.lang.foreign.MemorySegment;
@@ -50,6 +51,7 @@ final class PjrtClient extends NativeHandle {
   private final PinnedRanges pinned = new PinnedRanges();
   private volatile boolean countsMemory = true;
   private volatile boolean pins = true;
+  private volatile boolean takesParts;
   private @Nullable ExecutableEnvelope envelope;
 
   private PjrtClient(PjrtPlugin plugin, long address, int ordinal, boolean readsInPlace) {
@@ -68,6 +70,7 @@ final class PjrtClient extends NativeHandle {
     this.deviceKind = PjrtPlugin.text(deviceKind(plugin.api(), device));
     this.deviceAttributes = PjrtPlugin.pairs(deviceAttributes(plugin.api(), device));
     this.readsInPlace = readsInPlace && platform.equals(PluginOptions.CPU);
+    this.takesParts = !this.readsInPlace;
     own(address);
   }
 
@@ -194,6 +197,32 @@ final class PjrtClient extends NativeHandle {
       Reference.reachabilityFence(checked.source());
       release();
     }
+  }
+
+  /** See {@link dev.roundhouse.engine.device.Device#uploadInParts}. */
+  Optional<PartedUpload> uploadInParts(TensorType type) {
+    int bufferType = UploadCheck.bufferType(type);
+    long byteSize = UploadCheck.byteSize(type);
+    if (byteSize == 0) {
+      throw new DeviceException(Code.INVALID_ARGUMENT, type + " has no bytes, so no parts");
+    }
+    long client = hold();
+    try {
+      if (takesParts) {
+        PjrtParts parts = new PjrtParts(this, type);
+        PjrtBuffer buffer = PjrtBuffer.parted(this, type, byteSize, parts);
+        buffer.own(parts.begin(client, device, bufferType));
+        return Optional.of(new PjrtPartedUpload(buffer, parts, byteSize));
+      }
+    } catch (DeviceException e) {
+      if (e.code() != Code.UNSUPPORTED) {
+        throw e;
+      }
+      takesParts = false;
+    } finally {
+      release();
+    }
+    return Optional.empty();
   }
 
   /** What the plugin may do with host memory; never the mutable kind, which programs write to. */

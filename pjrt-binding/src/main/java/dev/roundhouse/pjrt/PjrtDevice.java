@@ -11,6 +11,7 @@ import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.PartedUpload;
 import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.ProgramCompiler;
 import dev.roundhouse.engine.device.ProgramSource;
@@ -49,7 +50,13 @@ public final class PjrtDevice implements Device {
     return open(options, true);
   }
 
-  static PjrtDevice open(PjrtDeviceOptions wanted, boolean readsInPlace) {
+  /**
+   * As {@link #open(PjrtDeviceOptions)}.
+   *
+   * @param readsInPlace false uses the host's memory, on a CPU, as if it were a device's own: reads
+   *     are copies by the plugin, and tensors come in parts. For tests and measurements
+   */
+  public static PjrtDevice open(PjrtDeviceOptions wanted, boolean readsInPlace) {
     PjrtDeviceOptions options = wanted.forOneDevice();
     PjrtPlugin plugin = PjrtPlugin.load(options.plugin());
     PjrtClient client =
@@ -128,6 +135,12 @@ public final class PjrtDevice implements Device {
   @Override
   public DeviceBuffer upload(TensorType type, MemorySegment data, HostMemory use) {
     return client.upload(type, data, use);
+  }
+
+  /** Empty where outputs are read in place: weights are used there too, and nothing crosses. */
+  @Override
+  public Optional<PartedUpload> uploadInParts(TensorType type) {
+    return client.uploadInParts(type);
   }
 
   @Override

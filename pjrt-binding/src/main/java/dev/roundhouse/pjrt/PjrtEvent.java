@@ -73,7 +73,7 @@ final class PjrtEvent extends NativeHandle {
 
   static native void await(long api, long event);
 
-  private static native boolean isReady(long api, long event);
+  static native boolean isReady(long api, long event);
 
   private static native void onReady(long api, long event, Runnable callback);
 

@@ -22,17 +22,27 @@ final class UploadCheck {
   record Checked(int bufferType, long byteSize, MemorySegment source) {}
 
   static Checked check(TensorType type, MemorySegment data, HostMemory use) {
-    int bufferType =
-        ElementType.of(type.dtype())
-            .orElseThrow(() -> refused(type, "no device has elements of this type"))
-            .bufferType();
-    if (!type.shape().isStatic()) {
-      throw refused(type, "every extent must be fixed");
-    }
+    int bufferType = bufferType(type);
     long byteSize = byteSize(type);
     if (data.byteSize() != byteSize) {
       throw refused(type, "it has %d bytes, got %d".formatted(byteSize, data.byteSize()));
     }
+    return new Checked(bufferType, byteSize, source(type, data, use));
+  }
+
+  /** As {@link #check}, of a part of which the plugin reads all, and after the call. */
+  static MemorySegment part(TensorType type, MemorySegment part, long left, long byteSize) {
+    if (part.byteSize() == 0 || part.byteSize() > left) {
+      throw refused(
+          type,
+          "a part of %d bytes, of which %d of %d bytes are left"
+              .formatted(part.byteSize(), left, byteSize));
+    }
+    return source(type, part, HostMemory.ALIAS);
+  }
+
+  /** Native memory with these bytes; a copy when they are on the heap. */
+  private static MemorySegment source(TensorType type, MemorySegment data, HostMemory use) {
     if (!data.scope().isAlive()) {
       throw new DeviceException(Code.CLOSED, "upload of " + type + ": its arena is closed");
     }
@@ -40,23 +50,33 @@ final class UploadCheck {
       throw refused(type, "its memory is confined to another thread");
     }
     if (use == HostMemory.ALIAS && !data.isAccessibleBy(ANY_OTHER_THREAD)) {
-      throw refused(type, "aliased memory is read on the device's threads; use a shared arena");
+      throw refused(type, "its memory is read on the device's threads; use a shared arena");
     }
-    if (byteSize == 0) {
-      return new Checked(bufferType, 0, NOTHING);
+    if (data.byteSize() == 0) {
+      return NOTHING;
     }
     if (data.isNative()) {
       if (data.address() == 0) {
         throw refused(type, "its memory is at address 0");
       }
-      return new Checked(bufferType, byteSize, data);
+      return data;
     }
-    MemorySegment copy = Arena.ofAuto().allocate(byteSize, 64);
+    MemorySegment copy = Arena.ofAuto().allocate(data.byteSize(), 64);
     copy.copyFrom(data);
-    return new Checked(bufferType, byteSize, copy);
+    return copy;
   }
 
-  private static long byteSize(TensorType type) {
+  static int bufferType(TensorType type) {
+    return ElementType.of(type.dtype())
+        .orElseThrow(() -> refused(type, "no device has elements of this type"))
+        .bufferType();
+  }
+
+  /** Bytes that the plugin will count, too. */
+  static long byteSize(TensorType type) {
+    if (!type.shape().isStatic()) {
+      throw refused(type, "every extent must be fixed");
+    }
     try {
       // The plugin multiplies all extents, so that one of zero does not excuse the others.
       long bytes = type.dtype().byteSize();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.engine.device.Arrival;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
@@ -13,6 +14,7 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.DeviceProvider;
+import dev.roundhouse.engine.device.PartedUpload;
 import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.numerics.Numerics;
@@ -227,6 +229,84 @@ class CudaDeviceTest {
       lent.close();
     }
     assertThatThrownBy(device::close).hasMessageContaining("changed under an upload");
+  }
+
+  @Test
+  void shouldLendPartsUntilTheyHaveArrivedAndWaitForThemOnClosing() {
+    try (PjrtDevice device = open("FAKE_TRANSFER_MILLIS=1000");
+        Arena arena = Arena.ofShared()) {
+      PartedUpload upload = device.uploadInParts(TensorType.of(DType.F32, 3)).orElseThrow();
+      MemorySegment data = arena.allocate(12, 64);
+      Arrival first = upload.write(data.asSlice(0, 4));
+      upload.write(data.asSlice(4, 4));
+      assertThat(first.isReady()).isFalse();
+      assertThat(device.memory().inUse()).as("both on their way").hasValue(1008);
+      first.awaitReady();
+      assertThat(first.isReady()).isTrue();
+      upload.buffer().close();
+      assertThat(device.memory().inUse()).hasValue(1000);
+      data.fill((byte) 1); // the caller's again: the plugin sees to that when the device is closed
+    }
+  }
+
+  @Test
+  void shouldBeToldByThePluginWhenAPartChangesOnItsWay() {
+    PjrtDevice device = open("FAKE_TRANSFER_MILLIS=50");
+    try (Arena arena = Arena.ofShared()) {
+      MemorySegment data = arena.allocate(4, 64);
+      PartedUpload upload = device.uploadInParts(SCALAR).orElseThrow();
+      upload.write(data);
+      data.fill((byte) 1);
+      upload.buffer().close();
+    }
+    assertThatThrownBy(device::close).hasMessageContaining("changed under an upload");
+  }
+
+  /** XLA ends the process when it is given more of a tensor that has failed. */
+  @Test
+  void shouldTakeNoFurtherPartWhenOneHasNotArrived() {
+    try (PjrtDevice device = open("FAKE_LOST_PART=1");
+        Arena arena = Arena.ofShared()) {
+      PartedUpload upload = device.uploadInParts(TensorType.of(DType.F32, 4)).orElseThrow();
+      MemorySegment data = arena.allocate(16, 64);
+      try (DeviceBuffer buffer = upload.buffer()) {
+        upload.write(data.asSlice(0, 4)).awaitReady();
+        upload.write(data.asSlice(4, 4)).awaitReady();
+        for (int attempt = 0; attempt < 2; attempt++) {
+          assertThatThrownBy(() -> upload.write(data.asSlice(8, 4)))
+              .isInstanceOf(DeviceException.class)
+              .hasMessageContaining("the link lost a part");
+        }
+        assertThatThrownBy(buffer::awaitReady).isInstanceOf(DeviceException.class);
+      }
+      assertThat(device.openHandles()).isZero();
+    }
+  }
+
+  @Test
+  void shouldTellWhoeverWaitsWhenTheLastPartHasNotArrived() {
+    try (PjrtDevice device = open("FAKE_LOST_PART=1");
+        Arena arena = Arena.ofShared()) {
+      PartedUpload upload = device.uploadInParts(TensorType.of(DType.F32, 2)).orElseThrow();
+      MemorySegment data = arena.allocate(8, 64);
+      try (DeviceBuffer buffer = upload.buffer()) {
+        upload.write(data.asSlice(0, 4));
+        Arrival last = upload.write(data.asSlice(4, 4));
+        assertThatThrownBy(last::awaitReady).hasMessageContaining("the link lost a part");
+        assertThat(last.isReady()).isTrue();
+        assertThatThrownBy(() -> buffer.read(0, data)).hasMessageContaining("lost a part");
+      }
+      assertThat(device.openHandles()).isZero();
+    }
+  }
+
+  @Test
+  void shouldTakeTensorsOnlyWholeWhereThePluginHasNoParts() {
+    try (PjrtDevice device = open("FAKE_WHOLE_ONLY")) {
+      assertThat(device.uploadInParts(SCALAR)).isEmpty();
+      assertThat(device.uploadInParts(SCALAR)).as("and does not ask again").isEmpty();
+      assertThat(device.openHandles()).isZero();
+    }
   }
 
   @Test

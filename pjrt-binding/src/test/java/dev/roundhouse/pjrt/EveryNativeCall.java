@@ -6,6 +6,7 @@ import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.PartedUpload;
 import dev.roundhouse.engine.device.PinnedMemory;
 import dev.roundhouse.engine.device.ProgramSource;
 import java.lang.foreign.Arena;
@@ -25,6 +26,7 @@ final class EveryNativeCall {
       try (PjrtDevice device = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS, readsInPlace)) {
         device.memory();
         pin(device);
+        uploadInParts(device);
         try (PjrtExecutable compiled = device.compile(source("%0"))) {
           byte[] serialized = compiled.serialize();
           try (PjrtExecutable loaded = device.load("loaded", serialized)) {
@@ -53,6 +55,20 @@ final class EveryNativeCall {
       second.output(0).read(0, ones);
       second.output(0).read(4, ones.asSlice(0, 8));
       told.await();
+    }
+  }
+
+  private static void uploadInParts(PjrtDevice device) {
+    device.uploadInParts(LARGE).ifPresent(EveryNativeCall::send);
+    device.uploadInParts(LARGE).ifPresent(givenUp -> givenUp.buffer().close());
+  }
+
+  private static void send(PartedUpload upload) {
+    MemorySegment half = MemorySegment.ofArray(new float[128 * 256]);
+    try (DeviceBuffer buffer = upload.buffer()) {
+      upload.write(half).awaitReady();
+      upload.write(half).awaitReady();
+      buffer.awaitReady();
     }
   }
 

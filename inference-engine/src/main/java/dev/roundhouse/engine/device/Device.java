@@ -79,8 +79,11 @@ public interface Device extends AutoCloseable {
    * Begins to make a device tensor of host data that is handed over in parts; the whole of its
    * memory is taken at once.
    *
-   * @return empty where the device takes tensors only whole, by {@link #upload}
-   * @throws DeviceException when device memory is exhausted
+   * @param type of a byte at least
+   * @return empty where the device takes tensors only whole, by {@link #upload}: it cannot do
+   *     otherwise, or its memory is the host's and there is no link to share
+   * @throws DeviceException when {@code type} has no bytes or none that can be counted, or when
+   *     device memory is exhausted
    */
   default Optional<PartedUpload> uploadInParts(TensorType type) {
     return Optional.empty();

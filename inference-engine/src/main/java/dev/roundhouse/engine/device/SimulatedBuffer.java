@@ -115,6 +115,7 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
 
   /** Waits until the bytes are there; throws what kept them away. */
   void awaitData() {
+    checkWhole();
     SimulatedExecution run = producer;
     if (run == null) {
       device().awaitTime(arrivedNanos);
@@ -133,12 +134,16 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
     return known;
   }
 
-  void checkAlive() {
+  private void checkWhole() {
     if (arrivedNanos == UNTOLD) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
           describe() + " has not been handed over to its last part");
     }
+  }
+
+  void checkAlive() {
+    checkWhole();
     MemorySegment memory = data;
     if (memory != null && !memory.scope().isAlive()) {
       throw new DeviceException(

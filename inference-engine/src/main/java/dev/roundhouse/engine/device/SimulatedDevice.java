@@ -139,7 +139,10 @@ public final class SimulatedDevice implements Device {
   @Override
   public Optional<PartedUpload> uploadInParts(TensorType type) {
     checkOpen();
-    checkStatic(type);
+    if (byteSize(type) == 0) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT, type + " has no bytes, so no parts");
+    }
     reserve(type);
     return Optional.of(new SimulatedPartedUpload(this, opened(SimulatedBuffer.parted(this, type))));
   }
@@ -355,23 +358,36 @@ public final class SimulatedDevice implements Device {
     }
   }
 
-  private static void checkStatic(TensorType type) {
+  private static long byteSize(TensorType type) {
     if (!type.dtype().fixedSize() || !type.shape().isStatic()) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
           "a device tensor has elements of fixed size and a fixed shape, got " + type);
     }
-  }
-
-  private static void check(TensorType type, MemorySegment data, HostMemory use) {
-    checkStatic(type);
-    long expected;
     try {
-      expected = type.byteSize();
+      return type.byteSize();
     } catch (ArithmeticException e) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT, type + " has more bytes than can be counted", e);
     }
+  }
+
+  /** Memory that the device's threads read after the call. */
+  static void checkShared(TensorType type, MemorySegment data) {
+    if (data.isNative() && data.address() == 0 && data.byteSize() > 0) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "upload of " + type + ": its memory is at address 0");
+    }
+    if (!data.isAccessibleBy(ANY_OTHER_THREAD)) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "upload of " + type + ": its memory is read on the device's threads; use a shared arena");
+    }
+  }
+
+  private static void check(TensorType type, MemorySegment data, HostMemory use) {
+    long expected = byteSize(type);
     if (data.byteSize() != expected) {
       throw new DeviceException(
           DeviceException.Code.INVALID_ARGUMENT,
@@ -386,12 +402,8 @@ public final class SimulatedDevice implements Device {
           DeviceException.Code.INVALID_ARGUMENT,
           "upload of " + type + ": its memory is confined to another thread");
     }
-    if (use == HostMemory.ALIAS && !data.isAccessibleBy(ANY_OTHER_THREAD)) {
-      throw new DeviceException(
-          DeviceException.Code.INVALID_ARGUMENT,
-          "upload of "
-              + type
-              + ": aliased memory is read on the device's threads; use a shared arena");
+    if (use == HostMemory.ALIAS) {
+      checkShared(type, data);
     }
   }
 

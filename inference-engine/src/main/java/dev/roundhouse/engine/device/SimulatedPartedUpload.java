@@ -33,6 +33,7 @@ final class SimulatedPartedUpload implements PartedUpload {
       throw new DeviceException(
           Code.CLOSED, "part of " + buffer.describe() + ": its arena is closed");
     }
+    SimulatedDevice.checkShared(buffer.type(), part);
     buffer.hold(); // throws when it is closed
     try {
       MemorySegment.copy(part, 0, buffer.data(), written, bytes);
@@ -56,12 +57,22 @@ final class SimulatedPartedUpload implements PartedUpload {
 
     @Override
     public boolean isReady() {
-      return device.isPast(nanos);
+      buffer.hold();
+      try {
+        return device.isPast(nanos);
+      } finally {
+        buffer.release();
+      }
     }
 
     @Override
     public void awaitReady() {
-      device.awaitTime(nanos);
+      buffer.hold();
+      try {
+        device.awaitTime(nanos);
+      } finally {
+        buffer.release();
+      }
     }
   }
 }

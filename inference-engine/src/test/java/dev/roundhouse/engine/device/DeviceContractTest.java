@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * <p>Each test gets a device of its own and closes it at the end; {@link Device#close} refuses open
  * handles, so a test that leaks one fails.
  */
-public abstract class DeviceContractTest {
+public abstract class DeviceContractTest implements PartedUploadContract {
   /** Type of all three arguments and the result of {@link #affine()}. */
   protected static final TensorType AFFINE = TensorType.of(DType.F32, 4);
 
@@ -50,7 +50,8 @@ public abstract class DeviceContractTest {
   protected abstract Device openDevice();
 
   /** {@code (x, scale, shift) -> x * scale + shift}, all {@link #AFFINE}. */
-  protected ProgramSource affine() {
+  @Override
+  public ProgramSource affine() {
     return source(
         "affine",
         """
@@ -79,13 +80,13 @@ public abstract class DeviceContractTest {
     return new ProgramSource(name, text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** The device of the running test. */
-  protected final Device device() {
+  @Override
+  public final Device device() {
     return device;
   }
 
-  /** Memory that lives until the end of the running test. */
-  protected final Arena arena() {
+  @Override
+  public final Arena arena() {
     return arena;
   }
 
@@ -728,8 +729,8 @@ public abstract class DeviceContractTest {
             });
   }
 
-  /** Lets time pass on a device whose clock stands still. */
-  protected void letRunsEnd() {}
+  @Override
+  public void letRunsEnd() {}
 
   private static void onAnotherThread(Runnable task) throws Exception {
     try (ExecutorService other = Executors.newSingleThreadExecutor()) {

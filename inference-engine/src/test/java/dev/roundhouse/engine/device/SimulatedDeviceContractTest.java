@@ -11,7 +11,7 @@ class SimulatedDeviceContractTest extends DeviceContractTest {
   private final ManualClock clock = new ManualClock();
 
   @Override
-  protected void letRunsEnd() {
+  public void letRunsEnd() {
     clock.advance(1_000_000);
   }
 
