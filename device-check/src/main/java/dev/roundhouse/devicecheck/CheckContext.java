@@ -64,6 +64,19 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
     return openDevice(PjrtDeviceOptions.DEFAULTS);
   }
 
+  /**
+   * Opens the device that is checked, on a CPU as one with memory of its own: what goes there is
+   * copied, large tensors in parts.
+   */
+  public PjrtDevice openCopyingDevice() {
+    return openCopyingDevice(PjrtDeviceOptions.DEFAULTS);
+  }
+
+  /** As {@link #openCopyingDevice()}, with options of the step's own. */
+  public PjrtDevice openCopyingDevice(PjrtDeviceOptions options) {
+    return PjrtDevice.open(options(options), false);
+  }
+
   /** Opens a device that takes no more memory than it needs, for beside it there is another. */
   public PjrtDevice openDeviceBesideAnother() {
     PjrtDeviceOptions defaults = PjrtDeviceOptions.DEFAULTS;
@@ -84,7 +97,11 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
    * @throws DeviceException when the plugin is of another platform
    */
   public PjrtDevice openDevice(PjrtDeviceOptions options) {
+    return PjrtDevice.open(options(options));
+  }
+
+  private PjrtDeviceOptions options(PjrtDeviceOptions options) {
     PluginOptions loaded = options.plugin().withPlatform(platform);
-    return PjrtDevice.open(options.withPlugin(plugin == null ? loaded : loaded.withPath(plugin)));
+    return options.withPlugin(plugin == null ? loaded : loaded.withPath(plugin));
   }
 }

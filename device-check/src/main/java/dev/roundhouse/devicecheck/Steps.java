@@ -4,11 +4,15 @@ import dev.roundhouse.devicecheck.step.CallOverhead;
 import dev.roundhouse.devicecheck.step.CompileTimes;
 import dev.roundhouse.devicecheck.step.Contract;
 import dev.roundhouse.devicecheck.step.Describe;
+import dev.roundhouse.devicecheck.step.HostFloors;
 import dev.roundhouse.devicecheck.step.HotModelRate;
+import dev.roundhouse.devicecheck.step.LyingBudget;
+import dev.roundhouse.devicecheck.step.ManyModels;
 import dev.roundhouse.devicecheck.step.OutOfMemory;
 import dev.roundhouse.devicecheck.step.Overlap;
 import dev.roundhouse.devicecheck.step.Samples;
 import dev.roundhouse.devicecheck.step.Transfers;
+import dev.roundhouse.devicecheck.step.WeightLoads;
 import dev.roundhouse.devicecheck.step.WorkerProcess;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +31,10 @@ final class Steps {
           new Transfers(),
           new CompileTimes(),
           new Overlap(),
+          new WeightLoads(),
+          new HostFloors(),
+          new ManyModels(),
+          new LyingBudget(),
           new OutOfMemory());
 
   private Steps() {}
