@@ -1,21 +1,17 @@
 package dev.roundhouse.benchmarks.firstlight;
 
 import com.google.protobuf.ByteString;
+import dev.roundhouse.benchmarks.bundle.BundleDraft;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -32,33 +28,15 @@ final class IdentityModel {
 
   /** Writes the bundle into a folder of its own in {@code repository}. */
   static void write(Path repository) throws IOException {
-    Map<String, byte[]> files = new TreeMap<>();
-    for (int batch : BATCH_SIZES) {
-      files.put("model.b" + batch + ".mlir", code(batch).getBytes(StandardCharsets.UTF_8));
-    }
-    files.put("weights.safetensors", noWeights());
-    String digests =
-        files.entrySet().stream()
-            .map(file -> "  %s: %s\n".formatted(file.getKey(), sha256(file.getValue())))
-            .collect(Collectors.joining());
-    String manifest =
-        """
-        format_version: '3'
-        kind: model
-        description: negation of 1024 numbers, for benchmarks
-        inputs:
-        - {name: x, dtype: f32, shape: [n, %d]}
-        outputs:
-        - {name: y, dtype: f32, shape: [n, %d]}
-        batch_sizes: %s
-        files:
-        %s"""
-            .formatted(ELEMENTS, ELEMENTS, BATCH_SIZES, digests);
-    Path bundle = Files.createDirectories(repository.resolve(NAME));
-    for (Map.Entry<String, byte[]> file : files.entrySet()) {
-      Files.write(bundle.resolve(file.getKey()), file.getValue());
-    }
-    Files.writeString(bundle.resolve("manifest.yaml"), manifest);
+    Map<Integer, String> programs =
+        BATCH_SIZES.stream().collect(Collectors.toMap(Function.identity(), IdentityModel::code));
+    new BundleDraft(
+            "negation of 1024 numbers, for benchmarks",
+            List.of("{name: x, dtype: f32, shape: [n, %d]}".formatted(ELEMENTS)),
+            List.of("{name: y, dtype: f32, shape: [n, %d]}".formatted(ELEMENTS)),
+            programs,
+            List.of())
+        .write(repository.resolve(NAME));
   }
 
   /** A request of one row that counts from 0. */
@@ -101,23 +79,5 @@ final class IdentityModel {
         }
         """
         .formatted(type);
-  }
-
-  private static byte[] noWeights() {
-    byte[] header =
-        "{\"__metadata__\":{\"argument_order\":\"[]\"}}".getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(Long.BYTES + header.length)
-        .order(ByteOrder.LITTLE_ENDIAN)
-        .putLong(header.length)
-        .put(header)
-        .array();
-  }
-
-  private static String sha256(byte[] bytes) {
-    try {
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every JDK has SHA-256", impossible);
-    }
   }
 }

@@ -7,7 +7,8 @@ import java.util.List;
 /** Everything that is measured of weights that come and go, row by row of the table. */
 public final class ResidencySuite implements Bench {
   /** In the order they run; each can be run by itself. */
-  public static final List<Bench> ROWS = List.of(new HitRates(), new PolicyCost());
+  public static final List<Bench> ROWS =
+      List.of(new HitRates(), new PolicyCost(), new ColdLoad(), new Reload(), new Restart());
 
   @Override
   public String name() {
