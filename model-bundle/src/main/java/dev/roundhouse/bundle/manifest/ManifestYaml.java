@@ -56,7 +56,9 @@ final class ManifestYaml {
     }
     try {
       String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
-      checkConstructs(text, file);
+      if (mayHaveConstructs(text)) {
+        checkConstructs(text, file);
+      }
       JsonNode root = YAML.readTree(text);
       if (root instanceof ObjectNode object) {
         return object;
@@ -67,6 +69,19 @@ final class ManifestYaml {
     } catch (JacksonException e) {
       throw new BundleException(file, "is not valid YAML: " + firstLine(e), e);
     }
+  }
+
+  /**
+   * False when the characters are missing without which there is no anchor, alias, tag or second
+   * document. Almost no manifest has them, and to parse one is a good part of loading a small
+   * model.
+   */
+  private static boolean mayHaveConstructs(String text) {
+    return text.indexOf('&') >= 0
+        || text.indexOf('*') >= 0
+        || text.indexOf('!') >= 0
+        || text.contains("---")
+        || text.contains("...");
   }
 
   /**
