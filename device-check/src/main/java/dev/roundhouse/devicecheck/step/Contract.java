@@ -35,7 +35,7 @@ public final class Contract implements Step {
 
   @Override
   public Duration limit() {
-    return Duration.ofSeconds(60);
+    return Duration.ofSeconds(90);
   }
 
   @Override
