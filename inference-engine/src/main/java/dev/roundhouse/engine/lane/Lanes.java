@@ -279,8 +279,8 @@ public final class Lanes {
   /** Takes note that a lane's weights are on their way, on its account. */
   public void loadBegun(ModelLane lane, long expectedNanos, long nowNanos) {
     lane.setLoading(true);
-    toLoad.notReady(lane.slot());
     toLoad.charge(lane.slot(), expectedNanos, nowNanos);
+    toLoad.notReady(lane.slot());
   }
 
   /** Takes note of what a load took, whether or not it has brought the weights. */

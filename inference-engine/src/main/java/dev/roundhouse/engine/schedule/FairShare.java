@@ -109,7 +109,7 @@ public final class FairShare extends TagDiscipline {
     placeCharged();
     double weight = weight(slot);
     double share = weight / others(slot, readyWeight, countedWeights, weight);
-    double used = weight * (heap.contains(slot) ? tag(slot) : Math.max(tag(slot), tags().clock()));
+    double used = weight * (heap.contains(slot) ? tag(slot) : tags().start(slot));
     double total = others(slot, readyUse, countedUses, used);
     return new Standing(share, total > LEAST_USE ? share - used / total : 0);
   }

@@ -4,7 +4,8 @@ import java.util.Arrays;
 
 /**
  * A discipline that goes by how much of the device each model had over its weight, its tag. A model
- * that idled starts at the virtual clock, so it neither pays for its absence nor saves it up.
+ * that the virtual clock has passed while it idled starts a run past the clock, so it neither pays
+ * for its absence nor saves it up.
  */
 abstract sealed class TagDiscipline implements Discipline permits VirtualTime, FairShare {
   private static final int NONE = -1;

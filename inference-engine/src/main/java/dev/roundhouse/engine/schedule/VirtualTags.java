@@ -4,8 +4,13 @@ import java.util.Arrays;
 
 /**
  * The tags of start-time fair queueing and its virtual clock: device nanoseconds over weight. A
- * model's tag moves on by what its batches cost; one that returns from idling starts at the clock,
- * and the clock is the largest tag at which a batch was chosen in its turn.
+ * model's tag moves on by what its batches cost, and the clock is the largest tag at which a batch
+ * was chosen in its turn.
+ *
+ * <p>One that the clock has passed while it idled starts a run past the clock, as if it had just
+ * had its turn: the shorter of its own last run and of the last in turn. At the clock itself, where
+ * Goyal et al. have it start, models that are called one after the other would all go before one
+ * that waits for its second run, and the clock would stand still for as long as they come.
  *
  * <p>What a batch costs is an estimate when it is chosen, and others start at the clock before the
  * truth is known. So while an estimate stands, every step since is written down; when the truth
@@ -15,7 +20,14 @@ import java.util.Arrays;
  */
 final class VirtualTags {
   private double[] tags = new double[Slots.FIRST_LENGTH];
+
+  /** How far its last run moved the tag, by slot. */
+  private double[] runs = new double[Slots.FIRST_LENGTH];
+
   private double clock;
+
+  /** How far the last run in turn moved the tag of its model. */
+  private double turn;
 
   // In order; the first is the oldest charge that has not been corrected.
   private Step[] steps = new Step[0];
@@ -24,6 +36,7 @@ final class VirtualTags {
   void ensureSlot(int slot) {
     if (slot >= tags.length) {
       tags = Arrays.copyOf(tags, Slots.lengthFor(slot, tags.length));
+      runs = Arrays.copyOf(runs, tags.length);
     }
   }
 
@@ -35,10 +48,15 @@ final class VirtualTags {
     return clock;
   }
 
+  /** Where the tag of a model that idles would be if it became ready. */
+  double start(int slot) {
+    return tags[slot] >= clock ? tags[slot] : clock + Math.min(runs[slot], turn);
+  }
+
   /** A model that idled wants the device again. */
   void join(int slot) {
     if (size == 0) {
-      tags[slot] = Math.max(tags[slot], clock);
+      tags[slot] = start(slot);
     } else {
       Step step = append(slot);
       step.idled = true;
@@ -106,6 +124,7 @@ final class VirtualTags {
     }
     size = kept;
     tags[slot] = 0;
+    runs[slot] = 0;
   }
 
   /** Counts from the clock on, which must not grow for ever; while nothing is written down. */
@@ -120,8 +139,10 @@ final class VirtualTags {
   void scale(double factor) {
     for (int slot = 0; slot < tags.length; slot++) {
       tags[slot] *= factor;
+      runs[slot] *= factor;
     }
     clock *= factor;
+    turn *= factor;
     for (int i = 0; i < size; i++) {
       steps[i].scale(factor);
     }
@@ -154,20 +175,29 @@ final class VirtualTags {
   private void make(Step step) {
     int slot = step.slot;
     step.tagBefore = tags[slot];
+    step.runBefore = runs[slot];
     step.clockBefore = clock;
+    step.turnBefore = turn;
     if (step.idled) {
-      tags[slot] = Math.max(tags[slot], clock);
+      tags[slot] = start(slot);
     }
     if (step.inTurn) {
       clock = Math.max(clock, tags[slot]);
+      turn = step.length;
     }
-    tags[slot] += step.length;
+    if (step.length > 0) {
+      tags[slot] += step.length;
+      runs[slot] = step.length;
+    }
   }
 
   private void takeBackTo(int index) {
     for (int i = size - 1; i >= index; i--) {
-      tags[steps[i].slot] = steps[i].tagBefore;
-      clock = steps[i].clockBefore;
+      Step step = steps[i];
+      tags[step.slot] = step.tagBefore;
+      runs[step.slot] = step.runBefore;
+      clock = step.clockBefore;
+      turn = step.turnBefore;
     }
   }
 
@@ -191,7 +221,7 @@ final class VirtualTags {
   private static final class Step {
     int slot;
 
-    /** Starts at the clock when its tag is behind that. */
+    /** Returns from idling first. */
     boolean idled;
 
     /** Moves the clock to its tag. */
@@ -208,13 +238,17 @@ final class VirtualTags {
 
     // What to take back.
     double tagBefore;
+    double runBefore;
     double clockBefore;
+    double turnBefore;
 
     void scale(double factor) {
       perNano *= factor;
       length *= factor;
       tagBefore *= factor;
+      runBefore *= factor;
       clockBefore *= factor;
+      turnBefore *= factor;
     }
 
     boolean estimates(int ofSlot, long nanos) {

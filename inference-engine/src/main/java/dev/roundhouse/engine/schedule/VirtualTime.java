@@ -2,8 +2,8 @@ package dev.roundhouse.engine.schedule;
 
 /**
  * Start-time fair queueing (Goyal et al.): every model carries a tag that moves on by what its runs
- * cost over its weight; the smallest tag runs next. A model that comes back from idling starts at
- * the current virtual time, so it neither pays for its absence nor saves it up.
+ * cost over its weight; the smallest tag runs next. A model that comes back from idling, behind the
+ * current virtual time, starts a run past that, so it neither pays for its absence nor saves it up.
  *
  * <p>For two models that stay ready, the difference of device time over weight never exceeds {@code
  * c_i/w_i + c_j/w_j}, c being the longest run of each, as long as costs are known. With up to m

@@ -35,6 +35,40 @@ class SharesTest {
     }
   }
 
+  /**
+   * A popular model beside rare ones that are called one after the other, each once. It waited for
+   * as long as they came.
+   */
+  @ParameterizedTest
+  @EnumSource
+  void shouldServeTheModelThatHasWaitedLongestWhenOthersReturnOneAfterTheOther(Sharing sharing) {
+    int rare = 100;
+    Discipline discipline = sharing.get();
+    long now = 0;
+    for (int slot = 0; slot <= rare; slot++) {
+      discipline.register(slot, 1);
+    }
+    for (int run = 0; run < 2 * rare; run++) { // the popular model every second time
+      int slot = run % 2 == 0 ? 0 : 1 + run / 2;
+      discipline.ready(slot, front(now));
+      Saturated.run(discipline, slot, 1_000_000, now);
+      discipline.notReady(slot);
+      now++;
+    }
+    for (int slot = 0; slot < 4; slot++) {
+      discipline.ready(slot, front(now++));
+    }
+    int runs = 0;
+    for (int next = 4; next <= rare && discipline.choose() != 0; next++) {
+      int chosen = discipline.choose();
+      Saturated.run(discipline, chosen, 1_000_000, now);
+      discipline.notReady(chosen);
+      discipline.ready(next, front(now++));
+      runs++;
+    }
+    assertThat(runs).as("runs of others").isLessThanOrEqualTo(3);
+  }
+
   static Stream<Arguments> idleAndCosts() {
     return Stream.of(Sharing.values())
         .flatMap(
@@ -256,6 +290,10 @@ class SharesTest {
 
   private static double share(Discipline discipline, int slot) {
     return Objects.requireNonNull(discipline.standing(slot)).share();
+  }
+
+  private static Discipline.Front front(long arrivalNanos) {
+    return new Discipline.Front(arrivalNanos, Long.MAX_VALUE, 1);
   }
 
   private static Discipline.Front front() {

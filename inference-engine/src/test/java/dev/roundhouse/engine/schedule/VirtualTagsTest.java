@@ -40,6 +40,40 @@ class VirtualTagsTest {
   }
 
   @Test
+  void shouldStartARunPastTheClockWhenAModelReturnsThatTheClockHasPassed() {
+    charge(1, 30);
+    charge(2, 120);
+    charge(0, 100);
+    charge(0, 50); // clock 100, and the last run in turn was 50
+    assertThat(tags.start(2)).as("the clock is not there yet").isEqualTo(120);
+    tags.join(1);
+    assertThat(tags.tag(1)).as("its own last run is the shorter").isEqualTo(130);
+    charge(0, 40); // clock 150
+    tags.join(2);
+    assertThat(tags.tag(2)).as("the last run in turn is the shorter").isEqualTo(190);
+    tags.join(3);
+    assertThat(tags.tag(3)).as("never ran").isEqualTo(150);
+  }
+
+  @Test
+  void shouldFindAgainWhereAModelReturnedWhenTheClockWasWrong() {
+    charge(1, 70);
+    settle(1, 70);
+    charge(0, 100);
+    charge(0, 50);
+    tags.join(1); // the clock is at 100, and the last run in turn took 50
+    assertThat(tags.tag(1)).isEqualTo(150);
+    assertThat(tags.correct(0, 50, 0)).isTrue();
+    assertThat(tags.tag(1)).as("the clock is at 0 again").isEqualTo(70);
+    assertThat(tags.correct(0, 100, 20)).isTrue();
+    tags.dropFinal();
+    charge(0, 60);
+    charge(0, 10); // clock 80
+    tags.forget(1);
+    assertThat(tags.start(1)).as("forgotten with its last run").isEqualTo(80);
+  }
+
+  @Test
   void shouldCorrectWhatStartedAtAClockThatWasWrong() {
     charge(0, 100);
     charge(0, 5);
