@@ -12,7 +12,7 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
                 with 1, 1000 and 4000 models, latency of one request at a time, what an idle model holds; what a
                 meta's call costs; and in simulation: batching, fairness and overload
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
-                and what choosing costs
+                who is answered in time, and what choosing costs
 
 engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. Where the core
 cannot run, it says why and prints our side alone.

@@ -2,13 +2,23 @@ package dev.roundhouse.benchmarks.residency;
 
 import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.engine.simulated.SimulatedBench;
+import dev.roundhouse.simulation.study.ResidencyServiceStudy;
+import java.time.Duration;
 import java.util.List;
 
 /** Everything that is measured of weights that come and go, row by row of the table. */
 public final class ResidencySuite implements Bench {
   /** In the order they run; each can be run by itself. */
   public static final List<Bench> ROWS =
-      List.of(new HitRates(), new PolicyCost(), new ColdLoad(), new Reload(), new Restart());
+      List.of(
+          new HitRates(),
+          new SimulatedBench(
+              new ResidencyServiceStudy(), Duration.ofSeconds(120), Duration.ofSeconds(20)),
+          new PolicyCost(),
+          new ColdLoad(),
+          new Reload(),
+          new Restart());
 
   @Override
   public String name() {
@@ -17,7 +27,7 @@ public final class ResidencySuite implements Bench {
 
   @Override
   public String about() {
-    return "every residency-... below: what is evicted, and what choosing it costs";
+    return "every residency-... below: evictions, answers in time, loads, restarts";
   }
 
   @Override

@@ -1,13 +1,14 @@
 package dev.roundhouse.simulation.cache;
 
 import dev.roundhouse.engine.evict.EvictionPolicy;
+import java.util.Arrays;
 
 /**
  * A policy that knows what none can know; a yardstick for those that must guess. Looks at every
  * resident model at each choice.
  */
 public abstract sealed class KnowingPolicy implements EvictionPolicy
-    permits IdealFrequency, MomentFrequency, Belady {
+    permits IdealFrequency, MomentFrequency, Belady, BeladyByArrival {
   private final double[] nanosPerByte;
   private final int[] residents;
   private final int[] places;
@@ -16,6 +17,7 @@ public abstract sealed class KnowingPolicy implements EvictionPolicy
 
   KnowingPolicy(int models) {
     nanosPerByte = new double[models];
+    Arrays.fill(nanosPerByte, Double.POSITIVE_INFINITY);
     residents = new int[models];
     places = new int[models];
     holds = new int[models];
@@ -24,9 +26,10 @@ public abstract sealed class KnowingPolicy implements EvictionPolicy
   /** Expected uses, on any scale: what it takes to load a byte again counts beside it. */
   abstract double uses(int slot);
 
+  /** An engine tells what each load took, and the quickest had the link to itself. */
   @Override
   public final void register(int slot, long bytes, long reloadNanos) {
-    nanosPerByte[slot] = (double) reloadNanos / bytes;
+    nanosPerByte[slot] = Math.min(nanosPerByte[slot], (double) reloadNanos / bytes);
   }
 
   @Override

@@ -5,12 +5,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What came out of a simulation. Times are simulated.
+ * What came out of a simulation: of the calls after its lead-in, but for the gap and the hash.
+ * Times are simulated.
  *
  * @param offered calls that arrived
  * @param ends how they ended; every way is there
- * @param arrivalNanos from the start to the last arrival
- * @param elapsedNanos from the start to the last outcome
+ * @param arrivalNanos from the end of the lead-in to the last arrival
+ * @param elapsedNanos from the end of the lead-in to the last outcome
  * @param latency of answered calls, from their arrival
  * @param latestNanos how far past its deadline the latest answer came; 0 when none did
  * @param gap see {@link ServiceGap}; NaN when no two watched models waited side by side

@@ -20,14 +20,16 @@ import org.jspecify.annotations.Nullable;
 final class Ledger {
   private final NanoClock clock;
   private final Promises promises;
-  private final long startNanos;
   private final List<FleetModel> watched;
+  private long startNanos; // of what counts
+  private int firstCounted = 1; // call
   private final ServiceGap gap;
   private final List<@Nullable Call> calls = new ArrayList<>();
   private final long[][] ends; // by model, by end
+  private long[][] counted; // the same, of calls that count
   private final int[] waiting; // by model: calls with rows that no run has taken
-  private final DeviceTime device;
-  private final Latencies latencies = new Latencies();
+  private DeviceTime device;
+  private Latencies latencies = new Latencies();
   private final @Nullable Latencies[] latenciesOf; // by model; of the watched
   private long latestNanos; // how late the latest answer was
   private long lastArrivalNanos;
@@ -46,11 +48,27 @@ final class Ledger {
     lastEndNanos = startNanos;
     gap = new ServiceGap(watched, fleet.size());
     ends = new long[fleet.size()][End.values().length];
+    counted = new long[fleet.size()][End.values().length];
     waiting = new int[fleet.size()];
     device = new DeviceTime(fleet.size());
     latenciesOf = new @Nullable Latencies[fleet.size()];
     watched.forEach(model -> latenciesOf[model.index()] = new Latencies());
     calls.add(null); // ids begin at 1
+  }
+
+  /** From now on device time counts, and calls that arrive; nothing that was before. */
+  void startCounting() {
+    startNanos = clock.nanoTime();
+    firstCounted = calls.size();
+    counted = new long[waiting.length][End.values().length];
+    device = new DeviceTime(waiting.length);
+    latencies = new Latencies();
+    watched.forEach(model -> latenciesOf[model.index()] = new Latencies());
+    latestNanos = 0;
+  }
+
+  private boolean counts(Call call) {
+    return call.id >= firstCounted;
   }
 
   /** A call arrives now and is about to be submitted. */
@@ -91,8 +109,11 @@ final class Ledger {
     long now = clock.nanoTime();
     End end = end(call, outcome, now);
     ends[call.model.index()][end.ordinal()]++;
-    if (end != End.IN_TIME) {
-      device.onWasted(call.deviceNanos);
+    if (counts(call)) {
+      counted[call.model.index()][end.ordinal()]++;
+      if (end != End.IN_TIME) {
+        device.onWasted(call.deviceNanos);
+      }
     }
     if (call.rowsRun < call.rows) {
       withdraw(call);
@@ -112,6 +133,7 @@ final class Ledger {
     return calls.stream().filter(call -> call != null).count();
   }
 
+  /** Calls that ended so, before counting began too. */
   long count(int model, End end) {
     return ends[model][end.ordinal()];
   }
@@ -119,11 +141,11 @@ final class Ledger {
   Findings findings(String discipline) {
     Map<End, Long> counts = new EnumMap<>(End.class);
     for (End end : End.values()) {
-      counts.put(end, Arrays.stream(ends).mapToLong(each -> each[end.ordinal()]).sum());
+      counts.put(end, Arrays.stream(counted).mapToLong(each -> each[end.ordinal()]).sum());
     }
     return new Findings(
         discipline,
-        calls.size() - 1,
+        calls.size() - firstCounted,
         counts,
         lastArrivalNanos - startNanos,
         lastEndNanos - startNanos,
@@ -140,7 +162,7 @@ final class Ledger {
     Latencies own = latenciesOf[model.index()];
     return new WatchedModel(
         model,
-        count(model.index(), End.IN_TIME),
+        counted[model.index()][End.IN_TIME.ordinal()],
         own == null ? new Latencies().quantiles() : own.quantiles(),
         device.ofModel(model.index()));
   }
@@ -163,16 +185,19 @@ final class Ledger {
   }
 
   private End answered(Call call, long now) {
-    long nanos = now - call.arrivalNanos;
-    latencies.add(nanos);
-    Latencies own = latenciesOf[call.model.index()];
-    if (own != null) {
-      own.add(nanos);
+    if (counts(call)) {
+      latencies.add(now - call.arrivalNanos);
+      Latencies own = latenciesOf[call.model.index()];
+      if (own != null) {
+        own.add(now - call.arrivalNanos);
+      }
     }
     if (call.deadlineNanos == InferenceRequest.NO_DEADLINE || now <= call.deadlineNanos) {
       return End.IN_TIME;
     }
-    latestNanos = Math.max(latestNanos, now - call.deadlineNanos);
+    if (counts(call)) {
+      latestNanos = Math.max(latestNanos, now - call.deadlineNanos);
+    }
     return End.LATE;
   }
 

@@ -20,6 +20,7 @@ import java.util.function.Supplier;
  * @param maxQueueDepth calls that may wait per model
  * @param watched models that are compared with each other: a few, as every pair is looked at in
  *     every run
+ * @param leadIn time at the start whose calls are served and left out of the findings
  */
 public record Scenario(
     long seed,
@@ -30,15 +31,62 @@ public record Scenario(
     Supplier<Discipline> discipline,
     Duration maxQueueDelay,
     int maxQueueDepth,
-    List<FleetModel> watched) {
+    List<FleetModel> watched,
+    Residents residents,
+    Duration leadIn) {
+
+  /** With weights that come when calls wait for them, and every call counted. */
+  public Scenario(
+      long seed,
+      Fleet fleet,
+      Function<SplittableRandom, Arrivals> arrivals,
+      Demand demand,
+      Mishaps mishaps,
+      Supplier<Discipline> discipline,
+      Duration maxQueueDelay,
+      int maxQueueDepth,
+      List<FleetModel> watched) {
+    this(
+        seed,
+        fleet,
+        arrivals,
+        demand,
+        mishaps,
+        discipline,
+        maxQueueDelay,
+        maxQueueDepth,
+        watched,
+        Residents.OnDemand.DEFAULT,
+        Duration.ZERO);
+  }
 
   public Scenario withDiscipline(Supplier<Discipline> other) {
     return new Scenario(
-        seed, fleet, arrivals, demand, mishaps, other, maxQueueDelay, maxQueueDepth, watched);
+        seed,
+        fleet,
+        arrivals,
+        demand,
+        mishaps,
+        other,
+        maxQueueDelay,
+        maxQueueDepth,
+        watched,
+        residents,
+        leadIn);
   }
 
   public Scenario withDemand(Demand other) {
     return new Scenario(
-        seed, fleet, arrivals, other, mishaps, discipline, maxQueueDelay, maxQueueDepth, watched);
+        seed,
+        fleet,
+        arrivals,
+        other,
+        mishaps,
+        discipline,
+        maxQueueDelay,
+        maxQueueDepth,
+        watched,
+        residents,
+        leadIn);
   }
 }

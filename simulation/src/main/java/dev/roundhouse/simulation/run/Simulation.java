@@ -1,5 +1,6 @@
 package dev.roundhouse.simulation.run;
 
+import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.SteppedEngine;
 import dev.roundhouse.engine.device.Device.HostMemory;
@@ -19,8 +20,11 @@ import dev.roundhouse.simulation.fleet.Run;
 import dev.roundhouse.simulation.traffic.Arrival;
 import dev.roundhouse.simulation.traffic.Arrivals;
 import java.util.Comparator;
+import java.util.List;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +44,11 @@ public final class Simulation {
       new PriorityQueue<>(
           Comparator.comparingLong(Withdrawal::nanos).thenComparing(Withdrawal::call));
   private final long startNanos;
+  private final long countFromNanos;
   private long submitted;
+
+  /** What weights had done when calls began to count; null before. */
+  private Findings.@Nullable Residence uncounted;
 
   private Simulation(
       Scenario scenario,
@@ -57,6 +65,7 @@ public final class Simulation {
     arrivals = scenario.arrivals().apply(random.split());
     demandRandom = random.split();
     startNanos = clock.nanoTime();
+    countFromNanos = startNanos + scenario.leadIn().toNanos();
   }
 
   /**
@@ -69,6 +78,7 @@ public final class Simulation {
     ManualClock clock = new ManualClock();
     Recorder recorder = new Recorder();
     Promises promises = new Promises();
+    CallClock callClock = new CallClock(clock);
     try (ObservedDevice device =
             new ObservedDevice(
                 scenario.fleet(),
@@ -77,22 +87,36 @@ public final class Simulation {
                 random.split(),
                 promises,
                 recorder::onRun);
-        SteppedEngine engine = SteppedEngine.open(options(scenario, clock), device)) {
+        SteppedEngine engine = SteppedEngine.open(options(scenario, clock, callClock), device)) {
       load(scenario, engine);
+      if (scenario.residents() instanceof Residents.Only only) {
+        pin(only.models(), engine);
+      }
       Ledger ledger = new Ledger(scenario.fleet(), scenario.watched(), clock, promises);
       recorder.ledger = ledger;
       device.observe();
-      Findings.Residence warmedUp = residence(scenario, engine);
-      new Simulation(scenario, clock, device, engine, ledger, random).toTheEnd();
+      callClock.start();
+      Simulation simulation = new Simulation(scenario, clock, device, engine, ledger, random);
+      simulation.toTheEnd();
       promises.check();
       Audit.check(scenario, engine.engine(), ledger);
-      return ledger
-          .findings(scenario.discipline().get().name())
-          .with(residence(scenario, engine).minus(warmedUp));
+      return simulation.findings();
     } catch (RuntimeException e) {
       throw new IllegalStateException(
           "simulation of seed " + scenario.seed() + " broke off: " + e.getMessage(), e);
     }
+  }
+
+  private Findings findings() {
+    Findings.Residence before = uncounted;
+    if (before == null) {
+      throw new IllegalStateException(
+          "the lead-in of %s outlasts the calls; have calls arrive for longer"
+              .formatted(scenario.leadIn()));
+    }
+    return ledger
+        .findings(scenario.discipline().get().name())
+        .with(residence(scenario, engine).minus(before));
   }
 
   private static Findings.Residence residence(Scenario scenario, SteppedEngine engine) {
@@ -108,21 +132,27 @@ public final class Simulation {
     return new Findings.Residence(loads, evictions, nanos);
   }
 
-  private static EngineOptions options(Scenario scenario, ManualClock clock) {
+  private static EngineOptions options(
+      Scenario scenario, ManualClock clock, LongSupplier callClock) {
     return EngineOptions.builder()
         .discipline(scenario.discipline())
         .maxQueueDepth(scenario.maxQueueDepth())
         .maxQueueDelay(scenario.maxQueueDelay())
-        .residency(residency())
+        .residency(residency(scenario.residents(), callClock))
         .clock(clock)
         .build();
   }
 
-  private static ResidencyOptions residency() {
-    return ResidencyOptions.DEFAULT
-        .withUse(HostMemory.COPY)
-        .withWiggle(0)
-        .withPartBytes(FleetMemory.simulatedPart(ResidencyOptions.DEFAULT.partBytes()));
+  private static ResidencyOptions residency(Residents residents, LongSupplier callClock) {
+    ResidencyOptions options =
+        ResidencyOptions.DEFAULT
+            .withUse(HostMemory.COPY)
+            .withWiggle(0)
+            .withPartBytes(FleetMemory.simulatedPart(ResidencyOptions.DEFAULT.partBytes()));
+    return switch (residents) {
+      case Residents.OnDemand(var policy) -> options.withPolicy(() -> policy.apply(callClock));
+      case Residents.Only only -> options.withSelfManaged(false);
+    };
   }
 
   private static void load(Scenario scenario, SteppedEngine engine) {
@@ -134,10 +164,27 @@ public final class Simulation {
     }
   }
 
+  private static void pin(List<FleetModel> models, SteppedEngine engine) {
+    CompletableFuture<Void> there =
+        CompletableFuture.allOf(
+            models.stream()
+                .map(each -> engine.engine().setResidency(each.name(), Residency.PINNED_DEVICE))
+                .toArray(CompletableFuture<?>[]::new));
+    while (!there.isDone()) {
+      engine.step();
+      engine.awaitDevice();
+    }
+    there.join();
+  }
+
   private void toTheEnd() {
     Arrival next = arrivals.next();
     while (true) {
       long now = clock.nanoTime();
+      if (uncounted == null && now >= countFromNanos) {
+        uncounted = residence(scenario, engine);
+        ledger.startCounting();
+      }
       while (next != null && startNanos + next.nanos() <= now) {
         submit(next);
         next = arrivals.next();
@@ -165,6 +212,7 @@ public final class Simulation {
     long at = release > now ? release : Long.MAX_VALUE;
     if (next != null) {
       at = Math.min(at, startNanos + next.nanos());
+      at = countFromNanos > now ? Math.min(at, countFromNanos) : at;
     }
     Withdrawal first = withdrawals.peek();
     if (first != null) {
@@ -208,6 +256,27 @@ public final class Simulation {
       withdrawals.remove();
       first.submission().cancel();
       first = withdrawals.peek();
+    }
+  }
+
+  /** Shows the time since the first call could arrive, and -1 before. */
+  private static final class CallClock implements LongSupplier {
+    private final ManualClock clock;
+    private boolean started;
+    private long startNanos;
+
+    CallClock(ManualClock clock) {
+      this.clock = clock;
+    }
+
+    void start() {
+      started = true;
+      startNanos = clock.nanoTime();
+    }
+
+    @Override
+    public long getAsLong() {
+      return started ? clock.nanoTime() - startNanos : -1;
     }
   }
 

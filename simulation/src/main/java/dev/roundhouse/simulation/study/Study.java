@@ -15,7 +15,8 @@ public interface Study {
   /**
    * Simulates and gives each point when it is known.
    *
-   * @param length simulated time of each simulation
+   * @param length simulated time of each simulation; a study may leave out what a short one cannot
+   *     tell
    */
   void run(Duration length, Consumer<Point> points);
 }

@@ -52,6 +52,20 @@ class LedgerTest {
   }
 
   @Test
+  void shouldLeaveACallOutWhenItArrivedBeforeCountingBegan() {
+    Call over = ledger.onArrival(model, 1, InferenceRequest.NO_DEADLINE);
+    ledger.onOutcome(over, Outcome.Cancelled.BY_CALLER);
+    ledger.startCounting();
+    Call counted = ledger.onArrival(model, 1, InferenceRequest.NO_DEADLINE);
+    ledger.onOutcome(call, Outcome.Cancelled.BY_CALLER);
+    ledger.onOutcome(counted, Outcome.Cancelled.BY_CALLER);
+    Findings findings = ledger.findings("any");
+    assertThat(findings.offered()).isEqualTo(1);
+    assertThat(findings.count(End.CANCELLED)).isEqualTo(1);
+    assertThat(ledger.count(0, End.CANCELLED)).as("what the engine counts too").isEqualTo(3);
+  }
+
+  @Test
   void shouldNoticeWhenACallEndsTwice() {
     ledger.onOutcome(call, Outcome.Cancelled.BY_CALLER);
     assertThatCode(promises::check).doesNotThrowAnyException();

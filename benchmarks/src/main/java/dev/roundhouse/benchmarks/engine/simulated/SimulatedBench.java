@@ -19,8 +19,10 @@ import org.jspecify.annotations.Nullable;
  * Prints a study of the simulation. There is nothing to repeat: a figure has no spread.
  *
  * @param study what is found out
+ * @param length simulated time of each simulation
+ * @param quick the same, of a quick run
  */
-public record SimulatedBench(Study study) implements Bench {
+public record SimulatedBench(Study study, Duration length, Duration quick) implements Bench {
   /** All there are. */
   public static final List<Bench> ALL =
       List.of(
@@ -31,6 +33,10 @@ public record SimulatedBench(Study study) implements Bench {
 
   private static final Duration LENGTH = Duration.ofSeconds(60);
   private static final Duration QUICK = Duration.ofSeconds(10);
+
+  private SimulatedBench(Study study) {
+    this(study, LENGTH, QUICK);
+  }
 
   @Override
   public String name() {
@@ -44,9 +50,9 @@ public record SimulatedBench(Study study) implements Bench {
 
   @Override
   public void run(BenchRun run) {
-    Duration length = run.quick() ? QUICK : LENGTH;
-    run.say("%s: simulations of %d s each", name(), length.toSeconds());
-    study.run(length, point -> run.cells().accept(cell(point)));
+    Duration each = run.quick() ? quick : length;
+    run.say("%s: simulations of %d s each", name(), each.toSeconds());
+    study.run(each, point -> run.cells().accept(cell(point)));
   }
 
   private Cell cell(Point point) {
