@@ -197,7 +197,7 @@ final class Loads {
     if (!isLetIn(next)) {
       return false;
     }
-    List<WeightCache.Left> left = cache.makeRoom(next.slot(), 0, sinceNanos, departures::isInUse);
+    List<WeightCache.Left> left = cache.makeRoom(next.slot(), sinceNanos, departures::isInUse);
     if (left == null) {
       return false;
     }
@@ -256,12 +256,9 @@ final class Loads {
    */
   private boolean retry(ModelLane of, int tries) {
     long now = clock.nanoTime();
-    List<WeightCache.Left> left = null;
-    if (tries == 1) {
-      long since = of.queue().isEmpty() ? now : sinceNanos(of);
-      left = cache.makeRoom(of.slot(), of.weights().byteSize(), since, departures::isInUse);
-    }
-    if (left == null || left.isEmpty()) {
+    List<WeightCache.Left> left =
+        tries == 1 ? cache.leave(of.weights().byteSize(), departures::isInUse) : List.of();
+    if (left.isEmpty()) {
       left = cache.clear(departures::isInUse);
     }
     if (left.isEmpty()) {

@@ -168,7 +168,7 @@ public final class WeightCache {
       return false;
     }
     Entry entry = entry(slot);
-    return !entry.pinned && entry.weights.count() > 0 && entry.weights.isResident();
+    return !entry.pinned && entry.isOnDevice();
   }
 
   // --- coming and going
@@ -177,17 +177,14 @@ public final class WeightCache {
    * Has enough leave for a model to come. All or nothing: when not enough can leave now, nothing
    * does.
    *
-   * @param moreBytes room to be made besides what the budget asks for, when the device has found
-   *     that it had too little
    * @param frontNanos since when its first request has waited
    * @param inUse whether a batch of a model is on its way
    * @return what has left, its buffers to be closed before the load; null when there is no room now
    */
-  public @Nullable List<Left> makeRoom(
-      int slot, long moreBytes, long frontNanos, IntPredicate inUse) {
+  public @Nullable List<Left> makeRoom(int slot, long frontNanos, IntPredicate inUse) {
     Entry entry = entry(slot);
     long need = entry.weights.byteSize();
-    long missing = need + moreBytes - (poolBytes - residentBytes.get() - loadingBytes);
+    long missing = need - (poolBytes - residentBytes.get() - loadingBytes);
     if (missing <= 0) {
       return List.of();
     }
@@ -206,7 +203,7 @@ public final class WeightCache {
         missing -= entry(chosen.slot).weights.byteSize();
       }
     }
-    if (missing > 0 && !hasDeviceToItself(need + moreBytes, leaving)) {
+    if (missing > 0 && !hasDeviceToItself(need, leaving)) {
       staying.addAll(leaving);
       leaving.clear();
       staying.forEach(this::putBack);
@@ -343,7 +340,7 @@ public final class WeightCache {
     unwanted(slot);
     entry.pinned = true;
     pinnedBytes += entry.weights.byteSize();
-    if (entry.weights.count() > 0 && entry.weights.isResident()) {
+    if (entry.isOnDevice()) {
       pinnedThere += entry.weights.byteSize();
       policy.hold(slot);
     }
@@ -357,7 +354,7 @@ public final class WeightCache {
     }
     entry.pinned = false;
     pinnedBytes -= entry.weights.byteSize();
-    if (entry.weights.count() > 0 && entry.weights.isResident()) {
+    if (entry.isOnDevice()) {
       pinnedThere -= entry.weights.byteSize();
       policy.release(slot);
     }
@@ -371,7 +368,8 @@ public final class WeightCache {
   public List<Left> clear(IntPredicate inUse) {
     List<Left> left = new ArrayList<>();
     for (int slot = 0; slot < entries.length; slot++) {
-      if (entries[slot] != null && canLeave(slot) && !inUse.test(slot)) {
+      Entry entry = entries[slot];
+      if (entry != null && entry.isOnDevice() && !entry.pinned && !inUse.test(slot)) {
         unwanted(slot);
         policy.hold(slot);
         left.add(evict(new Chosen(slot, NOT_WANTED)));
@@ -460,6 +458,11 @@ public final class WeightCache {
     Entry(ModelWeights weights, long scratchBytes) {
       this.weights = weights;
       this.scratchBytes = scratchBytes;
+    }
+
+    /** True when it has weights, and they are there. */
+    boolean isOnDevice() {
+      return weights.count() > 0 && weights.isResident();
     }
   }
 }

@@ -43,6 +43,18 @@ class DeviceMemoryTest {
   }
 
   @Test
+  void shouldHaveOneLeaveForOneThoughTheBudgetSaysThatAllFit() {
+    TestEngine engine = engine(8 * BYTES + SCRATCH, MILLIS, 0);
+    loadThree(engine, BYTES);
+    engine.hook(refusing(Call.UPLOAD, of -> of.contains(TENSOR), 1));
+    load(engine, "d", 7, BYTES);
+    assertThat(refused).hasValue(1);
+    assertThat(engine.counters("a").get(Metric.WEIGHT_EVICTIONS)).isEqualTo(1);
+    assertThat(engine.engine().residentWeightBytes()).isEqualTo(3 * BYTES);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
   void shouldHaveAllLeaveWhenThatIsNotEnough() {
     TestEngine engine = engine(3 * BYTES + SCRATCH, MILLIS, 0);
     loadFour(engine);

@@ -347,6 +347,21 @@ class ResidencyTest {
   }
 
   @Test
+  void shouldTakeWeightsOffAndBringThemAgainWhereNoLimitIsKnown() {
+    TestEngine engine = engine(Long.MAX_VALUE, 0, 0);
+    loadThree(engine, BYTES);
+    assertThat(engine.engine().residentWeightBytes()).isEqualTo(3L * BYTES);
+    var compacted = engine.engine().compact(List.of());
+    engine.run();
+    assertThat(compacted).isCompletedWithValue(0L);
+    Submission call = engine.submit("a", row(1));
+    engine.run();
+    assertThat(answer(engine, call)).isEqualTo(2);
+    assertThat(engine.engine().residentWeightBytes()).isEqualTo(BYTES);
+    engine.assertNothingLeaks();
+  }
+
+  @Test
   void shouldBringBackWhatIsAskedForWhenMemoryIsCompacted() {
     TestEngine engine = engine(3 * BYTES + SCRATCH, 0, 0);
     for (int i = 0; i < 5; i++) {
