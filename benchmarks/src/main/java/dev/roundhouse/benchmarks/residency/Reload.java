@@ -65,9 +65,9 @@ final class Reload implements Bench {
   }
 
   private void measure(BenchRun run, OpenLoop callers, Replacing replacing) throws Exception {
-    Duration warmUp = Duration.ofSeconds(run.quick() ? 2 : 5);
-    Duration window = Duration.ofSeconds(run.quick() ? 3 : 6);
-    int rounds = run.quick() ? 2 : 8;
+    Duration warmUp = Duration.ofSeconds(run.quick() ? 1 : 5);
+    Duration window = Duration.ofSeconds(run.quick() ? 2 : 6);
+    int rounds = run.quick() ? 2 : 6;
     callers.closed(DEPTH, warmUp);
     double rate = callers.closed(DEPTH, warmUp) * PART_OF_CAPACITY;
     callers.poisson(rate, warmUp);

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Restart implements Bench {
   private static final int MODELS = 1_000;
-  private static final int QUICK_MODELS = 200;
+  private static final int QUICK_MODELS = 100;
   private static final int LEAST_BYTES = 64 << 10;
   private static final int MOST_BYTES = 1 << 20;
   private static final int TENSORS = 4;
