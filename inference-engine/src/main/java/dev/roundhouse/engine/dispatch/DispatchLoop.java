@@ -451,6 +451,7 @@ public final class DispatchLoop {
 
   private void start(BatchSlot slot, long formedNanos) {
     long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
+    slot.leaveQueue(); // before the call, in which some programs run
     calls.enter(now);
     Throwable failure = null;
     try {
@@ -463,7 +464,6 @@ public final class DispatchLoop {
       failToStart(slot, failure);
       return;
     }
-    slot.leaveQueue();
     slot.program().calledFor(clock.nanoTime() - now);
     if (!slot.isWarmUp()) {
       loads.used(slot.lane(), now);

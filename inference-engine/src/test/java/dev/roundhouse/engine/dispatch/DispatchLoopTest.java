@@ -14,6 +14,7 @@ import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.Floats;
+import dev.roundhouse.engine.testing.HookedDevice;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
 import java.lang.foreign.ValueLayout;
@@ -45,6 +46,23 @@ class DispatchLoopTest {
     assertThat(engine.counters("double").get(Metric.PADDING_ROWS)).isZero();
     engine.assertQuiescent();
     engine.assertNothingLeaks();
+  }
+
+  /** Some programs run in the call that starts them, for as long as they take. */
+  @Test
+  void shouldNotCountAsWaitingWhoRunsInTheCall() {
+    TestEngine engine = engineWithDoubling(1);
+    List<Integer> waiting = new ArrayList<>();
+    engine.hook(
+        (call, of) -> {
+          if (call == HookedDevice.Call.EXECUTE) {
+            waiting.add(engine.counters("double").waiting());
+          }
+        });
+    engine.submit("double", Floats.input("x", shape(1), 1, 2));
+    engine.submit("double", Floats.input("x", shape(1), 3, 4));
+    engine.run();
+    assertThat(waiting).containsExactly(1, 0);
   }
 
   @Test
