@@ -13,6 +13,7 @@ import dev.roundhouse.simulation.study.Point;
 import dev.roundhouse.simulation.study.Study;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +24,10 @@ import org.jspecify.annotations.Nullable;
  * @param quick the same, of a quick run
  */
 public record SimulatedBench(Study study, Duration length, Duration quick) implements Bench {
-  /** All there are. */
+  private static final Duration LENGTH = Duration.ofSeconds(60);
+  private static final Duration QUICK = Duration.ofSeconds(10);
+
+  /** Those of the engine. */
   public static final List<Bench> ALL =
       List.of(
           new SimulatedBench(new CoalescingStudy()),
@@ -31,8 +35,11 @@ public record SimulatedBench(Study study, Duration length, Duration quick) imple
           new SimulatedBench(new IdleStudy()),
           new SimulatedBench(new OverloadStudy()));
 
-  private static final Duration LENGTH = Duration.ofSeconds(60);
-  private static final Duration QUICK = Duration.ofSeconds(10);
+  public SimulatedBench {
+    Objects.requireNonNull(study);
+    Objects.requireNonNull(length);
+    Objects.requireNonNull(quick);
+  }
 
   private SimulatedBench(Study study) {
     this(study, LENGTH, QUICK);
