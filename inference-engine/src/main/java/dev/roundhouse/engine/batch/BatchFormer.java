@@ -43,8 +43,17 @@ public final class BatchFormer {
       return;
     }
     BatchPlan plan = lane.plan(nowNanos, judges, Integer.MAX_VALUE);
+    long runNanos = 0;
     if (judges) {
-      plan = quickEnough(plan, lane, nowNanos);
+      plan = mostInTime(plan, lane, nowNanos);
+      runNanos = runNanos(plan, lane, nowNanos);
+      while (dropLateAfter(runNanos, lane, nowNanos)) {
+        if (queue.isEmpty()) {
+          return;
+        }
+        plan = mostInTime(lane.plan(nowNanos, true, Integer.MAX_VALUE), lane, nowNanos);
+        runNanos = runNanos(plan, lane, nowNanos);
+      }
     }
     slot.begin(lane, program(lane, plan));
     for (int i = 0; i < plan.requests(); i++) {
@@ -53,36 +62,86 @@ public final class BatchFormer {
   }
 
   /**
-   * Shrinks a plan until the program that will run answers all of its members in time: whoever a
-   * smaller and quicker program could serve is not dropped for the sake of a larger batch.
+   * Of a plan and those for other programs, the one that answers the most requests in time for the
+   * device time that it takes. A batch is made smaller for the sake of a member with little time
+   * only when that serves more than it costs the others: to do so for each of them has every batch
+   * be small, and a loaded device serve a third fewer.
    */
-  private static BatchPlan quickEnough(BatchPlan first, ModelLane lane, long nowNanos) {
-    BatchPlan plan = first;
+  private static BatchPlan mostInTime(BatchPlan first, ModelLane lane, long nowNanos) {
+    if (inTime(first, lane, nowNanos) == first.requests()) {
+      return first;
+    }
     int variant = lane.queue().get(0).variant();
-    while (isTooSlow(plan, lane, nowNanos)) {
-      int smaller = lane.sizeBelow(variant, plan.batchSize());
-      if (smaller == 0) {
-        return plan;
-      }
-      BatchPlan next = lane.plan(nowNanos, true, smaller);
+    BatchPlan best = first;
+    double most = served(first, lane, nowNanos);
+    BatchPlan plan = first;
+    for (int size = lane.sizeBelow(variant, first.batchSize());
+        size > 0;
+        size = lane.sizeBelow(variant, size)) {
+      BatchPlan next = lane.plan(nowNanos, true, size);
       if (next.batchSize() >= plan.batchSize()) {
-        return plan; // the front request needs that many rows
+        break; // the front request needs that many rows
       }
       plan = next;
-    }
-    return plan;
-  }
-
-  private static boolean isTooSlow(BatchPlan plan, ModelLane lane, long nowNanos) {
-    long runNanos = program(lane, plan).cost().confirmedHighNanos(nowNanos);
-    for (int i = 0; i < plan.requests(); i++) {
-      QueuedRequest request = lane.queue().get(i);
-      if (!lane.isHopeless(request, nowNanos)
-          && ModelLane.isLateAfter(runNanos, request, nowNanos)) {
-        return true;
+      double served = served(plan, lane, nowNanos);
+      if (served >= most) {
+        best = plan;
+        most = served;
       }
     }
-    return false;
+    // Seldom, but a larger program may be the quicker one.
+    for (int size = lane.sizeAbove(variant, first.batchSize());
+        size > 0;
+        size = lane.sizeAbove(variant, size)) {
+      BatchPlan padded = new BatchPlan(size, first.requests(), first.rows());
+      double served = served(padded, lane, nowNanos);
+      if (served > most) {
+        best = padded;
+        most = served;
+      }
+    }
+    return best;
+  }
+
+  /** Requests answered in time, for each nanosecond of the device. */
+  private static double served(BatchPlan plan, ModelLane lane, long nowNanos) {
+    return inTime(plan, lane, nowNanos) / (double) Math.max(1, runNanos(plan, lane, nowNanos));
+  }
+
+  /** Members that the plan's run answers in time, or that no run could. */
+  private static int inTime(BatchPlan plan, ModelLane lane, long nowNanos) {
+    long runNanos = runNanos(plan, lane, nowNanos);
+    int inTime = 0;
+    for (int i = 0; i < plan.requests(); i++) {
+      QueuedRequest request = lane.queue().get(i);
+      if (!ModelLane.isLateAfter(runNanos, request, nowNanos)
+          || lane.isHopeless(request, nowNanos)) {
+        inTime++;
+      }
+    }
+    return inTime;
+  }
+
+  private static long runNanos(BatchPlan plan, ModelLane lane, long nowNanos) {
+    return program(lane, plan).cost().confirmedHighNanos(nowNanos);
+  }
+
+  /** Ends requests at the front that a run of so long answers too late; false when none. */
+  private boolean dropLateAfter(long runNanos, ModelLane lane, long nowNanos) {
+    ModelQueue queue = lane.queue();
+    boolean dropped = false;
+    while (!queue.isEmpty()) {
+      QueuedRequest front = queue.get(0);
+      if (front.hasBegun() || !ModelLane.isLateAfter(runNanos, front, nowNanos)) {
+        break;
+      }
+      queue.remove();
+      if (!front.isDone()) {
+        ends.late(lane, front, nowNanos);
+      }
+      dropped = true;
+    }
+    return dropped;
   }
 
   private static PreparedProgram program(ModelLane lane, BatchPlan plan) {

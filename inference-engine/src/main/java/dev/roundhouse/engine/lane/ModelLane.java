@@ -164,6 +164,16 @@ public final class ModelLane {
     return below;
   }
 
+  /** The smallest compiled size above one; 0 when there is none. */
+  public int sizeAbove(int variant, int batchSize) {
+    for (PreparedProgram program : programs[variant]) {
+      if (program.batchSize() > batchSize) {
+        return program.batchSize();
+      }
+    }
+    return 0;
+  }
+
   /** Notes that the lane's place is to be found again; false when that was noted already. */
   boolean markDirty() {
     boolean first = !dirty;

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
@@ -92,14 +93,36 @@ class BatchFormerTest {
   }
 
   @Test
-  void shouldRunTheSmallestProgramWhenOnlyALargerOneIsQuickEnough() {
+  void shouldRunALargerProgramWhenOnlyThatIsQuickEnough() {
     TestEngine engine =
         engine(EarliestDeadline::new, name -> name.contains(".b1.") ? 10 * RUN : 2 * RUN);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "odd"));
     Submission request = submit(engine, "odd", 12 * RUN);
     engine.clock().advance(8 * RUN);
     engine.run();
-    assertThat(engine.completed(request).timings().computeNanos()).isEqualTo(10 * RUN);
+    assertThat(engine.completed(request).timings().computeNanos()).isEqualTo(2 * RUN);
+    engine.assertQuiescent();
+  }
+
+  /** To serve the first alone would take as long as three quarters of a run that serves four. */
+  @Test
+  void shouldNotMakeABatchSmallForAMemberWhenThatCostsOthersMore() {
+    TestEngine engine =
+        engine(EarliestDeadline::new, name -> name.contains(".b1.") ? 3 * RUN : 4 * RUN);
+    engine.load(TestBundle.doubling(2, 1, 4).write(repository, "m"));
+    Submission hurried = submit(engine, "m", 7 * RUN / 2);
+    List<Submission> others = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      others.add(submit(engine, "m", 5 * RUN));
+    }
+    engine.run();
+    assertThat(engine.outcome(hurried))
+        .isInstanceOfSatisfying(
+            Outcome.Shed.class,
+            shed -> assertThat(shed.reason()).isEqualTo(ShedReason.TOO_LITTLE_TIME));
+    assertThat(others)
+        .allSatisfy(
+            other -> assertThat(engine.completed(other).timings().batchRows()).isEqualTo(4));
     engine.assertQuiescent();
   }
 

@@ -32,6 +32,9 @@ class StudyTest {
   void shouldCompareEveryStepWhenLoadRises() {
     List<Point> points = points(new CoalescingStudy());
     assertThat(points).hasSize(24).allSatisfy(point -> assertThat(point.ratio()).isPositive());
+    assertThat(points)
+        .filteredOn(point -> point.goal() != null)
+        .allSatisfy(point -> assertThat(point.ratio()).as(point.cell()).isGreaterThan(0.95));
     assertThat(points).extracting(Point::cell).doesNotHaveDuplicates();
   }
 
