@@ -46,7 +46,7 @@ public final class DispatchLoop {
   /** Copying less than this takes less time than to measure it; it counts as part of the run. */
   private static final long UNTIMED_COPY_BYTES = 16 << 10;
 
-  /** How often a run is looked at that does not tell when it is over. */
+  /** How often something is looked at that does not tell when it is over. */
   private static final long LOOK_NANOS = 1_000_000;
 
   private final Device device;
@@ -614,7 +614,9 @@ public final class DispatchLoop {
   long untilNextMomentNanos() {
     long moment = nextMomentNanos();
     long until = moment == Long.MAX_VALUE ? moment : Math.max(0, moment - clock.nanoTime());
-    return running.isUntold() ? Math.min(until, LOOK_NANOS) : until;
+    // Who takes the last request of a model back wakes nobody, and counts it a moment later.
+    boolean looks = running.isUntold() || !retirements.isEmpty();
+    return looks ? Math.min(until, LOOK_NANOS) : until;
   }
 
   /**
