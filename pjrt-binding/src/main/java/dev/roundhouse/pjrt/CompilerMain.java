@@ -47,11 +47,15 @@ final class CompilerMain {
     CompilerSettings settings = settings(in);
     BlockingQueue<ProgramSource> programs = new SynchronousQueue<>();
     Thread.ofPlatform().daemon().name("requests").start(() -> receive(in, programs));
-    PjrtClient client = open(settings, out);
-    ProgramSource program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
-    while (program != null) {
-      answer(client, settings, program).write(out);
-      program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
+    try {
+      PjrtClient client = open(settings, out);
+      ProgramSource program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
+      while (program != null) {
+        answer(client, settings, program).write(out);
+        program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
+      }
+    } catch (IOException parentIsGone) {
+      leave();
     }
     Runtime.getRuntime().halt(IDLE); // without the plugin's clean-up, which can hang
   }

@@ -9,6 +9,7 @@ import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ForwardingBuffer;
 import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.PartedUpload;
 import java.lang.foreign.MemorySegment;
@@ -69,7 +70,7 @@ final class LyingDevice extends ForwardingDevice {
   public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
     DeviceBuffer[] own = arguments.clone();
     for (int i = 0; i < own.length; i++) {
-      own[i] = own[i] instanceof Counted counted ? counted.buffer : own[i];
+      own[i] = own[i] instanceof Counted counted ? counted.buffer() : own[i];
     }
     return super.execute(program, own);
   }
@@ -120,40 +121,19 @@ final class LyingDevice extends ForwardingDevice {
     }
   }
 
-  private final class Counted implements DeviceBuffer {
-    private final DeviceBuffer buffer;
+  private final class Counted extends ForwardingBuffer {
     private boolean closed;
 
     Counted(DeviceBuffer buffer) {
-      this.buffer = buffer;
-    }
-
-    @Override
-    public TensorType type() {
-      return buffer.type();
-    }
-
-    @Override
-    public boolean isReady() {
-      return buffer.isReady();
-    }
-
-    @Override
-    public void awaitReady() {
-      buffer.awaitReady();
-    }
-
-    @Override
-    public void read(long offset, MemorySegment target) {
-      buffer.read(offset, target);
+      super(buffer);
     }
 
     @Override
     public synchronized void close() {
-      buffer.close();
+      super.close();
       if (!closed) {
         closed = true;
-        held.addAndGet(-buffer.type().byteSize());
+        held.addAndGet(-type().byteSize());
       }
     }
   }

@@ -42,23 +42,22 @@ public final class BatchFormer {
     if (queue.isEmpty()) {
       return;
     }
-    BatchPlan plan = lane.plan(nowNanos, judges, Integer.MAX_VALUE);
-    long runNanos = 0;
-    if (judges) {
-      plan = mostInTime(plan, lane, nowNanos);
-      runNanos = runNanos(plan, lane, nowNanos);
-      while (dropLateAfter(runNanos, lane, nowNanos)) {
-        if (queue.isEmpty()) {
-          return;
-        }
-        plan = mostInTime(lane.plan(nowNanos, true, Integer.MAX_VALUE), lane, nowNanos);
-        runNanos = runNanos(plan, lane, nowNanos);
+    BatchPlan plan = plan(lane, nowNanos, judges);
+    while (judges && dropLateAfter(runNanos(plan, lane, nowNanos), lane, nowNanos)) {
+      if (queue.isEmpty()) {
+        return;
       }
+      plan = plan(lane, nowNanos, true);
     }
     slot.begin(lane, program(lane, plan));
     for (int i = 0; i < plan.requests(); i++) {
       takeFront(slot, lane, plan.batchSize(), nowNanos, judges);
     }
+  }
+
+  private static BatchPlan plan(ModelLane lane, long nowNanos, boolean judges) {
+    BatchPlan plan = lane.plan(nowNanos, judges, Integer.MAX_VALUE);
+    return judges ? mostInTime(plan, lane, nowNanos) : plan;
   }
 
   /**
@@ -126,7 +125,10 @@ public final class BatchFormer {
     return program(lane, plan).cost().confirmedHighNanos(nowNanos);
   }
 
-  /** Ends requests at the front that a run of so long answers too late; false when none. */
+  /**
+   * Ends requests at the front that a run of so long answers too late; false when none. Later ones
+   * go with it: their rows cost nothing, and the run may be quicker than expected.
+   */
   private boolean dropLateAfter(long runNanos, ModelLane lane, long nowNanos) {
     ModelQueue queue = lane.queue();
     boolean dropped = false;
@@ -154,12 +156,9 @@ public final class BatchFormer {
     if (endIfOver(lane, front, nowNanos, judges, 0)) {
       return;
     }
-    boolean begun = front.hasBegun();
-    if (!begun) {
-      if (!front.take()) {
-        lane.queue().remove(); // cancelled meanwhile
-        return;
-      }
+    if (!front.hasBegun() && !front.take()) {
+      lane.queue().remove(); // cancelled meanwhile
+      return;
     }
     int first = front.rowsTaken();
     int count = Math.min(batchSize, front.rows() - first);

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class OutputsThread extends StepThread {
   private final AtomicInteger outside = new AtomicInteger();
-  private @Nullable Ingress<BatchSlot> todo;
+  private @Nullable Ingress<BatchSlot> waiting;
   private @Nullable Ingress<BatchSlot> done;
   private @Nullable Delivery delivery;
 
@@ -28,7 +28,7 @@ public final class OutputsThread extends StepThread {
   /** Starts the thread. */
   void open(Delivery with, int slots) {
     delivery = with;
-    todo = new Ingress<>(slots);
+    waiting = new Ingress<>(slots);
     done = new Ingress<>(slots);
     start();
   }
@@ -36,7 +36,7 @@ public final class OutputsThread extends StepThread {
   /** Takes a slot to be delivered. Dispatch thread only. */
   void deliver(BatchSlot slot) {
     outside.incrementAndGet();
-    if (!queue(todo).offer(slot)) {
+    if (!queue(waiting).offer(slot)) {
       throw new IllegalStateException("more batches are delivered than there are slots");
     }
     wake();
@@ -67,7 +67,7 @@ public final class OutputsThread extends StepThread {
 
   @Override
   boolean step() {
-    BatchSlot slot = queue(todo).poll();
+    BatchSlot slot = queue(waiting).poll();
     if (slot != null) {
       deliver(Objects.requireNonNull(delivery), slot);
     }

@@ -188,9 +188,30 @@ public final class WeightCache {
     if (missing <= 0) {
       return List.of();
     }
+    long youngest = frontNanos + PATIENCE_LOADS * expectedNanos(entry.weights);
+    List<Chosen> leaving = choose(missing, youngest, inUse);
+    if (byteSize(leaving) < missing && !hasDeviceToItself(need, leaving)) {
+      leaving.forEach(this::putBack);
+      return null;
+    }
+    return leaving.stream().map(this::evict).toList();
+  }
+
+  /**
+   * Has weights leave that no request waits for, the least worth first, until they amount to so
+   * many bytes or there are no more.
+   *
+   * @return what has left, its buffers to be closed
+   */
+  public List<Left> leave(long bytes, IntPredicate inUse) {
+    return choose(bytes, Long.MAX_VALUE, inUse).stream().map(this::evict).toList();
+  }
+
+  /** Takes out of where they stand so many bytes of weights, or less when no more can leave. */
+  private List<Chosen> choose(long bytes, long youngest, IntPredicate inUse) {
     List<Chosen> leaving = new ArrayList<>();
     List<Chosen> staying = new ArrayList<>();
-    long youngest = frontNanos + PATIENCE_LOADS * expectedNanos(entry.weights);
+    long missing = bytes;
     while (missing > 0) {
       Chosen chosen = choose(youngest);
       if (chosen == null) {
@@ -203,40 +224,12 @@ public final class WeightCache {
         missing -= entry(chosen.slot).weights.byteSize();
       }
     }
-    if (missing > 0 && !hasDeviceToItself(need, leaving)) {
-      staying.addAll(leaving);
-      leaving.clear();
-      staying.forEach(this::putBack);
-      return null;
-    }
     staying.forEach(this::putBack);
-    return leaving.stream().map(this::evict).toList();
+    return leaving;
   }
 
-  /**
-   * Has weights leave that no request waits for, the least worth first, until they amount to so
-   * many bytes or there are no more.
-   *
-   * @return what has left, its buffers to be closed
-   */
-  public List<Left> leave(long bytes, IntPredicate inUse) {
-    List<Chosen> leaving = new ArrayList<>();
-    List<Chosen> staying = new ArrayList<>();
-    long missing = bytes;
-    while (missing > 0) {
-      Chosen chosen = choose(Long.MAX_VALUE);
-      if (chosen == null) {
-        break;
-      }
-      if (inUse.test(chosen.slot)) {
-        staying.add(chosen);
-      } else {
-        leaving.add(chosen);
-        missing -= entry(chosen.slot).weights.byteSize();
-      }
-    }
-    staying.forEach(this::putBack);
-    return leaving.stream().map(this::evict).toList();
+  private long byteSize(List<Chosen> leaving) {
+    return leaving.stream().mapToLong(chosen -> entry(chosen.slot).weights.byteSize()).sum();
   }
 
   /** Takes the next to leave out of where it stands; null when there is none. */
@@ -264,10 +257,7 @@ public final class WeightCache {
 
   /** Weights larger than the budget come when nothing else is there that could leave. */
   private boolean hasDeviceToItself(long need, List<Chosen> leaving) {
-    long left = residentBytes.get() - pinnedThere;
-    for (Chosen chosen : leaving) {
-      left -= entry(chosen.slot).weights.byteSize();
-    }
+    long left = residentBytes.get() - pinnedThere - byteSize(leaving);
     return need > poolBytes - pinnedBytes && left == 0 && loadingBytes == 0;
   }
 
@@ -302,12 +292,13 @@ public final class WeightCache {
     Entry entry = entry(load.slot());
     long bytes = entry.weights.byteSize();
     loadingBytes -= bytes;
+    if (load.failure() == null) {
+      load.settle();
+    }
+    entry.weights.coming(false); // not before it is there: others ask for one or the other
     if (load.failure() != null) {
-      entry.weights.coming(false);
       return;
     }
-    load.settle();
-    entry.weights.coming(false);
     absent--;
     residentBytes.addAndGet(bytes);
     times.measured(entry.weights, load.nanos(), load.endedNanos());

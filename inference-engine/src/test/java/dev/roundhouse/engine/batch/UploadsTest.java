@@ -10,6 +10,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ForwardingBuffer;
 import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
@@ -161,35 +162,13 @@ class UploadsTest {
       return super.execute(
           program,
           Arrays.stream(arguments)
-              .map(argument -> ((Upload) argument).buffer)
+              .map(argument -> ((Upload) argument).buffer())
               .toArray(DeviceBuffer[]::new));
     }
 
-    private final class Upload implements DeviceBuffer {
-      private final DeviceBuffer buffer;
-
+    private final class Upload extends ForwardingBuffer {
       Upload(DeviceBuffer buffer) {
-        this.buffer = buffer;
-      }
-
-      @Override
-      public TensorType type() {
-        return buffer.type();
-      }
-
-      @Override
-      public boolean isReady() {
-        return buffer.isReady();
-      }
-
-      @Override
-      public void awaitReady() {
-        buffer.awaitReady();
-      }
-
-      @Override
-      public void read(long offset, MemorySegment target) {
-        buffer.read(offset, target);
+        super(buffer);
       }
 
       @Override
@@ -198,7 +177,7 @@ class UploadsTest {
           refusesClose = false;
           throw new IllegalStateException("made by a test");
         }
-        buffer.close();
+        super.close();
       }
     }
   }
