@@ -34,7 +34,7 @@ record ExecutableEnvelope(byte[] plugin, byte[] machine) {
    * @throws DeviceException INVALID_ARGUMENT unless these bytes left {@link #wrap} of an equal
    *     envelope
    */
-  byte[] unwrap(String name, byte[] bytes) {
+  Payload unwrap(String name, byte[] bytes) {
     if (bytes.length <= HEADER) {
       throw refused(name, "it has " + bytes.length + " bytes, fewer than the header of " + HEADER);
     }
@@ -49,8 +49,10 @@ record ExecutableEnvelope(byte[] plugin, byte[] machine) {
     }
     check(name, "the plugin file", plugin, take(buffer));
     check(name, "the device kind and CPU features", machine, take(buffer));
-    check(name, "the payload", Sha256.of(bytes, HEADER, bytes.length - HEADER), take(buffer));
-    return Arrays.copyOfRange(bytes, HEADER, bytes.length);
+    byte[] digest = Sha256.of(bytes, HEADER, bytes.length - HEADER);
+    check(name, "the payload", digest, take(buffer));
+    return new Payload(
+        HexFormat.of().formatHex(digest), Arrays.copyOfRange(bytes, HEADER, bytes.length));
   }
 
   private static byte[] take(ByteBuffer buffer) {
@@ -74,4 +76,9 @@ record ExecutableEnvelope(byte[] plugin, byte[] machine) {
         Code.INVALID_ARGUMENT,
         "serialised executable of " + name + " refused: " + why + ". Compile it again here.");
   }
+
+  /**
+   * @param sha256 of the bytes, in hexadecimal
+   */
+  record Payload(String sha256, byte[] bytes) {}
 }

@@ -48,6 +48,7 @@ final class PjrtClient extends NativeHandle {
   private final String deviceKind;
   private final Map<String, String> deviceAttributes;
   private final boolean readsInPlace;
+  private final LoadedExecutables executables = new LoadedExecutables();
   private final PinnedRanges pinned = new PinnedRanges();
   private volatile boolean countsMemory = true;
   private volatile boolean pins = true;
@@ -160,15 +161,27 @@ final class PjrtClient extends NativeHandle {
   }
 
   /**
-   * Loads what {@link PjrtExecutable#serialize} returned; the caller closes the result.
+   * Loads what {@link PjrtExecutable#serialize} returned, which takes no time when an equal one is
+   * loaded; the caller closes the result.
    *
    * @param options that it was compiled with; they bind it to this client's device
    * @throws DeviceException INVALID_ARGUMENT when a byte differs or it is of another plugin build,
    *     device kind or CPU
    */
   PjrtExecutable load(String name, byte[] serialized, CompileOptions options) {
-    byte[] payload = envelope().unwrap(name, serialized);
-    return loaded(name, client -> deserialize(api(), client, payload, encoded(options)));
+    ExecutableEnvelope.Payload payload = envelope().unwrap(name, serialized);
+    byte[] encoded = encoded(options);
+    LoadedExecutables.Key key =
+        new LoadedExecutables.Key(
+            payload.sha256(), HexFormat.of().formatHex(Sha256.of(encoded, 0, encoded.length)));
+    LoadedExecutable equal = executables.join(key);
+    if (equal != null) {
+      return PjrtExecutable.of(this, equal, name);
+    }
+    PjrtExecutable program =
+        loaded(name, client -> deserialize(api(), client, payload.bytes(), encoded));
+    executables.add(key, program.loaded());
+    return program;
   }
 
   /** See {@link dev.roundhouse.engine.device.Device#upload}. */
@@ -314,6 +327,10 @@ final class PjrtClient extends NativeHandle {
 
   OpenHandles openHandleList() {
     return handles;
+  }
+
+  LoadedExecutables executables() {
+    return executables;
   }
 
   /** True when device memory is read without the plugin's help. */

@@ -173,6 +173,11 @@ public final class PjrtDevice implements Device {
     return client.openHandles();
   }
 
+  /** Number of executables that are loaded, from which programs come that are equal. */
+  int loadedExecutables() {
+    return client.executables().count();
+  }
+
   @Override
   public void close() {
     client.close();

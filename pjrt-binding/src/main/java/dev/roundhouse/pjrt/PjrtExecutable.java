@@ -11,27 +11,23 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A program loaded on a PJRT device. Several threads may execute one; arguments are checked here,
- * as the plugin compares nothing but byte sizes, and are never donated.
+ * A program loaded on a PJRT device, by itself or with others that are equal. Several threads may
+ * execute one; arguments are checked here, as the plugin compares nothing but byte sizes, and are
+ * never donated.
  */
 public final class PjrtExecutable extends NativeHandle implements DeviceProgram {
   private final PjrtClient client;
   private final String name;
-  private final ProgramSignature signature;
-  private final List<TensorType> results;
-  private final ProgramMemory memory;
+  private final LoadedExecutable loaded;
 
   /** The handles of one call, used again unless another thread has them. */
   private final AtomicReference<@Nullable CallArrays> spare = new AtomicReference<>();
 
-  private PjrtExecutable(
-      PjrtClient client, String name, ProgramSignature signature, ProgramMemory memory) {
+  private PjrtExecutable(PjrtClient client, String name, LoadedExecutable loaded) {
     super(client.openHandleList());
     this.client = client;
     this.name = name;
-    this.signature = signature;
-    this.results = signature.results().stream().map(ProgramSignature.Result::type).toList();
-    this.memory = memory;
+    this.loaded = loaded;
   }
 
   /** Takes the loaded executable at {@code address}; destroys it when it must not run. */
@@ -43,14 +39,21 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
       PjrtClient client, long address, String name, SignatureReader signatures) {
     long api = client.api();
     try {
-      PjrtExecutable program =
-          new PjrtExecutable(client, name, signatures.read(api, address), memory(api, address));
-      program.own(address);
-      return program;
+      return of(
+          client,
+          new LoadedExecutable(address, signatures.read(api, address), memory(api, address)),
+          name);
     } catch (RuntimeException | Error e) {
       destroy(api, address);
       throw named(name, e);
     }
+  }
+
+  /** A program of what has been loaded, and counted for it, already. */
+  static PjrtExecutable of(PjrtClient client, LoadedExecutable loaded, String name) {
+    PjrtExecutable program = new PjrtExecutable(client, name, loaded);
+    program.own(loaded.address);
+    return program;
   }
 
   private static ProgramSignature signature(long api, long address) {
@@ -77,17 +80,17 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
 
   @Override
   public List<TensorType> parameters() {
-    return signature.parameters();
+    return loaded.signature.parameters();
   }
 
   @Override
   public List<TensorType> results() {
-    return results;
+    return loaded.results;
   }
 
   @Override
   public ProgramMemory memory() {
-    return memory;
+    return loaded.memory;
   }
 
   /**
@@ -142,12 +145,17 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
     }
   }
 
+  /** What it runs, which other programs may run too. */
+  LoadedExecutable loaded() {
+    return loaded;
+  }
+
   boolean isOf(PjrtClient other) {
     return client == other;
   }
 
   ProgramSignature.Result result(int index) {
-    return signature.results().get(index);
+    return loaded.signature.results().get(index);
   }
 
   @Override
@@ -157,7 +165,9 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
 
   @Override
   void free(long address) {
-    destroy(client.api(), address);
+    if (client.executables().leave(loaded)) {
+      destroy(client.api(), address);
+    }
   }
 
   private void checkArity(int count) {
@@ -185,7 +195,7 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
 
   private CallArrays takeArrays() {
     CallArrays arrays = spare.getAndSet(null);
-    return arrays == null ? new CallArrays(parameters().size(), results.size()) : arrays;
+    return arrays == null ? new CallArrays(parameters().size(), loaded.results.size()) : arrays;
   }
 
   private static ProgramMemory memory(long api, long address) {

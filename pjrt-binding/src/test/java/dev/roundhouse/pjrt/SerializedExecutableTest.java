@@ -12,6 +12,12 @@ import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.ProgramSource;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -42,12 +48,68 @@ class SerializedExecutableTest {
     try (PjrtExecutable compiled = device.compile(SQUARE)) {
       serialized = compiled.serialize();
     }
-    try (PjrtExecutable loaded = device.load("square", serialized);
-        DeviceBuffer x =
-            device.upload(TYPE, MemorySegment.ofArray(new float[] {1, 2, 3, 4}), HostMemory.COPY);
-        Execution run = device.execute(loaded, new DeviceBuffer[] {x})) {
+    try (PjrtExecutable loaded = device.load("square", serialized)) {
       assertThat(loaded.parameters()).containsExactly(TYPE);
       assertThat(loaded.results()).containsExactly(TYPE, TensorType.of(DType.F32));
+      assertSquares(loaded);
+    }
+  }
+
+  @Test
+  void shouldLoadEqualProgramsOnceAndEachUnderItsName() {
+    byte[] serialized;
+    try (PjrtExecutable compiled = device.compile(SQUARE)) {
+      serialized = compiled.serialize();
+    }
+    PjrtExecutable first = device.load("first", serialized);
+    PjrtExecutable second = device.load("second", serialized);
+    assertThat(second.loaded()).isSameAs(first.loaded());
+    first.close();
+    first.close();
+    assertThatThrownBy(() -> device.execute(first, new DeviceBuffer[] {}))
+        .hasMessageContaining("program first is closed");
+    assertThatThrownBy(() -> device.execute(second, new DeviceBuffer[] {}))
+        .hasMessage("second: takes 1 arguments, got 0");
+    assertSquares(second);
+    second.close();
+    try (PjrtExecutable again = device.load("again", serialized)) {
+      assertThat(again.loaded()).isNotSameAs(second.loaded());
+      assertSquares(again);
+    }
+    assertThat(device.openHandles()).isZero();
+  }
+
+  @Test
+  void shouldKeepWhatIsLoadedForAsLongAsSomebodyHasItWhenManyComeAndGo() throws Exception {
+    byte[] serialized;
+    try (PjrtExecutable compiled = device.compile(SQUARE)) {
+      serialized = compiled.serialize();
+    }
+    List<Callable<Void>> users = new ArrayList<>();
+    for (int user = 0; user < 4; user++) {
+      users.add(
+          () -> {
+            for (int i = 0; i < 50; i++) {
+              try (PjrtExecutable program = device.load("square", serialized)) {
+                assertSquares(program);
+              }
+            }
+            return null;
+          });
+    }
+    try (ExecutorService threads = Executors.newFixedThreadPool(users.size())) {
+      for (Future<Void> user : threads.invokeAll(users)) {
+        user.get();
+      }
+    }
+    assertThat(device.openHandles()).isZero();
+    assertThat(device.loadedExecutables()).isZero();
+  }
+
+  private void assertSquares(PjrtExecutable program) {
+    try (DeviceBuffer x =
+            device.upload(TYPE, MemorySegment.ofArray(new float[] {1, 2, 3, 4}), HostMemory.COPY);
+        Execution run = device.execute(program, new DeviceBuffer[] {x})) {
       float[] square = new float[4];
       run.output(0).read(0, MemorySegment.ofArray(square));
       assertThat(square).containsExactly(7, 10, 15, 22);
@@ -61,7 +123,7 @@ class SerializedExecutableTest {
     elsewhere[31] = 1;
     byte[] payload = {1, 2, 3};
     ExecutableEnvelope envelope = new ExecutableEnvelope(here, here);
-    assertThat(envelope.unwrap("m", envelope.wrap(payload))).isEqualTo(payload);
+    assertThat(envelope.unwrap("m", envelope.wrap(payload)).bytes()).isEqualTo(payload);
     assertThatThrownBy(
             () -> envelope.unwrap("m", new ExecutableEnvelope(elsewhere, here).wrap(payload)))
         .isInstanceOf(DeviceException.class)

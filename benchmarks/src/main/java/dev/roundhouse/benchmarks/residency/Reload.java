@@ -68,6 +68,8 @@ final class Reload implements Bench {
     Duration warmUp = Duration.ofSeconds(run.quick() ? 1 : 5);
     Duration window = Duration.ofSeconds(run.quick() ? 2 : 6);
     int rounds = run.quick() ? 2 : 6;
+    run.say("%s: replacing each model a few times, so that the code that does is warm", name());
+    replacing.all(run.quick() ? 2 : 10);
     callers.closed(DEPTH, warmUp);
     double rate = callers.closed(DEPTH, warmUp) * PART_OF_CAPACITY;
     callers.poisson(rate, warmUp);
@@ -124,18 +126,29 @@ final class Reload implements Bench {
       this.scratch = scratch;
     }
 
+    /** Replaces every model so many times, without a pause. */
+    void all(int times) {
+      for (int i = 0; i < times * MODELS; i++) {
+        replaceNext();
+      }
+    }
+
     /** Completes when the last replacement within {@code window} serves. */
     CompletableFuture<Void> during(Duration window) {
       return CompletableFuture.runAsync(
           () -> {
             for (long second = 0; second < window.toSeconds(); second++) {
               long start = System.nanoTime();
-              int which = next / MODELS % 2 == 0 ? 1 : 0;
-              ColdLoadTurns.load(engine, folder(scratch, which, next++ % MODELS));
+              replaceNext();
               long left = TimeUnit.SECONDS.toNanos(1) - (System.nanoTime() - start);
               sleep(left);
             }
           });
+    }
+
+    private void replaceNext() {
+      int which = next / MODELS % 2 == 0 ? 1 : 0;
+      ColdLoadTurns.load(engine, folder(scratch, which, next++ % MODELS));
     }
 
     private static void sleep(long nanos) {

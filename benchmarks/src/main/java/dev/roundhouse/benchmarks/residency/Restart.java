@@ -47,40 +47,59 @@ final class Restart implements Bench {
   public void run(BenchRun run) throws Exception {
     int models = run.quick() ? QUICK_MODELS : MODELS;
     int rounds = run.quick() ? QUICK_ROUNDS : ROUNDS;
-    try (Scratch scratch = Scratch.create()) {
-      run.say("%s: writing %d bundles and serving them once", name(), models);
-      Path repository = scratch.path().resolve("models");
-      write(repository, models);
-      start(scratch, "fill");
-      run.say("%s: %d starts of each", name(), rounds);
-      Pairs seconds = new Pairs();
-      Pairs processSeconds = new Pairs();
-      long compiled = 0;
-      for (int i = 0; i < rounds; i++) {
-        Start ours = start(scratch, "engine");
-        Start floor = start(scratch, "copy");
-        seconds.add(ours.seconds, floor.seconds);
-        processSeconds.add(ours.processSeconds, floor.processSeconds);
-        compiled = Math.max(compiled, ours.line.get("compiled"));
+    for (Programs programs : Programs.values()) {
+      try (Scratch scratch = Scratch.create()) {
+        measure(run, programs, models, rounds, scratch);
       }
-      String cell = "%d models, copied: ".formatted(models);
-      report(run, cell + "until all are ready", seconds.compare(), "s", Goal.atMost(1.3));
-      report(run, cell + "with the start of the JVM", processSeconds.compare(), "s", null);
-      report(
-          run,
-          cell + "programs compiled",
-          new Comparison(compiled, 0, compiled, compiled, compiled),
-          "programs",
-          Goal.atMost(0));
     }
   }
 
-  /** Sizes are even over their logarithm; each model has a program of its own, by its shapes. */
-  private static void write(Path repository, int models) throws IOException {
+  private void measure(BenchRun run, Programs programs, int models, int rounds, Scratch scratch)
+      throws IOException {
+    run.say("%s: writing %d bundles, %s, and serving them once", name(), models, programs.words);
+    Path repository = scratch.path().resolve("models");
+    write(repository, models, programs);
+    start(scratch, "fill");
+    run.say("%s: %d starts of each", name(), rounds);
+    Pairs seconds = new Pairs();
+    Pairs processSeconds = new Pairs();
+    long compiled = 0;
+    for (int i = 0; i < rounds; i++) {
+      Start ours = start(scratch, "engine");
+      Start floor = start(scratch, "copy");
+      seconds.add(ours.seconds, floor.seconds);
+      processSeconds.add(ours.processSeconds, floor.processSeconds);
+      compiled = Math.max(compiled, ours.line.get("compiled"));
+    }
+    String cell = "%d models, %s: ".formatted(models, programs.words);
+    report(run, cell + "until all are ready", seconds.compare(), "s", Goal.atMost(1.3));
+    report(run, cell + "with the start of the JVM", processSeconds.compare(), "s", null);
+    report(
+        run,
+        cell + "programs compiled",
+        new Comparison(compiled, 0, compiled, compiled, compiled),
+        "programs",
+        Goal.atMost(0));
+  }
+
+  /** Weights that differ; programs too, by their shapes, as sizes are even over their logarithm. */
+  private static void write(Path repository, int models, Programs programs) throws IOException {
     SplittableRandom random = new SplittableRandom(11);
     for (int i = 0; i < models; i++) {
-      double size = LEAST_BYTES * Math.pow((double) MOST_BYTES / LEAST_BYTES, random.nextDouble());
+      double part = programs == Programs.EQUAL ? 0.5 : random.nextDouble();
+      double size = LEAST_BYTES * Math.pow((double) MOST_BYTES / LEAST_BYTES, part);
       SummingModel.of(TENSORS, (long) size, i).draft().write(repository.resolve("m" + i));
+    }
+  }
+
+  private enum Programs {
+    DIFFERENT("all different"),
+    EQUAL("of one program");
+
+    final String words;
+
+    Programs(String words) {
+      this.words = words;
     }
   }
 

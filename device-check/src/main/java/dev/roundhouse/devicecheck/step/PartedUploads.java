@@ -9,6 +9,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.PartedUpload;
+import dev.roundhouse.engine.residency.ResidencyOptions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -26,7 +27,7 @@ import java.util.function.LongSupplier;
  * @param most bytes of one upload
  */
 record PartedUploads(Device device, LinkRate link, long most) {
-  private static final long PART = 4 << 20;
+  private static final long PART = ResidencyOptions.DEFAULT.partBytes();
   private static final TensorType SMALL = TensorType.of(DType.U8, 64 << 10);
   private static final int PAIRS = 5;
   private static final int LARGES = 2;
@@ -44,7 +45,11 @@ record PartedUploads(Device device, LinkRate link, long most) {
     }
     long large = Math.min(most, 1L << 30);
     wait(findings, "whole", large, () -> link.wholeNanos(large));
-    wait(findings, "in parts of 4 MiB", large, () -> link.partsNanos(large, PART));
+    wait(
+        findings,
+        "in parts of %d MiB".formatted(PART >> 20),
+        large,
+        () -> link.partsNanos(large, PART));
   }
 
   private static boolean given(PartedUpload upload) {
@@ -62,7 +67,7 @@ record PartedUploads(Device device, LinkRate link, long most) {
     }
     Comparison rates = pairs.compare();
     findings.figure(
-        "upload of %d MiB, in parts of 4 MiB / whole".formatted(bytes >> 20),
+        "upload of %d MiB, in parts of %d MiB / whole".formatted(bytes >> 20, PART >> 20),
         rates.ratio(),
         "ratio",
         String.format(

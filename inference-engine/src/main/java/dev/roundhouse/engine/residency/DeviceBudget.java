@@ -9,6 +9,8 @@ package dev.roundhouse.engine.residency;
  * @param scratchBytes most that one run takes besides weights
  */
 public record DeviceBudget(long arenaBytes, double fraction, double wiggle, long scratchBytes) {
+  /** Where no limit is known. */
+  static final DeviceBudget UNLIMITED = new DeviceBudget(Long.MAX_VALUE, 1, 0, 0);
 
   /** What all weights may take together, pinned ones included. */
   public long poolBytes() {

@@ -32,7 +32,7 @@ public record ResidencyOptions(
   /** Weights are read in place where that can be; what the device says it has is what there is. */
   public static final ResidencyOptions DEFAULT =
       new ResidencyOptions(
-          HostMemory.ALIAS, OptionalLong.empty(), 1, 0.1, true, 4 << 20, ExpectedUse::new);
+          HostMemory.ALIAS, OptionalLong.empty(), 1, 0.1, true, 2 << 20, ExpectedUse::new);
 
   public ResidencyOptions {
     require(

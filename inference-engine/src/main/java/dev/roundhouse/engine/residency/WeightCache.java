@@ -12,6 +12,8 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Which models' weights are on the device, and which of them leave when others need the room.
@@ -24,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * before it leaves, and nobody waits for ever.
  */
 public final class WeightCache {
+  private static final Logger log = LoggerFactory.getLogger(WeightCache.class);
+
   /** How many loads' time a request waits longer than others before their weights leave for it. */
   private static final int PATIENCE_LOADS = 4;
 
@@ -41,7 +45,9 @@ public final class WeightCache {
   /** Scratch of the registered models, and how many of them need as much. */
   private final TreeMap<Long, Integer> scratch = new TreeMap<>();
 
+  private DeviceBudget budget = DeviceBudget.UNLIMITED;
   private long poolBytes;
+  private boolean overcommitted;
 
   /** Written by the dispatch thread, read by any. */
   private final AtomicLong residentBytes = new AtomicLong();
@@ -109,12 +115,23 @@ public final class WeightCache {
   }
 
   private void setBudget() {
-    long most = scratch.isEmpty() ? 0 : scratch.lastKey();
-    poolBytes =
+    budget =
         arenaBytes.isEmpty()
-            ? Long.MAX_VALUE
-            : new DeviceBudget(arenaBytes.getAsLong(), options.fraction(), options.wiggle(), most)
-                .poolBytes();
+            ? DeviceBudget.UNLIMITED
+            : new DeviceBudget(
+                arenaBytes.getAsLong(), options.fraction(), options.wiggle(), scratchBytes());
+    poolBytes = budget.poolBytes();
+    boolean was = overcommitted;
+    overcommitted = budget.isOvercommitted(pinnedBytes);
+    if (overcommitted && !was) {
+      log.warn(
+          "{} bytes of weights are pinned and only {} fit, as runs take up to {} bytes besides:"
+              + " weights that are not pinned come only when nothing else is there, and runs may"
+              + " find no memory; unpin some, or unload the model whose runs take most",
+          pinnedBytes,
+          poolBytes,
+          scratchBytes());
+    }
   }
 
   /** True when a model's weights come only when nothing else is there that could leave. */
@@ -258,7 +275,7 @@ public final class WeightCache {
   /** Weights larger than the budget come when nothing else is there that could leave. */
   private boolean hasDeviceToItself(long need, List<Chosen> leaving) {
     long left = residentBytes.get() - pinnedThere - byteSize(leaving);
-    return need > poolBytes - pinnedBytes && left == 0 && loadingBytes == 0;
+    return need > budget.cacheBytes(pinnedBytes) && left == 0 && loadingBytes == 0;
   }
 
   private Left evict(Chosen chosen) {
@@ -322,7 +339,7 @@ public final class WeightCache {
     if (entry.pinned) {
       return;
     }
-    if (entry.weights.byteSize() > poolBytes - pinnedBytes) {
+    if (entry.weights.byteSize() > budget.cacheBytes(pinnedBytes)) {
       throw new DeviceException(
           DeviceException.Code.OUT_OF_MEMORY,
           "pinning its %d bytes of weights takes more than is left: %d of the %d bytes for weights on the device are pinned already; unpin others, or have a larger device"

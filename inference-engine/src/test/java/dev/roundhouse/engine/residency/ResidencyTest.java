@@ -94,7 +94,7 @@ class ResidencyTest {
 
   @Test
   void shouldRunOthersWhileAModelIsBeingLoaded() {
-    // A part of 4 MiB takes 1 ms, all of the weights 20.
+    // A part of 2 MiB takes 0.5 ms, all of the weights 20.
     int bytes = 80 << 20;
     TestEngine engine = engine(2L * bytes + SCRATCH, MILLIS, 4L * 1024 * BYTES);
     loadThree(engine, bytes);
@@ -259,7 +259,7 @@ class ResidencyTest {
                 0.5,
                 0,
                 true,
-                4 << 20,
+                ResidencyOptions.DEFAULT.partBytes(),
                 LeastRecentlyUsed::new));
     load(engine, "small", 2, BYTES);
     load(engine, "large", 3, 3 * BYTES);

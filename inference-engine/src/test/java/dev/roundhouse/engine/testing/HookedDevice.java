@@ -6,6 +6,7 @@ import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.device.ForwardingBuffer;
 import dev.roundhouse.engine.device.ForwardingDevice;
 import java.lang.foreign.MemorySegment;
 
@@ -108,32 +109,11 @@ public final class HookedDevice extends ForwardingDevice {
 
     @Override
     public DeviceBuffer output(int index) {
-      DeviceBuffer output = run.output(index);
-      return new DeviceBuffer() {
-        @Override
-        public TensorType type() {
-          return output.type();
-        }
-
-        @Override
-        public boolean isReady() {
-          return output.isReady();
-        }
-
-        @Override
-        public void awaitReady() {
-          output.awaitReady();
-        }
-
+      return new ForwardingBuffer(run.output(index)) {
         @Override
         public void read(long offset, MemorySegment target) {
           hook.on(Call.READ, program);
-          output.read(offset, target);
-        }
-
-        @Override
-        public void close() {
-          output.close();
+          super.read(offset, target);
         }
       };
     }
