@@ -5,6 +5,7 @@ import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;
 import dev.roundhouse.benchmarks.firstlight.ModelInfer;
 import dev.roundhouse.benchmarks.residency.ResidencySuite;
+import dev.roundhouse.benchmarks.wire.WireSuite;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -16,7 +17,9 @@ final class Catalogue {
               List.of(new FirstLight(), new JniExecute(), new ModelInfer(), new EngineSuite()),
               EngineSuite.ROWS,
               List.of(new ResidencySuite()),
-              ResidencySuite.ROWS)
+              ResidencySuite.ROWS,
+              List.of(new WireSuite()),
+              WireSuite.ROWS)
           .flatMap(List::stream)
           .toList();
 

@@ -27,6 +27,7 @@ class FailuresTest {
     assertThat(failures.outcome("m", cause))
         .isEqualTo(new Outcome.Failed(status, "execution of model 'm' failed: bad luck"));
     assertThat(Failures.isLost(cause)).isEqualTo(code == Code.DEVICE_LOST);
+    assertThat(Failures.isOutOfMemory(cause)).isEqualTo(code == Code.OUT_OF_MEMORY);
   }
 
   @Test
@@ -44,6 +45,7 @@ class FailuresTest {
     assertThat(failed.status()).isEqualTo(Status.INTERNAL);
     assertThat(failed.message()).contains("'m'").doesNotContain("secret");
     assertThat(Failures.isLost(new IllegalStateException("at /srv/secret"))).isFalse();
+    assertThat(Failures.isOutOfMemory(new OutOfMemoryError())).as("the heap's").isFalse();
   }
 
   @Test
@@ -51,5 +53,21 @@ class FailuresTest {
     Outcome.Failed failed = failures.unreadable("m", new IllegalStateException("closed"));
     assertThat(failed.status()).isEqualTo(Status.INVALID_ARGUMENT);
     assertThat(failed.message()).contains("'m'", "until the request has ended");
+  }
+
+  @Test
+  void shouldSayWhyWeightsAreNotThere() {
+    Outcome.Failed full = failures.notLoaded("m", new DeviceException(Code.OUT_OF_MEMORY, "full"));
+    assertThat(full)
+        .isEqualTo(
+            new Outcome.Failed(
+                Status.RESOURCE_EXHAUSTED,
+                "weights of model 'm' could not be brought to the device: full"));
+    assertThat(failures.notLoaded("m", new DeviceException(Code.INTERNAL, "broken")).status())
+        .isEqualTo(Status.UNAVAILABLE);
+    Outcome.Failed unknown = failures.notLoaded("m", new IllegalStateException("at /srv/secret"));
+    assertThat(unknown.status()).isEqualTo(Status.UNAVAILABLE);
+    assertThat(unknown.message()).contains("'m'").doesNotContain("secret");
+    assertThat(Failures.notResident("m").status()).isEqualTo(Status.FAILED_PRECONDITION);
   }
 }

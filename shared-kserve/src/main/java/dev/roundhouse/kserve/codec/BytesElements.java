@@ -1,10 +1,8 @@
 package dev.roundhouse.kserve.codec;
 
-import com.google.protobuf.ByteString;
 import dev.roundhouse.kserve.status.WireException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.List;
 
 /**
  * BYTES tensors in raw form: for each element a 4-byte little-endian unsigned length, then that
@@ -55,12 +53,10 @@ final class BytesElements {
     requireCount(found, elementCount, place);
   }
 
-  static ByteBuffer toRaw(List<ByteString> elements, long elementCount, InputPlace place) {
-    requireCount(elements.size(), elementCount, place);
-    long byteSize = (long) elements.size() * Integer.BYTES;
-    for (ByteString element : elements) {
-      byteSize += element.size();
-    }
+  /**
+   * @param byteSize of all elements with their lengths
+   */
+  static void requireSize(long byteSize, InputPlace place) {
     if (byteSize > MAX_ARRAY_BYTES) {
       throw WireException.invalidArgument(
           "input "
@@ -71,15 +67,9 @@ final class BytesElements {
               + MAX_ARRAY_BYTES
               + "; send fewer elements per request");
     }
-    ByteBuffer raw = ByteBuffer.allocate((int) byteSize).order(ByteOrder.LITTLE_ENDIAN);
-    for (ByteString element : elements) {
-      raw.putInt(element.size());
-      element.copyTo(raw);
-    }
-    return raw.flip();
   }
 
-  private static void requireCount(long found, long expected, InputPlace place) {
+  static void requireCount(long found, long expected, InputPlace place) {
     if (found != expected) {
       throw WireException.invalidArgument(
           "expected "

@@ -3,45 +3,43 @@ package dev.roundhouse.kserve.codec;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.kserve.proto.InferTensorContents;
 import java.util.Optional;
-import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
 
-/** The fields of typed contents, one for each family of datatypes. */
+/** The fields of typed contents, one for each family of datatypes, by their numbers from 1. */
 enum ContentsField {
-  BOOL("bool_contents", InferTensorContents::getBoolContentsCount),
-  INT("int_contents", InferTensorContents::getIntContentsCount),
-  INT64("int64_contents", InferTensorContents::getInt64ContentsCount),
-  UINT("uint_contents", InferTensorContents::getUintContentsCount),
-  UINT64("uint64_contents", InferTensorContents::getUint64ContentsCount),
-  FP32("fp32_contents", InferTensorContents::getFp32ContentsCount),
-  FP64("fp64_contents", InferTensorContents::getFp64ContentsCount),
-  BYTES("bytes_contents", InferTensorContents::getBytesContentsCount);
+  BOOL(InferTensorContents.BOOL_CONTENTS_FIELD_NUMBER, "bool_contents"),
+  INT(InferTensorContents.INT_CONTENTS_FIELD_NUMBER, "int_contents"),
+  INT64(InferTensorContents.INT64_CONTENTS_FIELD_NUMBER, "int64_contents"),
+  UINT(InferTensorContents.UINT_CONTENTS_FIELD_NUMBER, "uint_contents"),
+  UINT64(InferTensorContents.UINT64_CONTENTS_FIELD_NUMBER, "uint64_contents"),
+  FP32(InferTensorContents.FP32_CONTENTS_FIELD_NUMBER, "fp32_contents"),
+  FP64(InferTensorContents.FP64_CONTENTS_FIELD_NUMBER, "fp64_contents"),
+  BYTES(InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER, "bytes_contents");
+
+  /** One more than the highest field number. */
+  static final int NUMBERS = InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER + 1;
 
   private static final ContentsField[] ALL = values();
 
+  private final int number;
   private final String fieldName;
-  private final ToIntFunction<InferTensorContents> counter;
 
-  ContentsField(String fieldName, ToIntFunction<InferTensorContents> counter) {
+  ContentsField(int number, String fieldName) {
+    this.number = number;
     this.fieldName = fieldName;
-    this.counter = counter;
+  }
+
+  int number() {
+    return number;
   }
 
   String fieldName() {
     return fieldName;
   }
 
-  int count(InferTensorContents contents) {
-    return counter.applyAsInt(contents);
-  }
-
-  /** Any field other than {@code expected} that holds elements. */
-  static Optional<ContentsField> otherThan(ContentsField expected, InferTensorContents contents) {
-    for (ContentsField field : ALL) {
-      if (field != expected && field.count(contents) > 0) {
-        return Optional.of(field);
-      }
-    }
-    return Optional.empty();
+  /** The field of a number; null when it is another's. */
+  static @Nullable ContentsField numbered(int number) {
+    return number >= 1 && number <= ALL.length ? ALL[number - 1] : null;
   }
 
   /** Where elements of a type go; empty for types that travel raw only. */

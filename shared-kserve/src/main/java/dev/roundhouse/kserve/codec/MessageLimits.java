@@ -1,5 +1,7 @@
 package dev.roundhouse.kserve.codec;
 
+import dev.roundhouse.kserve.status.WireException;
+
 /**
  * What one ModelInfer message may hold, whatever its size. Nothing that a stock client sends comes
  * near them; they keep a message from becoming many times larger in memory than it is on the wire.
@@ -26,4 +28,9 @@ public final class MessageLimits {
   public static final long TYPED_GROWTH_BYTES = 64L << 20;
 
   private MessageLimits() {}
+
+  static WireException exceeded(String what, String value, long limit) {
+    return WireException.invalidArgument(
+        what + " has " + value + ", the limit is " + limit + " in one request");
+  }
 }

@@ -1,6 +1,5 @@
 package dev.roundhouse.kserve.codec;
 
-import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import java.util.Map;
@@ -18,7 +17,7 @@ final class Parameters {
 
   private Parameters() {}
 
-  static void checkReserved(Map<String, InferParameter> parameters) {
+  static void checkReserved(Map<String, ParameterValue> parameters) {
     for (String name : parameters.keySet()) {
       if (name.startsWith(RESERVED_PREFIX) && !name.equals(EMPTY_FINAL_RESPONSE)) {
         throw WireException.invalidArgument(
@@ -28,49 +27,41 @@ final class Parameters {
   }
 
   /** The caller's remaining budget; absent, zero and negative mean none. */
-  static long timeoutNanos(Map<String, InferParameter> parameters) {
-    InferParameter timeout = parameters.get(TIMEOUT_NANOS);
-    if (timeout == null) {
-      return WireRequest.NO_TIMEOUT;
-    }
-    if (!timeout.hasInt64Param()) {
-      throw wrongType(TIMEOUT_NANOS, "int64_param", timeout);
-    }
-    return timeout.getInt64Param() <= 0 ? WireRequest.NO_TIMEOUT : timeout.getInt64Param();
+  static long timeoutNanos(Map<String, ParameterValue> parameters) {
+    return switch (parameters.get(TIMEOUT_NANOS)) {
+      case null -> WireRequest.NO_TIMEOUT;
+      case ParameterValue.Signed(long nanos) -> nanos <= 0 ? WireRequest.NO_TIMEOUT : nanos;
+      case ParameterValue other -> throw wrongType(TIMEOUT_NANOS, "int64_param", other);
+    };
   }
 
   /** The level asked for; 0, as absent and negative, is the model's default. */
-  static long priority(Map<String, InferParameter> parameters) {
-    InferParameter priority = parameters.get(PRIORITY);
-    if (priority == null) {
-      return 0;
-    }
-    return switch (priority.getParameterChoiceCase()) {
-      case INT64_PARAM -> Math.max(0, priority.getInt64Param());
+  static long priority(Map<String, ParameterValue> parameters) {
+    return switch (parameters.get(PRIORITY)) {
+      case null -> 0;
+      case ParameterValue.Signed(long level) -> Math.max(0, level);
       // Above the largest long it is beyond the levels of any model: the default, as in Triton.
-      case UINT64_PARAM -> Math.max(0, priority.getUint64Param());
-      default -> throw wrongType(PRIORITY, "int64_param or uint64_param", priority);
+      case ParameterValue.Unsigned(long level) -> Math.max(0, level);
+      case ParameterValue other -> throw wrongType(PRIORITY, "int64_param or uint64_param", other);
     };
   }
 
   /** How long the request may wait to run, sent in microseconds; absent and 0 mean no word. */
-  static long queueTimeoutNanos(Map<String, InferParameter> parameters) {
-    InferParameter timeout = parameters.get(QUEUE_TIMEOUT);
-    if (timeout == null) {
-      return 0;
-    }
-    if (!timeout.hasInt64Param()) {
-      throw wrongType(QUEUE_TIMEOUT, "int64_param", timeout);
-    }
-    long micros = timeout.getInt64Param();
-    if (micros < 0) {
-      throw WireException.invalidArgument(
-          "parameter 'timeout' is " + micros + " us; it must be 0 or more");
-    }
-    return TimeUnit.MICROSECONDS.toNanos(micros);
+  static long queueTimeoutNanos(Map<String, ParameterValue> parameters) {
+    return switch (parameters.get(QUEUE_TIMEOUT)) {
+      case null -> 0;
+      case ParameterValue.Signed(long micros) -> {
+        if (micros < 0) {
+          throw WireException.invalidArgument(
+              "parameter 'timeout' is " + micros + " us; it must be 0 or more");
+        }
+        yield TimeUnit.MICROSECONDS.toNanos(micros);
+      }
+      case ParameterValue other -> throw wrongType(QUEUE_TIMEOUT, "int64_param", other);
+    };
   }
 
-  private static WireException wrongType(String name, String expected, InferParameter got) {
+  private static WireException wrongType(String name, String expected, ParameterValue got) {
     return WireException.invalidArgument(
         "invalid value type for '"
             + name
@@ -81,7 +72,7 @@ final class Parameters {
   }
 
   /** Refuses what would change where a tensor's bytes are or what they mean. */
-  static void checkTensor(Map<String, InferParameter> parameters, String tensor) {
+  static void checkTensor(Map<String, ParameterValue> parameters, String tensor) {
     if (parameters.containsKey(SHARED_MEMORY)) {
       throw new WireException(
           WireStatus.UNIMPLEMENTED,
@@ -97,14 +88,14 @@ final class Parameters {
     }
   }
 
-  private static String kind(InferParameter parameter) {
-    return switch (parameter.getParameterChoiceCase()) {
-      case BOOL_PARAM -> "bool_param";
-      case INT64_PARAM -> "int64_param";
-      case STRING_PARAM -> "string_param";
-      case DOUBLE_PARAM -> "double_param";
-      case UINT64_PARAM -> "uint64_param";
-      case PARAMETERCHOICE_NOT_SET -> "no value";
+  private static String kind(ParameterValue value) {
+    return switch (value) {
+      case ParameterValue.Flag flag -> "bool_param";
+      case ParameterValue.Signed signed -> "int64_param";
+      case ParameterValue.Text text -> "string_param";
+      case ParameterValue.Real real -> "double_param";
+      case ParameterValue.Unsigned unsigned -> "uint64_param";
+      case ParameterValue.Unset unset -> "no value";
     };
   }
 }

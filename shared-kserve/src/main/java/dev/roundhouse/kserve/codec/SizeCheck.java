@@ -2,7 +2,6 @@ package dev.roundhouse.kserve.codec;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
-import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.status.WireException;
 
 /** What a shape promises, against what came. */
@@ -10,10 +9,8 @@ final class SizeCheck {
   private SizeCheck() {}
 
   /** Reads a shape; extents are 0 or more and their product fits in a long. */
-  static Shape shape(InferInputTensor input, InputPlace place) {
-    long[] dims = new long[input.getShapeCount()];
+  static Shape shape(long[] dims, InputPlace place) {
     for (int axis = 0; axis < dims.length; axis++) {
-      dims[axis] = input.getShape(axis);
       if (dims[axis] < 0) {
         throw WireException.invalidArgument(
             "shape of input "

@@ -220,7 +220,7 @@ class HostileRequestTest {
   void shouldRefuseByStatusAndText(
       ModelInferRequest.Builder request, WireStatus status, String text) {
     WireException refusal =
-        catchThrowableOfType(WireException.class, () -> RequestDecoder.decode(request.build()));
+        catchThrowableOfType(WireException.class, () -> Decoded.of(request.build()));
 
     assertThat(refusal).isNotNull();
     assertThat(refusal.status()).isEqualTo(status);

@@ -104,8 +104,7 @@ class TypedContentsTest {
       InferParameter budget = InferParameter.newBuilder().setInt64Param(nanos).build();
       ModelInferRequest.Builder request = request().putParameters("reactant_timeout_ns", budget);
 
-      assertThat(RequestDecoder.decode(request.build()).timeoutNanos())
-          .isEqualTo(WireRequest.NO_TIMEOUT);
+      assertThat(Decoded.of(request.build()).timeoutNanos()).isEqualTo(WireRequest.NO_TIMEOUT);
     }
   }
 
@@ -118,6 +117,6 @@ class TypedContentsTest {
   }
 
   private static ByteBuffer decode(ModelInferRequest.Builder request) {
-    return RequestDecoder.decode(request.build()).inputs().getFirst().data();
+    return Decoded.of(request.build()).inputs().getFirst().data();
   }
 }

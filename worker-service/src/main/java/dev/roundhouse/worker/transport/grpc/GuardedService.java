@@ -4,8 +4,7 @@ import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
-import dev.roundhouse.kserve.codec.RequestReader;
-import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.codec.RequestWalk;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.worker.transport.ClientText;
@@ -66,12 +65,10 @@ public final class GuardedService {
         guarded(method.getServerCallHandler(), texts));
   }
 
-  @SuppressWarnings("unchecked") // a method's full name says what its messages are
+  @SuppressWarnings("unchecked") // a marshaller says what its messages are
   private static <Q> MessageReader<Q> reader(MethodDescriptor<Q, ?> method) {
-    if (method
-        .getFullMethodName()
-        .equals(GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName())) {
-      return (MessageReader<Q>) (MessageReader<?>) RequestReader::read;
+    if (method.getRequestMarshaller() instanceof InferMethod.Reading) {
+      return (MessageReader<Q>) (MessageReader<?>) RequestWalk::read;
     }
     var marshaller = (PrototypeMarshaller<Q>) method.getRequestMarshaller();
     Message prototype = (Message) Objects.requireNonNull(marshaller.getMessagePrototype());

@@ -1,10 +1,11 @@
 package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.kserve.codec.RequestDecoder;
+import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.kserve.codec.RequestCheck;
 import dev.roundhouse.kserve.codec.WireRequest;
-import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
-import dev.roundhouse.kserve.proto.ModelInferRequest;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.AsyncService;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.ModelMetadataRequest;
 import dev.roundhouse.kserve.proto.ModelMetadataResponse;
@@ -25,8 +26,10 @@ import dev.roundhouse.kserve.proto.ServerReadyResponse;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.Requests;
+import io.grpc.BindableService;
 import io.grpc.Context;
 import io.grpc.Deadline;
+import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.TimeUnit;
@@ -35,7 +38,7 @@ import java.util.concurrent.TimeUnit;
  * The protocol's core calls, and those of the model repository. Called on event loops; answers to
  * ModelInfer are written by whichever thread delivers the outcome.
  */
-public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
+public final class InferenceGrpcService implements BindableService, AsyncService {
   private final Engine engine;
   private final Readiness readiness;
   private final ServerIdentity server;
@@ -49,6 +52,11 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     this.readiness = readiness;
     this.server = server;
     this.models = new ModelLookup(engine);
+  }
+
+  @Override
+  public ServerServiceDefinition bindService() {
+    return InferMethod.in(GRPCInferenceServiceGrpc.bindService(this), this::infer);
   }
 
   @Override
@@ -114,13 +122,12 @@ public final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     UnaryAnswer.later(call, () -> repository.unload(request));
   }
 
-  @Override
-  public void modelInfer(ModelInferRequest message, StreamObserver<ModelInferResponse> observer) {
+  private void infer(InferMessage message, StreamObserver<ModelInferResponse> observer) {
     InferCall call = new InferCall((ServerCallStreamObserver<ModelInferResponse>) observer);
     try {
       call.submit(
           engine,
-          Requests.toEngine(RequestDecoder.decode(message), engine.nanoTime(), callNanos(), call));
+          Requests.toEngine(RequestCheck.check(message), engine.nanoTime(), callNanos(), call));
     } catch (RuntimeException e) {
       UnaryAnswer.fail(observer, e);
     }

@@ -17,8 +17,11 @@ import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
 import dev.roundhouse.kserve.status.WireException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -26,27 +29,78 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Within the limits it reads what protobuf reads; beyond them it stops at the first too many. */
-class RequestReaderTest {
+class RequestWalkTest {
+  private static final ByteString EMPTY = ByteString.EMPTY;
   private static final Parser<ModelInferRequest> PROTOBUF =
       DiscardUnknownFieldsParser.wrap(ModelInferRequest.parser());
 
   @Test
   void shouldReadWhatProtobufReads() throws Exception {
-    byte[] message = everything().build().toByteArray();
+    for (ModelInferRequest.Builder request : List.of(typed(), raw())) {
+      byte[] message = request.build().toByteArray();
 
-    assertThat(read(message)).isEqualTo(everything().build());
+      assertThat(Written.of(read(message))).isEqualTo(Written.kept(request.build()));
+    }
   }
 
   @Test
-  void shouldReadALargeMessageFromTheStream() throws Exception {
+  void shouldNotCopyRawContents() throws Exception {
     byte[] payload = new byte[1 << 20];
     new Random(7).nextBytes(payload);
     ModelInferRequest request =
-        everything().addRawInputContents(ByteString.copyFrom(payload)).build();
+        raw().addInputs(input()).addRawInputContents(ByteString.copyFrom(payload)).build();
+    ByteBuffer message = ByteBuffer.allocateDirect(request.getSerializedSize() + 7);
+    message.position(5).put(request.toByteArray()).flip().position(5);
 
-    assertThat(read(request.toByteArray())).isEqualTo(request);
+    InferMessage read = RequestWalk.read(message);
+    assertThat(Written.of(read)).isEqualTo(request);
+    TensorSource.Raw last = (TensorSource.Raw) read.inputs().getLast().source();
+    assertThat(last.data().isReadOnly()).isTrue();
+    message.put(message.limit() - 1, (byte) ~payload[payload.length - 1]);
+    assertThat(last.data().get(payload.length - 1)).isEqualTo((byte) ~payload[payload.length - 1]);
+    assertThat(message.position()).isEqualTo(5);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1000, (1 << 20) - 1, 1 << 20, 3 << 20})
+  void shouldReadAStreamWhoseLengthIsNotKnown(int bytes) throws Exception {
+    ModelInferRequest request =
+        raw().addInputs(input()).addRawInputContents(ByteString.copyFrom(new byte[bytes])).build();
+
+    InferMessage read = RequestWalk.read(new ByteArrayInputStream(request.toByteArray()), -1);
+    assertThat(Written.of(read)).isEqualTo(request);
+  }
+
+  @Test
+  void shouldSayWhenAStreamEndsEarly() {
+    assertThatThrownBy(() -> RequestWalk.read(new ByteArrayInputStream(new byte[3]), 4))
+        .isInstanceOf(EOFException.class)
+        .hasMessage("the message has 3 bytes instead of 4");
+  }
+
+  @Test
+  void shouldMakeANameOnceThatComesAgain() throws Exception {
+    byte[] message = raw().build().toByteArray();
+
+    InferMessage first = read(message);
+    InferMessage second = read(message);
+    assertThat(second.modelName()).isEqualTo("modèle").isSameAs(first.modelName());
+    assertThat(second.inputs().getFirst().datatype())
+        .isSameAs(first.inputs().getFirst().datatype());
+    assertThat(second.id()).isEqualTo("id").isNotSameAs(first.id());
+  }
+
+  @Test
+  void shouldNotTakeANameForAnother() throws Exception {
+    for (int i = 0; i < 5000; i++) {
+      for (String name : List.of("n" + i, "a name of some length " + i, i + "x".repeat(61))) {
+        ModelInferRequest request = ModelInferRequest.newBuilder().setModelName(name).build();
+        assertThat(read(request.toByteArray()).modelName()).isEqualTo(name);
+      }
+    }
   }
 
   @Test
@@ -62,8 +116,9 @@ class RequestReaderTest {
             });
     byte[] request = message(out -> out.writeByteArray(5, input));
 
-    assertThat(read(request)).isEqualTo(ModelInferRequest.parseFrom(request));
-    assertThat(read(request).getInputs(0).getContents().getFp32ContentsList())
+    ModelInferRequest written = Written.of(read(request));
+    assertThat(written).isEqualTo(ModelInferRequest.parseFrom(request));
+    assertThat(written.getInputs(0).getContents().getFp32ContentsList())
         .containsExactly(1.5f, 1.5f);
   }
 
@@ -77,23 +132,47 @@ class RequestReaderTest {
               out.writeByteArray(100, new byte[5]);
             });
 
-    assertThat(read(request)).isEqualTo(ModelInferRequest.newBuilder().setModelName("m").build());
+    assertThat(Written.of(read(request)))
+        .isEqualTo(ModelInferRequest.newBuilder().setModelName("m").build());
   }
 
-  @Test
-  void shouldAgreeWithProtobufOnDamagedMessages() throws Exception {
-    long seed = System.nanoTime();
+  @ParameterizedTest
+  @MethodSource("whole")
+  void shouldAgreeWithProtobufOnDamagedMessages(byte[] whole) throws Exception {
+    long seed = Long.getLong("codec.seed", System.nanoTime());
+    int rounds = Integer.getInteger("codec.rounds", 40_000);
+    System.out.printf("RequestWalkTest seed %d, %d rounds%n", seed, rounds);
     Random random = new Random(seed);
-    byte[] whole = everything().build().toByteArray();
     int understood = 0;
-    for (int round = 0; round < 20_000; round++) {
+    for (int round = 0; round < rounds; round++) {
       byte[] damaged = damaged(whole, random);
-      ModelInferRequest expected = orNull(() -> PROTOBUF.parseFrom(damaged));
-      ModelInferRequest actual = orNull(() -> read(damaged));
-      assertThat(actual).as("seed %d, round %d", seed, round).isEqualTo(expected);
-      understood += actual == null ? 0 : 1;
+      ModelInferRequest expected = parsed(damaged);
+      try {
+        ModelInferRequest actual = Written.of(read(damaged));
+        assertThat(actual)
+            .as("seed %d, round %d", seed, round)
+            .isEqualTo(expected == null ? null : Written.kept(expected));
+        understood++;
+      } catch (MalformedMessageException refusal) {
+        // Protobuf for Java ends a number at its tenth byte, even when that says that another
+        // follows. Protobuf for C++, which Triton has, refuses it, as is done here.
+        if (!refusal.toString().contains("more than ten bytes")) {
+          assertThat(expected).as("seed %d, round %d: %s", seed, round, refusal).isNull();
+        }
+      } catch (WireException refusal) {
+        assertThat(expected)
+            .as("seed %d, round %d: %s", seed, round, refusal)
+            .isNotNull()
+            .matches(Written::isContradictory);
+      }
     }
-    assertThat(understood).as("seed %d", seed).isBetween(100, 19_900);
+    assertThat(understood).as("seed %d", seed).isBetween(rounds / 200, rounds - rounds / 200);
+  }
+
+  static Stream<Arguments> whole() {
+    return Stream.of(
+        argumentSet("typed", typed().build().toByteArray()),
+        argumentSet("raw", raw().build().toByteArray()));
   }
 
   static Stream<Arguments> excessive() {
@@ -168,21 +247,42 @@ class RequestReaderTest {
     byte[] groups = new byte[1 << 20];
     Arrays.fill(groups, (byte) (15 << 3 | 3)); // the beginning of a group of field 15
 
-    assertThatThrownBy(() -> read(groups)).isInstanceOf(InvalidProtocolBufferException.class);
+    assertThatThrownBy(() -> read(groups)).isInstanceOf(MalformedMessageException.class);
   }
 
-  private static ModelInferRequest.Builder everything() {
-    InferTensorContents contents =
-        InferTensorContents.newBuilder()
-            .addBoolContents(true)
-            .addIntContents(-5)
-            .addInt64Contents(Long.MIN_VALUE)
-            .addUintContents(-1)
-            .addUint64Contents(1L << 40)
-            .addFp32Contents(0.5f)
-            .addFp64Contents(-0.25)
-            .addBytesContents(ByteString.copyFromUtf8("abc"))
-            .build();
+  /** An input for each field of typed contents, and one that has elements in two. */
+  private static ModelInferRequest.Builder typed() {
+    ModelInferRequest.Builder request = named();
+    for (InferTensorContents.Builder contents :
+        List.of(
+            contents().addBoolContents(true).addBoolContents(false),
+            contents().addIntContents(-5).addIntContents(300),
+            contents().addInt64Contents(Long.MIN_VALUE),
+            contents().addUintContents(-1),
+            contents().addUint64Contents(1L << 40),
+            contents().addFp32Contents(0.5f).addFp32Contents(Float.NaN),
+            contents().addFp64Contents(-0.25),
+            contents().addBytesContents(ByteString.copyFromUtf8("abc")).addBytesContents(EMPTY),
+            contents().addFp32Contents(1).addBoolContents(true),
+            contents())) {
+      request.addInputs(input().setContents(contents));
+    }
+    return request;
+  }
+
+  private static ModelInferRequest.Builder raw() {
+    return named()
+        .addInputs(input().putParameters("p", InferParameter.getDefaultInstance()))
+        .addInputs(input().setName("Y"))
+        .addRawInputContents(ByteString.copyFromUtf8("raw contents"))
+        .addRawInputContents(EMPTY);
+  }
+
+  private static InferTensorContents.Builder contents() {
+    return InferTensorContents.newBuilder();
+  }
+
+  private static ModelInferRequest.Builder named() {
     return ModelInferRequest.newBuilder()
         .setModelName("modèle")
         .setModelVersion("3")
@@ -192,15 +292,10 @@ class RequestReaderTest {
         .putParameters("s", InferParameter.newBuilder().setStringParam("text").build())
         .putParameters("d", InferParameter.newBuilder().setDoubleParam(1.25).build())
         .putParameters("u", InferParameter.newBuilder().setUint64Param(1L << 50).build())
-        .addInputs(
-            input().putParameters("p", InferParameter.getDefaultInstance()).setContents(contents))
-        .addInputs(input().setName("Y"))
         .addOutputs(
             InferRequestedOutputTensor.newBuilder()
                 .setName("Z")
-                .putParameters("q", InferParameter.newBuilder().setBoolParam(false).build()))
-        .addRawInputContents(ByteString.copyFromUtf8("raw contents"))
-        .addRawInputContents(ByteString.EMPTY);
+                .putParameters("q", InferParameter.newBuilder().setBoolParam(false).build()));
   }
 
   private static InferInputTensor.Builder input() {
@@ -216,14 +311,15 @@ class RequestReaderTest {
     return damaged;
   }
 
-  private static ModelInferRequest read(byte[] message) throws IOException {
-    return RequestReader.read(new ByteArrayInputStream(message), message.length);
+  private static InferMessage read(byte[] message) throws IOException {
+    return RequestWalk.read(new ByteArrayInputStream(message), message.length);
   }
 
-  private static @Nullable ModelInferRequest orNull(Reading reading) throws IOException {
+  /** What protobuf reads; null when it refuses it. */
+  private static @Nullable ModelInferRequest parsed(byte[] message) {
     try {
-      return reading.read();
-    } catch (InvalidProtocolBufferException | WireException refusal) {
+      return PROTOBUF.parseFrom(message);
+    } catch (InvalidProtocolBufferException refusal) {
       return null;
     }
   }
@@ -234,10 +330,6 @@ class RequestReaderTest {
     writing.write(out);
     out.flush();
     return bytes.toByteArray();
-  }
-
-  private interface Reading {
-    ModelInferRequest read() throws IOException;
   }
 
   private interface Writing {

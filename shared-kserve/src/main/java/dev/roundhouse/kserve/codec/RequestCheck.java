@@ -1,0 +1,133 @@
+package dev.roundhouse.kserve.codec;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.kserve.status.WireException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+
+/**
+ * Says whether a request makes sense in itself, whatever transport it came by, and how many bytes
+ * each of its tensors has. Raw payloads are not copied: tensors share memory with the message.
+ */
+public final class RequestCheck {
+  private final InferMessage message;
+
+  private RequestCheck(InferMessage message) {
+    this.message = message;
+  }
+
+  /**
+   * @throws WireException INVALID_ARGUMENT for whatever is wrong in the message itself,
+   *     UNIMPLEMENTED for extensions that are not served
+   */
+  public static WireRequest check(InferMessage message) {
+    if (message.modelName().isEmpty()) {
+      throw WireException.invalidArgument("Model name cannot be empty");
+    }
+    String version = ModelVersion.parse(message.modelVersion());
+    Parameters.checkReserved(message.parameters());
+    RequestCheck check = new RequestCheck(message);
+    return new WireRequest(
+        message.modelName(),
+        version,
+        message.id(),
+        check.inputs(),
+        check.outputs(),
+        Parameters.timeoutNanos(message.parameters()),
+        Parameters.priority(message.parameters()),
+        Parameters.queueTimeoutNanos(message.parameters()));
+  }
+
+  private List<WireTensor> inputs() {
+    List<TensorHeader> inputs = message.inputs();
+    List<WireTensor> tensors = new ArrayList<>(inputs.size());
+    Names names = new Names(inputs.size());
+    for (int i = 0; i < inputs.size(); i++) {
+      TensorHeader input = inputs.get(i);
+      InputPlace place = new InputPlace(input.name(), message.modelName());
+      if (!names.add(input.name())) {
+        throw WireException.invalidArgument("input " + place + " already exists in request");
+      }
+      tensors.add(tensor(input, place));
+    }
+    return tensors;
+  }
+
+  private static WireTensor tensor(TensorHeader input, InputPlace place) {
+    Parameters.checkTensor(input.parameters(), input.name());
+    DType dtype =
+        DType.fromKserveName(input.datatype())
+            .orElseThrow(
+                () ->
+                    WireException.invalidArgument(
+                        "invalid datatype '"
+                            + input.datatype()
+                            + "' for input "
+                            + place
+                            + "; datatypes are BOOL, UINT8 to UINT64, INT8 to INT64, FP16, BF16,"
+                            + " FP32, FP64 and BYTES"));
+    Shape shape = SizeCheck.shape(input.dims(), place);
+    long elementCount = SizeCheck.elementCount(shape, place);
+    ByteBuffer data =
+        switch (input.source()) {
+          case TensorSource.Raw(ByteBuffer raw) -> checked(raw, dtype, elementCount, place);
+          case TensorSource.Typed(TypedElements typed) -> typed.toRaw(dtype, elementCount, place);
+          case TensorSource.None none ->
+              throw WireException.invalidArgument(
+                  "unable to find data for input tensor " + place + " in request.");
+        };
+    return new WireTensor(input.name(), dtype, shape, data);
+  }
+
+  private static ByteBuffer checked(
+      ByteBuffer raw, DType dtype, long elementCount, InputPlace place) {
+    if (dtype == DType.BYTES) {
+      BytesElements.check(raw, elementCount, place);
+    } else {
+      SizeCheck.requireBytes(elementCount, dtype, raw.remaining(), place);
+    }
+    return raw;
+  }
+
+  private List<String> outputs() {
+    List<OutputHeader> wanted = message.outputs();
+    if (wanted.isEmpty()) {
+      return List.of();
+    }
+    List<String> outputs = new ArrayList<>(wanted.size());
+    Names names = new Names(wanted.size());
+    for (OutputHeader output : wanted) {
+      Parameters.checkTensor(output.parameters(), output.name());
+      if (!names.add(output.name())) {
+        throw WireException.invalidArgument(
+            "output '"
+                + output.name()
+                + "' for model '"
+                + message.modelName()
+                + "' already exists in request");
+      }
+      outputs.add(output.name());
+    }
+    return outputs;
+  }
+
+  /** Names that have been seen. A set costs more than to compare a few. */
+  private static final class Names {
+    private static final int FEW = 8;
+
+    private final Collection<String> seen;
+
+    Names(int count) {
+      seen = count <= FEW ? new ArrayList<>(count) : HashSet.newHashSet(count);
+    }
+
+    /** False when it has been seen before. */
+    boolean add(String name) {
+      return !seen.contains(name) && seen.add(name);
+    }
+  }
+}

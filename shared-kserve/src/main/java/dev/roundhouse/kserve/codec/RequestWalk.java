@@ -1,0 +1,435 @@
+package dev.roundhouse.kserve.codec;
+
+import static dev.roundhouse.kserve.codec.WireTag.bytes;
+import static dev.roundhouse.kserve.codec.WireTag.fixed32;
+import static dev.roundhouse.kserve.codec.WireTag.fixed64;
+import static dev.roundhouse.kserve.codec.WireTag.varint;
+
+import com.google.protobuf.WireFormat;
+import dev.roundhouse.kserve.proto.InferParameter;
+import dev.roundhouse.kserve.proto.ModelInferRequest;
+import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
+import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
+import dev.roundhouse.kserve.status.WireException;
+import java.io.ByteArrayInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.SequenceInputStream;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a ModelInferRequest where its bytes lie, under {@link MessageLimits}: one step for each
+ * field, none for a byte of raw contents, which are not copied. Accepts what protobuf's own parser
+ * accepts, and makes none of its objects: those are made of everything that a message names before
+ * anybody can say that it is too much. Fields that are not known are skipped.
+ */
+public final class RequestWalk {
+  private static final int MODEL_NAME = bytes(ModelInferRequest.MODEL_NAME_FIELD_NUMBER);
+  private static final int MODEL_VERSION = bytes(ModelInferRequest.MODEL_VERSION_FIELD_NUMBER);
+  private static final int ID = bytes(ModelInferRequest.ID_FIELD_NUMBER);
+  private static final int PARAMETERS = bytes(ModelInferRequest.PARAMETERS_FIELD_NUMBER);
+  private static final int INPUTS = bytes(ModelInferRequest.INPUTS_FIELD_NUMBER);
+  private static final int OUTPUTS = bytes(ModelInferRequest.OUTPUTS_FIELD_NUMBER);
+  private static final int RAW = bytes(ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER);
+
+  private static final int INPUT_NAME = bytes(InferInputTensor.NAME_FIELD_NUMBER);
+  private static final int DATATYPE = bytes(InferInputTensor.DATATYPE_FIELD_NUMBER);
+  private static final int EXTENT = varint(InferInputTensor.SHAPE_FIELD_NUMBER);
+  private static final int SHAPE = bytes(InferInputTensor.SHAPE_FIELD_NUMBER);
+  private static final int INPUT_PARAMETERS = bytes(InferInputTensor.PARAMETERS_FIELD_NUMBER);
+  private static final int CONTENTS = bytes(InferInputTensor.CONTENTS_FIELD_NUMBER);
+
+  private static final int OUTPUT_NAME = bytes(InferRequestedOutputTensor.NAME_FIELD_NUMBER);
+  private static final int OUTPUT_PARAMETERS =
+      bytes(InferRequestedOutputTensor.PARAMETERS_FIELD_NUMBER);
+
+  private static final int KEY = bytes(1);
+  private static final int VALUE = bytes(2);
+  private static final int BOOL = varint(InferParameter.BOOL_PARAM_FIELD_NUMBER);
+  private static final int INT64 = varint(InferParameter.INT64_PARAM_FIELD_NUMBER);
+  private static final int STRING = bytes(InferParameter.STRING_PARAM_FIELD_NUMBER);
+  private static final int DOUBLE = fixed64(InferParameter.DOUBLE_PARAM_FIELD_NUMBER);
+  private static final int UINT64 = varint(InferParameter.UINT64_PARAM_FIELD_NUMBER);
+
+  /** What a BYTES element takes besides its bytes: a reference, an object, the head of an array. */
+  private static final int BYTES_OBJECT = 56;
+
+  /** A compressed message of this size, and larger ones, are read one at a time. */
+  private static final int LARGE_BYTES = 1 << 20;
+
+  private static final Object ONE_LARGE = new Object();
+  private static final long[] NO_DIMS = {};
+
+  private static final ThreadLocal<NameCache> NAMES = ThreadLocal.withInitial(NameCache::new);
+
+  private final ByteBuffer message;
+  private final WireCursor in;
+  private final int begin;
+  private final NameCache names = NAMES.get();
+  private final List<InputWalk> inputs = new ArrayList<>(4);
+  private final List<ByteBuffer> raw = new ArrayList<>(4);
+  private @Nullable List<OutputHeader> outputs;
+  private @Nullable Map<String, ParameterValue> parameters;
+  private String modelName = "";
+  private String modelVersion = "";
+  private String id = "";
+  private int parameterCount;
+  private long typedBytes;
+
+  private RequestWalk(ByteBuffer message) {
+    this.message = message;
+    begin = message.position();
+    in = new WireCursor(message);
+  }
+
+  /**
+   * Reads a message into memory of its own.
+   *
+   * @param length of the message in bytes, negative when it is not known, as it was compressed
+   * @throws WireException INVALID_ARGUMENT when the message holds more than it may
+   * @throws IOException when the bytes are not a message, or cannot be read
+   */
+  public static InferMessage read(InputStream stream, int length) throws IOException {
+    if (length < 0) {
+      return readCompressed(stream);
+    }
+    byte[] message = stream.readNBytes(length);
+    if (message.length < length) {
+      throw new EOFException("the message has " + message.length + " bytes instead of " + length);
+    }
+    return read(ByteBuffer.wrap(message));
+  }
+
+  /**
+   * Memory for what is received bounds messages together, but a large one comes out of a few bytes
+   * that are compressed, and takes twice its size while it does: one at a time.
+   */
+  private static InferMessage readCompressed(InputStream stream) throws IOException {
+    byte[] start = stream.readNBytes(LARGE_BYTES);
+    if (start.length < LARGE_BYTES) {
+      return read(ByteBuffer.wrap(start));
+    }
+    synchronized (ONE_LARGE) {
+      InputStream whole = new SequenceInputStream(new ByteArrayInputStream(start), stream);
+      return read(ByteBuffer.wrap(whole.readAllBytes()));
+    }
+  }
+
+  /**
+   * Reads from position to limit.
+   *
+   * @param message borrowed; raw inputs are slices of it
+   * @throws WireException INVALID_ARGUMENT when the message holds more than it may
+   */
+  public static InferMessage read(ByteBuffer message) throws MalformedMessageException {
+    return new RequestWalk(message).read();
+  }
+
+  private InferMessage read() throws MalformedMessageException {
+    for (int tag = in.tag(); tag != 0; tag = in.tag()) {
+      if (tag == RAW) {
+        require(raw.size(), MessageLimits.RAW_CONTENTS, "raw_input_contents");
+        raw.add(in.bytes());
+      } else if (tag == INPUTS) {
+        require(inputs.size(), MessageLimits.INPUTS, "inputs");
+        inputs.add(new InputWalk(inputs.size()).read());
+      } else if (tag == OUTPUTS) {
+        addOutput();
+      } else if (tag == MODEL_NAME) {
+        modelName = name("model_name");
+      } else if (tag == MODEL_VERSION) {
+        modelVersion = name("model_version");
+      } else if (tag == ID) {
+        id = in.text("id", MessageLimits.NAME_BYTES);
+      } else if (tag == PARAMETERS) {
+        parameters = parameter(parameters);
+      } else {
+        in.skip(tag);
+      }
+    }
+    return new InferMessage(
+        modelName, modelVersion, id, orNone(parameters), headers(), orNone(outputs));
+  }
+
+  /** Gives each input its raw contents, which stand apart from them. */
+  private List<TensorHeader> headers() {
+    if (raw.size() > inputs.size()) {
+      throw WireException.invalidArgument(
+          "raw_input_contents has "
+              + raw.size()
+              + " entries for model '"
+              + modelName
+              + "', but the request has "
+              + inputs.size()
+              + " inputs; send one entry for each input");
+    }
+    List<TensorHeader> headers = new ArrayList<>(inputs.size());
+    for (int i = 0; i < inputs.size(); i++) {
+      headers.add(inputs.get(i).header(i < raw.size() ? raw.get(i) : null));
+    }
+    return headers;
+  }
+
+  private void addOutput() throws MalformedMessageException {
+    List<OutputHeader> list = outputs == null ? new ArrayList<>(4) : outputs;
+    require(list.size(), MessageLimits.OUTPUTS, "outputs");
+    String name = "";
+    Map<String, ParameterValue> own = null;
+    int outer = in.enter();
+    for (int tag = in.tag(); tag != 0; tag = in.tag()) {
+      if (tag == OUTPUT_NAME) {
+        name = name("the name of an output");
+      } else if (tag == OUTPUT_PARAMETERS) {
+        own = parameter(own);
+      } else {
+        in.skip(tag);
+      }
+    }
+    in.leave(outer);
+    list.add(new OutputHeader(name, orNone(own)));
+    outputs = list;
+  }
+
+  /** Adds a parameter to those that were there; of equal names the last counts. */
+  private Map<String, ParameterValue> parameter(@Nullable Map<String, ParameterValue> before)
+      throws MalformedMessageException {
+    if (++parameterCount > MessageLimits.PARAMETERS) {
+      throw MessageLimits.exceeded(
+          "the request with its tensors", parameterCount + " parameters", MessageLimits.PARAMETERS);
+    }
+    String key = "";
+    ParameterValue value = ParameterValue.UNSET;
+    int outer = in.enter();
+    for (int tag = in.tag(); tag != 0; tag = in.tag()) {
+      if (tag == KEY) {
+        key = name("the name of a parameter");
+      } else if (tag == VALUE) {
+        value = value(value);
+      } else {
+        in.skip(tag);
+      }
+    }
+    in.leave(outer);
+    Map<String, ParameterValue> all = before == null ? new HashMap<>() : before;
+    all.put(key, value);
+    return all;
+  }
+
+  private ParameterValue value(ParameterValue before) throws MalformedMessageException {
+    ParameterValue value = before;
+    int outer = in.enter();
+    for (int tag = in.tag(); tag != 0; tag = in.tag()) {
+      if (tag == BOOL) {
+        value = new ParameterValue.Flag(in.varint64() != 0);
+      } else if (tag == INT64) {
+        value = new ParameterValue.Signed(in.varint64());
+      } else if (tag == STRING) {
+        value =
+            new ParameterValue.Text(in.text("the text of a parameter", MessageLimits.TEXT_BYTES));
+      } else if (tag == DOUBLE) {
+        value = new ParameterValue.Real(Double.longBitsToDouble(in.fixed64()));
+      } else if (tag == UINT64) {
+        value = new ParameterValue.Unsigned(in.varint64());
+      } else {
+        in.skip(tag);
+      }
+    }
+    in.leave(outer);
+    return value;
+  }
+
+  private String name(String what) throws MalformedMessageException {
+    return in.name(what, names);
+  }
+
+  /** Call when typed elements have been read that will take so many bytes in memory. */
+  private void countTyped(long heapBytes) {
+    typedBytes += heapBytes;
+    if (typedBytes <= MessageLimits.TYPED_GROWTH_BYTES) {
+      return;
+    }
+    long read = in.position() - begin;
+    long limit = read + MessageLimits.TYPED_GROWTH_BYTES;
+    if (typedBytes > limit) {
+      throw WireException.invalidArgument(
+          "typed contents take "
+              + typedBytes
+              + " bytes in memory after "
+              + read
+              + " bytes of the message, the limit is "
+              + limit
+              + "; send large tensors in raw_input_contents");
+    }
+  }
+
+  private static void require(int present, int limit, String what) {
+    if (present >= limit) {
+      throw MessageLimits.exceeded("the request", (present + 1) + " or more " + what, limit);
+    }
+  }
+
+  private static Map<String, ParameterValue> orNone(@Nullable Map<String, ParameterValue> map) {
+    return map == null ? Map.of() : map;
+  }
+
+  private static List<OutputHeader> orNone(@Nullable List<OutputHeader> list) {
+    return list == null ? List.of() : list;
+  }
+
+  /** Reads one input. */
+  private final class InputWalk {
+    private final int index;
+    private String name = "";
+    private String datatype = "";
+    private long[] dims = NO_DIMS;
+    private int rank;
+    private @Nullable Map<String, ParameterValue> own;
+    private @Nullable TypedElements typed;
+
+    InputWalk(int index) {
+      this.index = index;
+    }
+
+    InputWalk read() throws MalformedMessageException {
+      int outer = in.enter();
+      for (int tag = in.tag(); tag != 0; tag = in.tag()) {
+        if (tag == INPUT_NAME) {
+          name = name("the name of an input");
+        } else if (tag == DATATYPE) {
+          datatype = name("the datatype of an input");
+        } else if (tag == SHAPE) {
+          int whole = in.enter();
+          while (in.hasMore()) {
+            extent();
+          }
+          in.leave(whole);
+        } else if (tag == EXTENT) {
+          extent();
+        } else if (tag == INPUT_PARAMETERS) {
+          own = parameter(own);
+        } else if (tag == CONTENTS) {
+          contents();
+        } else {
+          in.skip(tag);
+        }
+      }
+      in.leave(outer);
+      return this;
+    }
+
+    private void extent() throws MalformedMessageException {
+      if (rank == MessageLimits.DIMENSIONS) {
+        throw MessageLimits.exceeded(
+            "the shape of input " + index, (rank + 1) + " or more dimensions", rank);
+      }
+      if (rank == dims.length) {
+        dims = Arrays.copyOf(dims, Math.max(4, 2 * rank));
+      }
+      dims[rank++] = in.varint64();
+    }
+
+    private void contents() throws MalformedMessageException {
+      TypedElements elements = typed == null ? new TypedElements(message) : typed;
+      typed = elements;
+      int outer = in.enter();
+      int begin = in.position();
+      for (int tag = in.tag(); tag != 0; tag = in.tag()) {
+        ContentsField field = ContentsField.numbered(WireFormat.getTagFieldNumber(tag));
+        if (field != null && tag == single(field)) {
+          int payload = element(field);
+          countTyped(heapBytes(field, payload));
+          note(elements, field, 1, payload, begin, true);
+        } else if (field != null && tag == bytes(field.number())) {
+          packed(elements, field);
+        } else {
+          in.skip(tag);
+        }
+        begin = in.position();
+      }
+      in.leave(outer);
+    }
+
+    private void packed(TypedElements elements, ContentsField field)
+        throws MalformedMessageException {
+      int outer = in.enter();
+      int begin = in.position();
+      int count = 0;
+      while (in.hasMore()) {
+        countTyped(heapBytes(field, element(field)));
+        count++;
+      }
+      if (count > 0) {
+        note(elements, field, count, 0, begin, false);
+      }
+      in.leave(outer);
+    }
+
+    private void note(
+        TypedElements elements,
+        ContentsField field,
+        int count,
+        long payload,
+        int begin,
+        boolean tagged) {
+      if (elements.add(field.number(), count, payload, begin, in.position(), tagged)) {
+        countTyped(TypedElements.RUN_BYTES);
+      }
+    }
+
+    TensorHeader header(@Nullable ByteBuffer data) {
+      return new TensorHeader(name, datatype, Arrays.copyOf(dims, rank), orNone(own), source(data));
+    }
+
+    private TensorSource source(@Nullable ByteBuffer data) {
+      TypedElements elements = typed;
+      if (raw.isEmpty()) {
+        return elements == null ? TensorSource.NONE : new TensorSource.Typed(elements);
+      }
+      if (elements != null) {
+        throw WireException.invalidArgument(
+            "contents field must not be specified when using raw_input_contents for "
+                + new InputPlace(name, modelName));
+      }
+      return data == null ? TensorSource.NONE : new TensorSource.Raw(data);
+    }
+  }
+
+  /** The tag of a field whose elements come one by one. */
+  private static int single(ContentsField field) {
+    return switch (field) {
+      case BYTES -> bytes(field.number());
+      case FP32 -> fixed32(field.number());
+      case FP64 -> fixed64(field.number());
+      case BOOL, INT, INT64, UINT, UINT64 -> varint(field.number());
+    };
+  }
+
+  /** Reads past one element; returns the bytes of its own, where elements have lengths. */
+  private int element(ContentsField field) throws MalformedMessageException {
+    switch (field) {
+      case BOOL, INT, INT64, UINT, UINT64 -> in.varint64();
+      case FP32 -> in.fixed32();
+      case FP64 -> in.fixed64();
+      case BYTES -> {
+        return in.bytes().remaining();
+      }
+    }
+    return 0;
+  }
+
+  private static long heapBytes(ContentsField field, int payload) {
+    return switch (field) {
+      case BOOL -> Byte.BYTES;
+      case INT, UINT, FP32 -> Integer.BYTES;
+      case INT64, UINT64, FP64 -> Long.BYTES;
+      case BYTES -> BYTES_OBJECT + payload;
+    };
+  }
+}

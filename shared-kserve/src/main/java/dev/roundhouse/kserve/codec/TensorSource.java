@@ -1,0 +1,21 @@
+package dev.roundhouse.kserve.codec;
+
+import java.nio.ByteBuffer;
+
+/** Where the elements of an input are, as a request says it. */
+public sealed interface TensorSource {
+  /** The request has none for the input. */
+  TensorSource NONE = new None();
+
+  /**
+   * Raw: row-major, little-endian, BYTES elements each with a 4-byte length.
+   *
+   * @param data read-only; may be the memory of the message
+   */
+  record Raw(ByteBuffer data) implements TensorSource {}
+
+  /** One by one, in the field of their type. */
+  record Typed(TypedElements elements) implements TensorSource {}
+
+  record None() implements TensorSource {}
+}
