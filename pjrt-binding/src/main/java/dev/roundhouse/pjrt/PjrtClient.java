@@ -174,14 +174,19 @@ final class PjrtClient extends NativeHandle {
     LoadedExecutables.Key key =
         new LoadedExecutables.Key(
             payload.sha256(), HexFormat.of().formatHex(Sha256.of(encoded, 0, encoded.length)));
-    LoadedExecutable equal = executables.join(key);
-    if (equal != null) {
-      return PjrtExecutable.of(this, equal, name);
+    hold(); // the program that is joined may be closed meanwhile, and the client after it
+    try {
+      LoadedExecutable equal = executables.join(key);
+      if (equal != null) {
+        return PjrtExecutable.joined(this, equal, name);
+      }
+      PjrtExecutable program =
+          loaded(name, client -> deserialize(api(), client, payload.bytes(), encoded));
+      executables.add(key, program.loaded());
+      return program;
+    } finally {
+      release();
     }
-    PjrtExecutable program =
-        loaded(name, client -> deserialize(api(), client, payload.bytes(), encoded));
-    executables.add(key, program.loaded());
-    return program;
   }
 
   /** See {@link dev.roundhouse.engine.device.Device#upload}. */

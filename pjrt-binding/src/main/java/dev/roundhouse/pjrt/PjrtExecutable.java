@@ -49,8 +49,17 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
     }
   }
 
-  /** A program of what has been loaded, and counted for it, already. */
-  static PjrtExecutable of(PjrtClient client, LoadedExecutable loaded, String name) {
+  /** A program of what has been loaded already, and has been counted for it. */
+  static PjrtExecutable joined(PjrtClient client, LoadedExecutable loaded, String name) {
+    try {
+      return of(client, loaded, name);
+    } catch (RuntimeException | Error e) {
+      leave(client, loaded);
+      throw e;
+    }
+  }
+
+  private static PjrtExecutable of(PjrtClient client, LoadedExecutable loaded, String name) {
     PjrtExecutable program = new PjrtExecutable(client, name, loaded);
     program.own(loaded.address);
     return program;
@@ -165,8 +174,13 @@ public final class PjrtExecutable extends NativeHandle implements DeviceProgram 
 
   @Override
   void free(long address) {
+    leave(client, loaded);
+  }
+
+  /** Destroys what was loaded with the last program of it. */
+  private static void leave(PjrtClient client, LoadedExecutable loaded) {
     if (client.executables().leave(loaded)) {
-      destroy(client.api(), address);
+      destroy(client.api(), loaded.address);
     }
   }
 

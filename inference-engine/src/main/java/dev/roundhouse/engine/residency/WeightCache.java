@@ -312,7 +312,8 @@ public final class WeightCache {
     if (load.failure() == null) {
       load.settle();
     }
-    entry.weights.coming(false); // not before it is there: others ask for one or the other
+    // After settle: no thread is to see weights that are neither on their way nor there.
+    entry.weights.coming(false);
     if (load.failure() != null) {
       return;
     }

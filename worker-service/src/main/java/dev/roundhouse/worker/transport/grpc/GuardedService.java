@@ -4,7 +4,6 @@ import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
-import dev.roundhouse.kserve.codec.RequestWalk;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.worker.transport.ClientText;
@@ -25,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,17 +43,21 @@ public final class GuardedService {
    * @param texts what callers are told
    */
   public static ServerServiceDefinition of(ServerServiceDefinition service, ClientText texts) {
+    return withMethods(service, method -> guarded(method, texts));
+  }
+
+  /** The service with other methods in the place of its own, of the same names. */
+  static ServerServiceDefinition withMethods(
+      ServerServiceDefinition service, UnaryOperator<ServerMethodDefinition<?, ?>> other) {
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
-    for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
-      methods.add(guarded(method, texts));
-    }
+    service.getMethods().forEach(method -> methods.add(other.apply(method)));
     ServiceDescriptor.Builder descriptor =
         ServiceDescriptor.newBuilder(service.getServiceDescriptor().getName())
             .setSchemaDescriptor(service.getServiceDescriptor().getSchemaDescriptor());
     methods.forEach(method -> descriptor.addMethod(method.getMethodDescriptor()));
-    ServerServiceDefinition.Builder guarded = ServerServiceDefinition.builder(descriptor.build());
-    methods.forEach(guarded::addMethod);
-    return guarded.build();
+    ServerServiceDefinition.Builder with = ServerServiceDefinition.builder(descriptor.build());
+    methods.forEach(with::addMethod);
+    return with.build();
   }
 
   private static <Q, R> ServerMethodDefinition<Received<Q>, R> guarded(
@@ -67,8 +71,8 @@ public final class GuardedService {
 
   @SuppressWarnings("unchecked") // a marshaller says what its messages are
   private static <Q> MessageReader<Q> reader(MethodDescriptor<Q, ?> method) {
-    if (method.getRequestMarshaller() instanceof InferMethod.Reading) {
-      return (MessageReader<Q>) (MessageReader<?>) RequestWalk::read;
+    if (method.getRequestMarshaller() instanceof MessageReader<?> own) {
+      return (MessageReader<Q>) own;
     }
     var marshaller = (PrototypeMarshaller<Q>) method.getRequestMarshaller();
     Message prototype = (Message) Objects.requireNonNull(marshaller.getMessagePrototype());

@@ -4,11 +4,10 @@ import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.RequestWalk;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.worker.transport.grpc.ReceivingMarshaller.MessageReader;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
-import io.grpc.ServiceDescriptor;
-import io.grpc.Status;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.ServerCalls.UnaryMethod;
 import java.io.IOException;
@@ -26,17 +25,7 @@ final class InferMethod {
         ServerMethodDefinition.create(
             descriptor.toBuilder(new Reading(), descriptor.getResponseMarshaller()).build(),
             ServerCalls.asyncUnaryCall(infer));
-    ServiceDescriptor.Builder methods =
-        ServiceDescriptor.newBuilder(service.getServiceDescriptor().getName())
-            .setSchemaDescriptor(service.getServiceDescriptor().getSchemaDescriptor());
-    var all =
-        service.getMethods().stream()
-            .<ServerMethodDefinition<?, ?>>map(each -> isInfer(each) ? method : each)
-            .toList();
-    all.forEach(each -> methods.addMethod(each.getMethodDescriptor()));
-    ServerServiceDefinition.Builder with = ServerServiceDefinition.builder(methods.build());
-    all.forEach(with::addMethod);
-    return with.build();
+    return GuardedService.withMethods(service, each -> isInfer(each) ? method : each);
   }
 
   private static boolean isInfer(ServerMethodDefinition<?, ?> method) {
@@ -46,15 +35,17 @@ final class InferMethod {
         .equals(GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName());
   }
 
-  /** Reads requests; {@link GuardedService} has its own way to end a call that it cannot read. */
-  static final class Reading implements MethodDescriptor.Marshaller<InferMessage> {
+  /** How a {@link GuardedService} reads requests; no other can. */
+  private static final class Reading
+      implements MethodDescriptor.Marshaller<InferMessage>, MessageReader<InferMessage> {
+    @Override
+    public InferMessage read(InputStream stream, int length) throws IOException {
+      return RequestWalk.read(stream, length);
+    }
+
     @Override
     public InferMessage parse(InputStream stream) {
-      try {
-        return RequestWalk.read(stream, -1);
-      } catch (IOException e) {
-        throw Status.INVALID_ARGUMENT.withDescription(e.getMessage()).asRuntimeException();
-      }
+      throw new UnsupportedOperationException("a guarded service reads by its MessageReader");
     }
 
     @Override
