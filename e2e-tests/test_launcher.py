@@ -80,11 +80,11 @@ def test_should_tell_the_process_its_parts() -> None:
     result = shell('memory_options; echo "${MEMORY_OPTIONS[@]}"', ROUNDHOUSE_MEMORY_MIB="4096")
     assert result.stdout.split() == [
         "-Xmx716m",
-        "-XX:MaxDirectMemorySize=358m",
+        "-XX:MaxDirectMemorySize=448m",
         "-XX:+ExitOnOutOfMemoryError",
         "-Dlauncher.max-queued-bytes=358MB",
         "-Dlauncher.max-unread=179MB",
-        "-Dlauncher.max-message-size=119MB",
+        "-Dlauncher.max-message-size=149MB",
     ]
 
 

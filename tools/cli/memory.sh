@@ -60,7 +60,7 @@ size_memory() {
             "(ROUNDHOUSE_MEMORY_MIB overrides what was found)"
     rest=$(($1 - 256 - $1 / 16))
     HEAP_MIB=$(clamp $((rest / 5)) 192 8192)
-    DIRECT_MIB=$(clamp $((rest / 10)) 96 4096)
+    DIRECT_MIB=$(clamp $((rest / 8)) 128 5120)
     QUEUED_MIB=$((HEAP_MIB / 2))
     UNREAD_MIB=$((QUEUED_MIB / 2))
     MESSAGE_MIB=$(clamp $((DIRECT_MIB / 3)) 1 512)

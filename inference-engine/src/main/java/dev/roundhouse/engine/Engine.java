@@ -16,6 +16,7 @@ import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.model.ServingLanes;
+import dev.roundhouse.engine.observe.InferenceReading;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.observe.ModelTotals;
@@ -24,6 +25,7 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
@@ -50,11 +52,17 @@ public final class Engine implements AutoCloseable {
   private final Residency residency;
   private final CostStore costs;
   private final EngineThreads threads;
+
+  /** What makes a moment on the engine's clock one of the calendar. */
+  private final long nanosSince1970;
+
   private volatile boolean draining;
 
   Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
     this.threads = threads;
+    nanosSince1970 =
+        TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - options.clock().nanoTime();
     floors = new FloorStore(options.floors(), device);
     residency =
         new Residency(
@@ -196,6 +204,55 @@ public final class Engine implements AutoCloseable {
         .map(PublishedVersion::serving)
         .filter(serving -> options.residency().selfManaged() || serving.weights().isResident())
         .isPresent();
+  }
+
+  /**
+   * How a version is served; empty unless it is ready.
+   *
+   * @param version empty for the one that answers
+   */
+  public Optional<ServingRules> rules(String name, String version) {
+    return registry
+        .find(name)
+        .map(model -> model.versions().find(version))
+        .map(PublishedVersion::serving)
+        .map(requests::rules);
+  }
+
+  /**
+   * What has been counted for the versions that are ready, by name, then ascending.
+   *
+   * @param name empty for every model
+   * @param version empty for every version
+   */
+  public List<VersionStatistics> statistics(String name, String version) {
+    Collection<RegisteredModel> models =
+        name.isEmpty() ? registry.models() : registry.find(name).stream().toList();
+    return models.stream()
+        .sorted(Comparator.comparing(RegisteredModel::name))
+        .flatMap(model -> model.versions().all().stream())
+        .map(PublishedVersion::serving)
+        .filter(Objects::nonNull)
+        .filter(serving -> version.isEmpty() || serving.version().equals(version))
+        .map(this::statistics)
+        .toList();
+  }
+
+  private VersionStatistics statistics(ServedModel model) {
+    ModelCounters counters = model.counters();
+    long failed = counters.unanswered(); // before the time, which is added first
+    InferenceReading answered = counters.answered();
+    long lastRun = answered.lastRunNanos();
+    return new VersionStatistics(
+        model.name(),
+        model.version(),
+        answered,
+        failed,
+        counters.unansweredNanos(),
+        lastRun == InferenceReading.NEVER
+            ? 0
+            : TimeUnit.NANOSECONDS.toMillis(lastRun + nanosSince1970),
+        model.weights().isResident() ? model.weights().byteSize() : 0);
   }
 
   /** The versions of a model, ascending; empty when there is no such model. */
@@ -377,10 +434,30 @@ public final class Engine implements AutoCloseable {
 
   /**
    * Bytes that accepted requests need, which are limited for all models together: inputs until the
-   * request has ended, answers until their receiver has closed them.
+   * request has ended, answers until their receiver has closed them; and what {@link #takeBytes}
+   * took.
    */
   public long heldBytes() {
     return requests.heldBytes();
+  }
+
+  /** The limit on {@link #heldBytes}. */
+  public long maxHeldBytes() {
+    return requests.bytes().limit();
+  }
+
+  /**
+   * Takes bytes of those that are limited, for a request that is still being received or an answer
+   * that is being written; false, taking none, when the limit does not allow it. Who submits the
+   * request gives the bytes of its inputs back first, as admission takes them too.
+   */
+  public boolean takeBytes(long count) {
+    return requests.bytes().take(count);
+  }
+
+  /** Gives back what {@link #takeBytes} took. */
+  public void giveBackBytes(long count) {
+    requests.bytes().giveBack(count);
   }
 
   /** What weights take in host memory. */

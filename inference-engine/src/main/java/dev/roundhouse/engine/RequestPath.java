@@ -67,7 +67,7 @@ final class RequestPath {
     this.registry = registry;
     bytes = new ByteBudget(options.maxQueuedBytes());
     answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
-    accounting = new Accounting(bytes);
+    accounting = new Accounting(bytes, options.clock());
     failStop = new FailStop();
     dispatch =
         new DispatchProxy(
@@ -123,23 +123,32 @@ final class RequestPath {
 
   /** Opens the way to a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ServedModel model) {
+    ServingRules rules = rules(model);
+    return dispatch.activate(
+        model,
+        new LaneOptions(
+            rules.weight(),
+            options.of(model.name()).rowCap().orElse(Integer.MAX_VALUE),
+            rules.maxQueueDelay().toNanos(),
+            rules.residency().filter(ServingDefaults.Residency.PINNED_DEVICE::equals).isPresent(),
+            rules.queue().delays()));
+  }
+
+  /** How a model is served, by what its manifest and the operator want. */
+  ServingRules rules(ServedModel model) {
     ModelOptions own = options.of(model.name());
     RegisteredModel registered = registry.get(model.name());
     OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
     var serving = model.spec().serving();
-    return dispatch.activate(
-        model,
-        new LaneOptions(
-            atRunTime.orElse(own.weight().orElse(serving.weight())),
-            own.rowCap().orElse(Integer.MAX_VALUE),
-            own.maxQueueDelay()
-                .or(serving::maxQueueDelay)
-                .orElse(options.maxQueueDelay())
-                .toNanos(),
-            own.residency(registered, serving)
-                .filter(ServingDefaults.Residency.PINNED_DEVICE::equals)
-                .isPresent(),
-            model.queueRules().delays()));
+    return new ServingRules(
+        model.contract().batchSizes(),
+        Math.min(own.rowCap().orElse(Integer.MAX_VALUE), model.contract().largestBatch()),
+        own.maxQueueDelay().or(serving::maxQueueDelay).orElse(options.maxQueueDelay()),
+        model.queueRules(),
+        model.queueRules().depth(options.maxQueueDepth()),
+        atRunTime.orElse(own.weight().orElse(serving.weight())),
+        own.residency(registered, serving),
+        DispatchProxy.WARM_UP_RUNS);
   }
 
   /** Keeps a model's weights on the device, or lets them leave again. */
@@ -160,6 +169,11 @@ final class RequestPath {
   /** Bytes that accepted requests, and answers that have not been written, hold. */
   long heldBytes() {
     return bytes.held();
+  }
+
+  /** What accepted requests, and those that are being received, need together. */
+  ByteBudget bytes() {
+    return bytes;
   }
 
   /** Refuses what comes from now on, but for the calls of metas that were accepted. */

@@ -16,6 +16,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,6 +34,9 @@ import org.springframework.context.support.GenericApplicationContext;
 final class RunningWorker implements AutoCloseable {
   static final String COST_FILE = "--roundhouse.worker.scheduler.cost-file=";
   static final String CACHE = "--roundhouse.worker.compile.cache=";
+
+  /** A property of the JVM: what carries gRPC, instead of the default. */
+  private static final String TRANSPORT = "worker.transport";
 
   private final CompletableFuture<Integer> exited = new CompletableFuture<>();
   private final ConfigurableApplicationContext context;
@@ -68,6 +72,10 @@ final class RunningWorker implements AutoCloseable {
                 "--spring.grpc.server.address=127.0.0.1",
                 "--management.server.port=0",
                 "--management.server.address=127.0.0.1"));
+    String transport = System.getProperty(TRANSPORT);
+    if (transport != null) {
+      arguments.add("--roundhouse.worker.server.transport=" + transport);
+    }
     arguments.addAll(List.of(settings));
     for (String kept : List.of(COST_FILE, CACHE)) {
       if (arguments.stream().noneMatch(argument -> argument.startsWith(kept))) {
@@ -85,6 +93,10 @@ final class RunningWorker implements AutoCloseable {
 
   <T> T bean(Class<T> type) {
     return context.getBean(type);
+  }
+
+  <T> T bean(String name, Class<T> type) {
+    return context.getBean(name, type);
   }
 
   int port(String transport) {
@@ -119,6 +131,19 @@ final class RunningWorker implements AutoCloseable {
     URI uri = URI.create("http://127.0.0.1:" + port(transport) + path);
     var response = http.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
     return response.statusCode() + " " + response.body();
+  }
+
+  /** A request to the protocol's port, to be completed and given to {@link #send}. */
+  HttpRequest.Builder http(String path) {
+    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port("http") + path));
+  }
+
+  HttpResponse<byte[]> send(HttpRequest.Builder request) throws Exception {
+    return http.send(request.build(), BodyHandlers.ofByteArray());
+  }
+
+  CompletableFuture<HttpResponse<byte[]>> sendAsync(HttpRequest.Builder request) {
+    return http.sendAsync(request.build(), BodyHandlers.ofByteArray());
   }
 
   /** Posts JSON to the management port; status code, a space, the body. */

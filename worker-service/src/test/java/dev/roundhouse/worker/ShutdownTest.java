@@ -172,7 +172,7 @@ class ShutdownTest {
   }
 
   /** True once somebody waits for the dispatch thread to end, which begins nothing any more. */
-  private static boolean isClosingDispatch() {
+  static boolean isClosingDispatch() {
     return Thread.getAllStackTraces().values().stream()
         .flatMap(Arrays::stream)
         .anyMatch(

@@ -20,6 +20,7 @@ import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.ServerMetadataRequest;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
+import io.grpc.CallOptions;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -28,6 +29,7 @@ import io.grpc.health.v1.HealthGrpc;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
+import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -201,7 +203,7 @@ class WorkerTest {
     var server = worker.stub().serverMetadata(ServerMetadataRequest.getDefaultInstance());
     assertThat(server.getName()).isEqualTo("triton");
     assertThat(server.getVersion()).isNotEmpty();
-    assertThat(server.getExtensionsList()).isEmpty();
+    assertThat(server.getExtensionsList()).contains("statistics").doesNotContain("classification");
 
     var model =
         worker.stub().modelMetadata(ModelMetadataRequest.newBuilder().setName("double").build());
@@ -303,6 +305,25 @@ class WorkerTest {
             StatusRuntimeException.class, () -> worker.stub().modelMetadata(request));
 
     assertThat(refusal.getStatus().getCode()).isEqualTo(Status.Code.NOT_FOUND);
+  }
+
+  @Test
+  void shouldSayThatACallIsNotServed() {
+    var unknown =
+        GRPCInferenceServiceGrpc.getServerLiveMethod().toBuilder()
+            .setFullMethodName(GRPCInferenceServiceGrpc.SERVICE_NAME + "/ModelTrain")
+            .build();
+    StatusRuntimeException refusal =
+        catchThrowableOfType(
+            StatusRuntimeException.class,
+            () ->
+                ClientCalls.blockingUnaryCall(
+                    worker.channel(),
+                    unknown,
+                    CallOptions.DEFAULT,
+                    ServerLiveRequest.getDefaultInstance()));
+
+    assertThat(refusal.getStatus().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED);
   }
 
   @Test

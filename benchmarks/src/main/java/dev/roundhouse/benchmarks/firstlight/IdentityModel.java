@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -41,15 +42,20 @@ final class IdentityModel {
 
   /** A request of one row that counts from 0. */
   static ModelInferRequest request() {
+    return request(1);
+  }
+
+  /** A request of so many equal rows. */
+  static ModelInferRequest request(int rows) {
     return ModelInferRequest.newBuilder()
         .setModelName(NAME)
         .addInputs(
             InferInputTensor.newBuilder()
                 .setName("x")
                 .setDatatype("FP32")
-                .addShape(1)
+                .addShape(rows)
                 .addShape(ELEMENTS))
-        .addRawInputContents(row(1))
+        .addRawInputContents(ByteString.copyFrom(Collections.nCopies(rows, row(1))))
         .build();
   }
 

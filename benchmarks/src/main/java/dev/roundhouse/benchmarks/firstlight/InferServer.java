@@ -33,7 +33,19 @@ record InferServer(String name, Child process, ManagedChannel channel, Path gcLo
 
   /** A worker, with every model of {@code repository} ready. */
   static InferServer worker(BenchRun run, Path scratch, Path repository) throws IOException {
-    List<String> program =
+    return worker("worker", run, scratch, repository);
+  }
+
+  /**
+   * A worker of a name.
+   *
+   * @param settings as on the command line
+   */
+  static InferServer worker(
+      String name, BenchRun run, Path scratch, Path repository, String... settings)
+      throws IOException {
+    List<String> program = new ArrayList<>();
+    program.addAll(
         List.of(
             "-jar",
             run.root().workerJar().toString(),
@@ -43,16 +55,17 @@ record InferServer(String name, Child process, ManagedChannel channel, Path gcLo
             "--spring.grpc.server.address=127.0.0.1",
             "--spring.grpc.server.port=0",
             "--management.server.address=127.0.0.1",
-            "--management.server.port=0");
-    Path gcLog = scratch.resolve("worker.gc");
-    Child process = start("worker", program, scratch, gcLog);
+            "--management.server.port=0"));
+    program.addAll(List.of(settings));
+    Path gcLog = scratch.resolve(name + ".gc");
+    Child process = start(name, program, scratch, gcLog);
     try {
       String ready = process.awaitLine("ready ");
       Matcher port = GRPC_PORT.matcher(ready);
       if (!port.find() || !ready.contains("failed=0")) {
         throw new IOException("the worker is not ready to be measured: " + ready);
       }
-      return connect("worker", process, Integer.parseInt(port.group(1)), gcLog);
+      return connect(name, process, Integer.parseInt(port.group(1)), gcLog);
     } catch (IOException | RuntimeException failure) {
       process.close();
       throw failure;

@@ -8,6 +8,7 @@ import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.kserve.codec.RequestCheck;
 import dev.roundhouse.kserve.codec.RequestWalk;
+import dev.roundhouse.kserve.codec.WireInput;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import java.io.IOException;
@@ -96,7 +97,8 @@ final class Decode implements Bench {
   }
 
   private static int ours(ByteBuffer message) throws IOException {
-    return RequestCheck.check(RequestWalk.read(message)).inputs().getFirst().data().remaining();
+    WireInput input = RequestCheck.check(RequestWalk.read(message)).inputs().getFirst();
+    return ((WireInput.Inline) input.data()).bytes().remaining();
   }
 
   private static int protobuf(ByteBuffer message) throws IOException {

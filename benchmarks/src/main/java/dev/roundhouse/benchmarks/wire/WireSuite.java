@@ -2,12 +2,13 @@ package dev.roundhouse.benchmarks.wire;
 
 import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.firstlight.GrpcTransports;
 import java.util.List;
 
 /** Everything that is measured of the wire, row by row of the table. */
 public final class WireSuite implements Bench {
   /** In the order they run; each can be run by itself. */
-  public static final List<Bench> ROWS = List.of(new Decode());
+  public static final List<Bench> ROWS = List.of(new Decode(), new GrpcTransports());
 
   @Override
   public String name() {

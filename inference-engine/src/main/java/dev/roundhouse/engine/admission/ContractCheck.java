@@ -3,7 +3,6 @@ package dev.roundhouse.engine.admission;
 import dev.roundhouse.bundle.model.Axis;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
-import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.queue.Admitted;
@@ -38,7 +37,7 @@ final class ContractCheck {
     long bytes = 0;
     for (int i = 0; i < inputs.size(); i++) {
       rows = checkInput(contract, contract.inputs().get(i), inputs.get(i), rows);
-      bytes += inputs.get(i).data().byteSize();
+      bytes += inputs.get(i).data().heldBytes();
     }
     int variant = variant(contract, inputs);
     int[] outputs = outputs(contract, request.requestedOutputs());
@@ -128,9 +127,9 @@ final class ContractCheck {
           "inference input '%s' data-type is '%s', but model '%s' expects '%s'"
               .formatted(
                   spec.name(),
-                  wireName(input.dtype()),
+                  input.dtype().wireName(),
                   contract.modelName(),
-                  wireName(spec.dtype())));
+                  spec.dtype().wireName()));
     }
     Shape shape = input.shape();
     int batchAxis = spec.batchAxis();
@@ -285,9 +284,5 @@ final class ContractCheck {
 
   private static String names(List<TensorSpec> tensors) {
     return Arrays.toString(tensors.stream().map(TensorSpec::name).toArray());
-  }
-
-  private static String wireName(DType dtype) {
-    return dtype.kserveName().orElse(dtype.token());
   }
 }

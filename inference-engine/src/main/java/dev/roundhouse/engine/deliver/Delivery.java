@@ -8,6 +8,7 @@ import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
 import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.observe.InferenceTally;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
@@ -39,6 +40,7 @@ public final class Delivery {
   private @Nullable Staging landing;
 
   private @Nullable Answer[] answers = new @Nullable Answer[16];
+  private final InferenceTally.Answered answered = new InferenceTally.Answered();
 
   /**
    * @param onDispatch true when the dispatch thread is the one that is served: its counting costs
@@ -73,21 +75,69 @@ public final class Delivery {
     if (answers.length < slot.size()) {
       answers = Arrays.copyOf(answers, slot.size());
     }
+    int rows = slot.rows(); // that ran, whatever becomes of them from here on
     MemorySegment @Nullable [] landed = readsInPlace ? null : land(slot);
     int row = 0;
     for (int member = 0; member < slot.size(); member++) {
       answers[member] = gather(slot, member, row, landed);
       row += slot.rowCount(member);
     }
-    long outputNanos = clock.nanoTime() - slot.endedNanos();
+    long now = clock.nanoTime();
+    try {
+      count(slot, rows, now);
+    } catch (Throwable e) {
+      closeAnswers(slot.size()); // nobody will be given them
+      throw e;
+    }
     for (int member = 0; member < slot.size(); member++) {
       Answer answer = answers[member];
       answers[member] = null;
       QueuedRequest request = slot.request(member);
       if (answer != null && request != null) {
-        complete(slot, request, answer, outputNanos);
+        complete(slot, request, answer, timings(slot, request, now));
       }
     }
+  }
+
+  private void closeAnswers(int count) {
+    for (int member = 0; member < count; member++) {
+      Answer answer = answers[member];
+      answers[member] = null;
+      if (answer != null) {
+        answer.close();
+      }
+    }
+  }
+
+  /** Counts a batch before its members hear of it: who has an answer finds it counted. */
+  private void count(BatchSlot slot, int rows, long nowNanos) {
+    long outputNanos = nowNanos - slot.endedNanos();
+    answered.clear();
+    for (int member = 0; member < slot.size(); member++) {
+      QueuedRequest request = slot.request(member);
+      if (answers[member] == null || request == null) {
+        continue;
+      }
+      long whole = nowNanos - request.arrivalNanos();
+      Pieces pieces = request.pieces();
+      if (pieces == null) {
+        answered.add(
+            whole, queueNanos(slot, request), slot.inputNanos(), slot.computeNanos(), outputNanos);
+      } else {
+        answered.add(
+            whole, pieces.queueNanos(), pieces.inputNanos(), pieces.computeNanos(), outputNanos);
+      }
+    }
+    slot.lane()
+        .counters()
+        .tally(onDispatch)
+        .add(
+            rows,
+            slot.startedNanos(),
+            slot.inputNanos(),
+            slot.computeNanos(),
+            outputNanos,
+            answered);
   }
 
   /** Tells every member why it was not answered. */
@@ -254,14 +304,14 @@ public final class Delivery {
     return landed;
   }
 
-  private void complete(BatchSlot slot, QueuedRequest request, Answer answer, long outputNanos) {
-    Outcome.Timings timings = timings(slot, request, outputNanos);
-    Outcome.Completed outcome = new Outcome.Completed(slot.lane().version(), timings);
+  private void complete(
+      BatchSlot slot, QueuedRequest request, Answer answer, Outcome.Timings took) {
+    Outcome.Completed outcome = new Outcome.Completed(slot.lane().version(), took);
     if (onDispatch) {
-      request.counters().addOnDispatch(Metric.QUEUE_WAIT, timings.queueNanos());
+      request.counters().addOnDispatch(Metric.QUEUE_WAIT, took.queueNanos());
       accounting.completeOnDispatch(request, answer, outcome);
     } else {
-      request.counters().add(Metric.QUEUE_WAIT, timings.queueNanos());
+      request.counters().add(Metric.QUEUE_WAIT, took.queueNanos());
       accounting.complete(request, answer, outcome);
     }
   }
@@ -274,17 +324,33 @@ public final class Delivery {
     }
   }
 
-  private static Outcome.Timings timings(BatchSlot slot, QueuedRequest request, long outputNanos) {
+  /** From acceptance until the inputs of its batch were copied. */
+  private static long queueNanos(BatchSlot slot, QueuedRequest request) {
+    return Math.max(0, slot.startedNanos() - request.arrivalNanos() - slot.inputNanos());
+  }
+
+  private static Outcome.Timings timings(BatchSlot slot, QueuedRequest request, long nowNanos) {
     Pieces pieces = request.pieces();
+    long outputNanos = nowNanos - slot.endedNanos();
     if (pieces == null) {
       return new Outcome.Timings(
-          Math.max(0, slot.startedNanos() - request.arrivalNanos() - slot.inputNanos()),
+          request.arrivalNanos(),
+          nowNanos,
+          queueNanos(slot, request),
           slot.inputNanos(),
           slot.computeNanos(),
           outputNanos,
-          slot.rows());
+          slot.rows(),
+          slot.paddingRows());
     }
     return new Outcome.Timings(
-        pieces.queueNanos(), pieces.inputNanos(), pieces.computeNanos(), outputNanos, slot.rows());
+        request.arrivalNanos(),
+        nowNanos,
+        pieces.queueNanos(),
+        pieces.inputNanos(),
+        pieces.computeNanos(),
+        outputNanos,
+        slot.rows(),
+        slot.paddingRows());
   }
 }

@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Whoever owns the loop, a {@link DispatchThread} or a test, is woken through {@code wake}.
  */
 public final class DispatchProxy {
+  /** How often each program of a new model runs before the model is ready. */
+  public static final int WARM_UP_RUNS = WarmUp.RUNS;
+
   private static final int MAX_COMMANDS = 1024;
   private static final int SLOTS = 3;
 

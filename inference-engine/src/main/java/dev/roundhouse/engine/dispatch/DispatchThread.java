@@ -42,7 +42,8 @@ public final class DispatchThread implements AutoCloseable {
    */
   private final long[] turns = new long[2 * TURNS_INDEX + 1];
 
-  private DispatchThread(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
+  /** Of a thread that {@link #begin} starts. */
+  DispatchThread(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
     this.proxy = proxy;
     this.loop = proxy.loop();
     this.failStop = proxy.failStop();
@@ -58,10 +59,15 @@ public final class DispatchThread implements AutoCloseable {
    */
   public static DispatchThread start(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
     DispatchThread dispatch = new DispatchThread(proxy, spinNanos, limits);
-    proxy.wakeBy(dispatch::wake);
-    dispatch.thread.start();
+    dispatch.begin();
     dispatch.watchdog.start();
     return dispatch;
+  }
+
+  /** Starts the thread alone. */
+  void begin() {
+    proxy.wakeBy(this::wake);
+    thread.start();
   }
 
   /**

@@ -19,7 +19,7 @@ final class WarmUp {
    * The first run pays for what the device does on first use; the others are what runs cost. Two of
    * them, so that one accident does not pass for the rule.
    */
-  private static final int RUNS = 3;
+  static final int RUNS = 3;
 
   private final Queue<Pending> pending = new ArrayDeque<>();
   private boolean running;

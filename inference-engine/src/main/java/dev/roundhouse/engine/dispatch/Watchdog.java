@@ -42,6 +42,7 @@ public final class Watchdog {
   private final DispatchThread dispatch;
   private final DispatchProxy proxy;
   private final Limits limits;
+  private final long graceNanos;
   private final Thread thread;
   private volatile boolean stopped;
 
@@ -53,9 +54,17 @@ public final class Watchdog {
   private long slowReading = LoadLane.NOT_NOW;
 
   Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits) {
+    this(dispatch, proxy, limits, GRACE_NANOS);
+  }
+
+  /**
+   * @param graceNanos how long the dispatch thread has to end the requests itself
+   */
+  Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits, long graceNanos) {
     this.dispatch = dispatch;
     this.proxy = proxy;
     this.limits = limits;
+    this.graceNanos = graceNanos;
     this.thread = Thread.ofPlatform().daemon().name("watchdog").unstarted(this::run);
   }
 
@@ -66,6 +75,10 @@ public final class Watchdog {
   void close() {
     stopped = true;
     LockSupport.unpark(thread);
+  }
+
+  boolean isAlive() {
+    return thread.isAlive();
   }
 
   private void run() {
@@ -85,7 +98,12 @@ public final class Watchdog {
     }
   }
 
-  private void check(long now) {
+  /**
+   * Looks once.
+   *
+   * @throws WatchdogException when something takes longer than it may
+   */
+  void check(long now) {
     long since = proxy.loop().calls().sinceNanos();
     if (since != DeviceCalls.NONE && now - since > limits.deviceCall.toNanos()) {
       throw new WatchdogException(
@@ -137,7 +155,7 @@ public final class Watchdog {
   /** Lets the dispatch thread end the requests itself, which is safest; does so when it cannot. */
   private void endInItsPlace(Throwable cause) {
     dispatch.wakeForCertain();
-    long end = System.nanoTime() + GRACE_NANOS;
+    long end = System.nanoTime() + graceNanos;
     while (!proxy.failStop().ended().isDone() && System.nanoTime() < end) {
       LockSupport.parkNanos(this, LEAST_LOOK_NANOS);
     }

@@ -175,7 +175,7 @@ public final class Lanes {
     ModelLane lane = get(request.slot());
     lane.queue().add(request);
     if (request.isCommitted()) {
-      (lane.isResident() ? committed : committedToLoad).add(request);
+      (isOnDevice(lane) ? committed : committedToLoad).add(request);
     }
     if (lane.queue().size() == 1) {
       lane.counters().frontArrived(request.arrivalNanos());
@@ -287,7 +287,7 @@ public final class Lanes {
   public void loadEnded(ModelLane lane, long expectedNanos, long nanos, long nowNanos) {
     lane.setLoading(false);
     toLoad.correct(lane.slot(), expectedNanos, nanos, nowNanos);
-    if (lane.isResident()) {
+    if (isOnDevice(lane)) {
       committedToLoad.removeIf(
           call -> call.slot() == lane.slot() && (call.isDone() || committed.add(call)));
     }
@@ -315,7 +315,7 @@ public final class Lanes {
     if (queue.isEmpty()) {
       held.remove(lane.slot());
       discipline.notReady(lane.slot());
-      if (!lane.isResident()) {
+      if (!isOnDevice(lane)) {
         toLoad.notReady(lane.slot());
       }
       cache.unwanted(lane.slot());
@@ -323,7 +323,7 @@ public final class Lanes {
       return;
     }
     noteFront(lane);
-    if (!lane.isResident()) {
+    if (!isOnDevice(lane)) {
       held.remove(lane.slot());
       discipline.notReady(lane.slot());
       if (!lane.isLoading()) {
@@ -349,6 +349,10 @@ public final class Lanes {
     ModelQueue queue = lane.queue();
     lane.counters()
         .frontArrived(queue.isEmpty() ? ModelCounters.NONE_WAITS : queue.get(0).arrivalNanos());
+  }
+
+  private boolean isOnDevice(ModelLane lane) {
+    return cache.isOnDevice(lane.slot());
   }
 
   private void rankToLoad(ModelLane lane) {

@@ -3,6 +3,8 @@ package dev.roundhouse.engine.observe;
 import dev.roundhouse.engine.request.ShedReason;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is counted for one version of a model, from when it is loaded until it is freed. What the
@@ -34,6 +36,12 @@ public final class ModelCounters {
 
   private final long[] cells = new long[OLDEST + 1];
 
+  private final LongAdder unansweredNanos = new LongAdder();
+
+  // Made with the first batch that each of the two threads answers: many versions never run.
+  private volatile @Nullable InferenceTally answeredOnDispatch;
+  private volatile @Nullable InferenceTally answeredOnOutputs;
+
   /** Requests that had left the queue when somebody last looked; never more than have. */
   private long leftSeen;
 
@@ -54,6 +62,47 @@ public final class ModelCounters {
   /** Counts; dispatch thread only. */
   public void addOnDispatch(Metric metric, long amount) {
     addOwned(metric.ordinal(), amount);
+  }
+
+  /**
+   * Where a thread that answers batches counts what they took; that thread only.
+   *
+   * @param onDispatch true for the dispatch thread, false for {@code outputs}
+   */
+  public InferenceTally tally(boolean onDispatch) {
+    InferenceTally tally = onDispatch ? answeredOnDispatch : answeredOnOutputs;
+    if (tally == null) {
+      tally = new InferenceTally();
+      if (onDispatch) {
+        answeredOnDispatch = tally;
+      } else {
+        answeredOnOutputs = tally;
+      }
+    }
+    return tally;
+  }
+
+  /** What answered requests took; any thread. */
+  public InferenceReading answered() {
+    InferenceTally onDispatch = answeredOnDispatch;
+    InferenceTally onOutputs = answeredOnOutputs;
+    InferenceReading one = onDispatch == null ? InferenceReading.NOTHING : onDispatch.read();
+    return onOutputs == null ? one : one.plus(onOutputs.read());
+  }
+
+  /** Adds the time that a request took which ends without an answer; any thread. */
+  public void unansweredAfter(long nanos) {
+    unansweredNanos.add(nanos);
+  }
+
+  /** From acceptance to end, of all requests that ended without an answer, in nanoseconds. */
+  public long unansweredNanos() {
+    return unansweredNanos.sum();
+  }
+
+  /** Accepted requests that ended without an answer. */
+  public long unanswered() {
+    return get(Metric.FAILED) + shed() + get(Metric.CANCELLED);
   }
 
   public long get(Metric metric) {
@@ -140,7 +189,7 @@ public final class ModelCounters {
   }
 
   private long ended() {
-    return get(Metric.COMPLETED) + get(Metric.FAILED) + shed() + get(Metric.CANCELLED);
+    return get(Metric.COMPLETED) + unanswered();
   }
 
   /** Accepted requests that were dropped before they ran, for whatever reason. */

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.time.NanoClock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,10 +20,15 @@ public final class Accounting {
   private static final Logger log = LoggerFactory.getLogger(Accounting.class);
 
   private final ByteBudget bytes;
+  private final NanoClock clock;
   private final LogThrottle thrown = new LogThrottle(log);
 
-  public Accounting(ByteBudget bytes) {
+  /**
+   * @param clock that requests were accepted by
+   */
+  public Accounting(ByteBudget bytes, NanoClock clock) {
     this.bytes = bytes;
+    this.clock = clock;
   }
 
   /** Tells a caller that its request is not accepted; nothing of it has been counted. */
@@ -43,6 +49,7 @@ public final class Accounting {
       return false;
     }
     ModelCounters counters = request.counters();
+    counters.unansweredAfter(clock.nanoTime() - request.arrivalNanos());
     // Before its place is given back: who sees the place free knows how the request ended.
     counters.increment(metric(outcome));
     if (expected == State.QUEUED) {
@@ -59,6 +66,7 @@ public final class Accounting {
       return false;
     }
     ModelCounters counters = request.counters();
+    counters.unansweredAfter(clock.nanoTime() - request.arrivalNanos());
     counters.addOnDispatch(metric(outcome), 1);
     if (expected == State.QUEUED) {
       counters.leaveOnDispatch();

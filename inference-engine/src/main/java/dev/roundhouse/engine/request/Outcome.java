@@ -25,16 +25,23 @@ public sealed interface Outcome {
   }
 
   /**
-   * Where the time went, in nanoseconds.
+   * Where the time went, in nanoseconds; moments are on the engine's clock. A request that needs
+   * several batches waits between them too: its parts do not add up to the whole then.
    *
+   * @param acceptedNanos when it was accepted
+   * @param answeredNanos when its answer was ready to be handed over
    * @param queueNanos from acceptance until its batch was assembled
    * @param computeNanos of the execution it shared
    * @param batchRows rows of that execution that were somebody's
+   * @param paddingRows rows of it that were nobody's
    */
   record Timings(
+      long acceptedNanos,
+      long answeredNanos,
       long queueNanos,
       long computeInputNanos,
       long computeNanos,
       long computeOutputNanos,
-      int batchRows) {}
+      int batchRows,
+      int paddingRows) {}
 }

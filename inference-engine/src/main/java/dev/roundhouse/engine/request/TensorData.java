@@ -13,6 +13,11 @@ public interface TensorData {
 
   long byteSize();
 
+  /** How much of it counts against the memory for requests: none when it is another process's. */
+  default long heldBytes() {
+    return byteSize();
+  }
+
   /** False when the engine's threads cannot read it: closed, or one thread's own. */
   default boolean isReadable() {
     return true;

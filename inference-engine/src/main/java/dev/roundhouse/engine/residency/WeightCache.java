@@ -39,6 +39,12 @@ public final class WeightCache {
   private final EvictionPolicy policy;
   private @Nullable Entry[] entries = new @Nullable Entry[16];
 
+  /**
+   * By slot, whether the model can run. Every request asks: of thousands of models this stays in
+   * the processor's cache, their own objects do not.
+   */
+  private boolean[] onDevice = new boolean[16];
+
   /** On the device, with requests waiting; the youngest front first. */
   private final ReadyHeap wanted = new ReadyHeap();
 
@@ -76,8 +82,10 @@ public final class WeightCache {
   public void register(int slot, ModelWeights weights, long scratchBytes) {
     if (slot >= entries.length) {
       entries = Arrays.copyOf(entries, Math.max(slot + 1, entries.length * 2));
+      onDevice = Arrays.copyOf(onDevice, entries.length);
     }
     entries[slot] = new Entry(weights, scratchBytes);
+    onDevice[slot] = weights.isResident();
     if (weights.isResident()) {
       return;
     }
@@ -98,6 +106,7 @@ public final class WeightCache {
       return null;
     }
     entries[slot] = null;
+    onDevice[slot] = false;
     pinnedBytes -= entry.pinned ? entry.weights.byteSize() : 0;
     if (entry.weights.count() == 0) {
       return null;
@@ -137,6 +146,11 @@ public final class WeightCache {
   /** True when a model's weights come only when nothing else is there that could leave. */
   public boolean isTooLarge(int slot) {
     return entry(slot).weights.byteSize() > poolBytes;
+  }
+
+  /** True when the model's weights are on the device; always, for a model that has none. */
+  public boolean isOnDevice(int slot) {
+    return slot < onDevice.length && onDevice[slot];
   }
 
   /** True when some model is not on the device. */
@@ -283,6 +297,7 @@ public final class WeightCache {
     policy.release(chosen.slot);
     policy.evicted(chosen.slot);
     uncount(entry);
+    onDevice[chosen.slot] = false;
     absent++;
     return Objects.requireNonNull(left(chosen.slot, entry), "it was on the device");
   }
@@ -317,6 +332,7 @@ public final class WeightCache {
     if (load.failure() != null) {
       return;
     }
+    onDevice[load.slot()] = true;
     absent--;
     residentBytes.addAndGet(bytes);
     times.measured(entry.weights, load.nanos(), load.endedNanos());

@@ -11,6 +11,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.time.ManualClock;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -21,13 +22,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The one way a request ends: once, counted, with its bytes and its answer given back. */
 class AccountingTest {
   private static final Outcome.Completed COMPLETED =
-      new Outcome.Completed("1", new Outcome.Timings(0, 0, 0, 0, 1));
+      new Outcome.Completed("1", new Outcome.Timings(0, 0, 0, 0, 0, 0, 1, 0));
   private static final Outcome.Failed FAILED = new Outcome.Failed(Status.INTERNAL, "no");
   private static final int INPUT = 10;
   private static final int ANSWER = 100;
 
   private final ByteBudget budget = new ByteBudget(1_000);
-  private final Accounting accounting = new Accounting(budget);
+  private final Accounting accounting = new Accounting(budget, new ManualClock(0));
   private final ModelCounters counters = new ModelCounters();
   private final Recorder recorder = new Recorder();
   private final CountedAnswer answer = new CountedAnswer();

@@ -68,6 +68,11 @@ public enum DType {
     return Optional.ofNullable(kserveName);
   }
 
+  /** The wire's word for it; the manifest's for a type that the wire has no word for. */
+  public String wireName() {
+    return kserveName == null ? token : kserveName;
+  }
+
   /** Bytes per element; 0 for {@link #BYTES}, whose elements have no fixed size. */
   public int byteSize() {
     return byteSize;

@@ -2,17 +2,22 @@ package dev.roundhouse.kserve.codec;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** Request and tensor parameters that mean something here; others are ignored, as everywhere. */
 final class Parameters {
   private static final String TIMEOUT_NANOS = "reactant_timeout_ns";
   private static final String PRIORITY = "priority";
   private static final String QUEUE_TIMEOUT = "timeout";
+  private static final String TIMINGS = "roundhouse_timings";
   private static final String EMPTY_FINAL_RESPONSE = "triton_enable_empty_final_response";
   private static final String RESERVED_PREFIX = "triton_";
-  private static final String SHARED_MEMORY = "shared_memory_region";
+  static final String SHARED_MEMORY = "shared_memory_region";
+  private static final String SHARED_MEMORY_OFFSET = "shared_memory_offset";
+  private static final String SHARED_MEMORY_SIZE = "shared_memory_byte_size";
   private static final String CLASSIFICATION = "classification";
 
   private Parameters() {}
@@ -61,6 +66,14 @@ final class Parameters {
     };
   }
 
+  static boolean wantsTimings(Map<String, ParameterValue> parameters) {
+    return switch (parameters.get(TIMINGS)) {
+      case null -> false;
+      case ParameterValue.Flag(boolean wanted) -> wanted;
+      case ParameterValue other -> throw wrongType(TIMINGS, "bool_param", other);
+    };
+  }
+
   private static WireException wrongType(String name, String expected, ParameterValue got) {
     return WireException.invalidArgument(
         "invalid value type for '"
@@ -71,20 +84,66 @@ final class Parameters {
             + kind(got));
   }
 
-  /** Refuses what would change where a tensor's bytes are or what they mean. */
-  static void checkTensor(Map<String, ParameterValue> parameters, String tensor) {
-    if (parameters.containsKey(SHARED_MEMORY)) {
-      throw new WireException(
-          WireStatus.UNIMPLEMENTED,
-          "Client shared memory is disabled; send '"
-              + tensor
-              + "' inline, without "
-              + SHARED_MEMORY);
+  /**
+   * Where the bytes of a tensor are, when they are in shared memory; else null.
+   *
+   * @param tensor its name
+   */
+  static @Nullable RegionRange region(Map<String, ParameterValue> parameters, String tensor) {
+    if (parameters.isEmpty()) {
+      return null;
     }
+    ParameterValue region = parameters.get(SHARED_MEMORY);
+    if (region == null) {
+      for (String name : List.of(SHARED_MEMORY_OFFSET, SHARED_MEMORY_SIZE)) {
+        if (parameters.containsKey(name)) {
+          throw WireException.invalidArgument(
+              "'%s' can not be specified without '%s' parameter for tensor '%s'"
+                  .formatted(name, SHARED_MEMORY, tensor));
+        }
+      }
+      return null;
+    }
+    if (!(region instanceof ParameterValue.Text(String name))) {
+      throw wrongTensorType(SHARED_MEMORY, tensor, "string_param", region);
+    }
+    if (!parameters.containsKey(SHARED_MEMORY_SIZE)) {
+      throw WireException.invalidArgument(
+          "'%s' must be specified along with '%s' parameter for tensor '%s'"
+              .formatted(SHARED_MEMORY_SIZE, SHARED_MEMORY, tensor));
+    }
+    return new RegionRange(
+        name,
+        number(parameters, SHARED_MEMORY_OFFSET, tensor),
+        number(parameters, SHARED_MEMORY_SIZE, tensor));
+  }
+
+  /** A number of bytes; absent is 0. */
+  private static long number(Map<String, ParameterValue> parameters, String name, String tensor) {
+    return switch (parameters.get(name)) {
+      case null -> 0;
+      case ParameterValue.Signed(long value) when value >= 0 -> value;
+      case ParameterValue.Signed(long value) ->
+          throw WireException.invalidArgument(
+              "parameter '%s' of tensor '%s' is %d; it must be 0 or more"
+                  .formatted(name, tensor, value));
+      case ParameterValue other -> throw wrongTensorType(name, tensor, "int64_param", other);
+    };
+  }
+
+  private static WireException wrongTensorType(
+      String name, String tensor, String expected, ParameterValue got) {
+    return WireException.invalidArgument(
+        "invalid value type for '%s' parameter for tensor '%s', expected %s but got %s"
+            .formatted(name, tensor, expected, kind(got)));
+  }
+
+  /** Refuses what would change what an output's bytes mean. */
+  static void checkOutput(Map<String, ParameterValue> parameters, String output) {
     if (parameters.containsKey(CLASSIFICATION)) {
       throw new WireException(
           WireStatus.UNIMPLEMENTED,
-          "the classification extension is not supported; ask for '" + tensor + "' without it");
+          "the classification extension is not supported; ask for '" + output + "' without it");
     }
   }
 

@@ -39,12 +39,13 @@ public final class RequestCheck {
         check.outputs(),
         Parameters.timeoutNanos(message.parameters()),
         Parameters.priority(message.parameters()),
-        Parameters.queueTimeoutNanos(message.parameters()));
+        Parameters.queueTimeoutNanos(message.parameters()),
+        Parameters.wantsTimings(message.parameters()));
   }
 
-  private List<WireTensor> inputs() {
+  private List<WireInput> inputs() {
     List<TensorHeader> inputs = message.inputs();
-    List<WireTensor> tensors = new ArrayList<>(inputs.size());
+    List<WireInput> tensors = new ArrayList<>(inputs.size());
     Names names = new Names(inputs.size());
     for (int i = 0; i < inputs.size(); i++) {
       TensorHeader input = inputs.get(i);
@@ -57,8 +58,7 @@ public final class RequestCheck {
     return tensors;
   }
 
-  private static WireTensor tensor(TensorHeader input, InputPlace place) {
-    Parameters.checkTensor(input.parameters(), input.name());
+  private static WireInput tensor(TensorHeader input, InputPlace place) {
     DType dtype =
         DType.fromKserveName(input.datatype())
             .orElseThrow(
@@ -72,15 +72,43 @@ public final class RequestCheck {
                             + " FP32, FP64 and BYTES"));
     Shape shape = SizeCheck.shape(input.dims(), place);
     long elementCount = SizeCheck.elementCount(shape, place);
-    ByteBuffer data =
-        switch (input.source()) {
-          case TensorSource.Raw(ByteBuffer raw) -> checked(raw, dtype, elementCount, place);
-          case TensorSource.Typed(TypedElements typed) -> typed.toRaw(dtype, elementCount, place);
-          case TensorSource.None none ->
-              throw WireException.invalidArgument(
-                  "unable to find data for input tensor " + place + " in request.");
-        };
-    return new WireTensor(input.name(), dtype, shape, data);
+    RegionRange range = Parameters.region(input.parameters(), input.name());
+    WireInput.Data data =
+        range == null
+            ? new WireInput.Inline(inline(input.source(), dtype, elementCount, place))
+            : new WireInput.Shared(shared(input.source(), range, dtype, elementCount, place));
+    return new WireInput(input.name(), dtype, shape, data);
+  }
+
+  private static ByteBuffer inline(
+      TensorSource source, DType dtype, long elementCount, InputPlace place) {
+    return switch (source) {
+      case TensorSource.Raw(ByteBuffer raw) -> checked(raw, dtype, elementCount, place);
+      case TensorSource.Typed(TypedElements typed) -> typed.toRaw(dtype, elementCount, place);
+      case TensorSource.TypedBesideRaw contradiction ->
+          throw WireException.invalidArgument(
+              "contents field must not be specified when using raw_input_contents for " + place);
+      case TensorSource.None none ->
+          throw WireException.invalidArgument(
+              "unable to find data for input tensor " + place + " in request.");
+    };
+  }
+
+  private static RegionRange shared(
+      TensorSource source, RegionRange range, DType dtype, long elementCount, InputPlace place) {
+    if (source != TensorSource.NONE) {
+      throw WireException.invalidArgument(
+          "unexpected 'content' provided when using shared memory for input tensor " + place);
+    }
+    if (dtype == DType.BYTES) {
+      throw WireException.invalidArgument(
+          "input "
+              + place
+              + " has datatype BYTES, which is not taken from shared memory; send it"
+              + " in the request");
+    }
+    SizeCheck.requireBytes(elementCount, dtype, range.byteSize(), place);
+    return range;
   }
 
   private static ByteBuffer checked(
@@ -93,15 +121,15 @@ public final class RequestCheck {
     return raw;
   }
 
-  private List<String> outputs() {
+  private List<RequestedOutput> outputs() {
     List<OutputHeader> wanted = message.outputs();
     if (wanted.isEmpty()) {
       return List.of();
     }
-    List<String> outputs = new ArrayList<>(wanted.size());
+    List<RequestedOutput> outputs = new ArrayList<>(wanted.size());
     Names names = new Names(wanted.size());
     for (OutputHeader output : wanted) {
-      Parameters.checkTensor(output.parameters(), output.name());
+      Parameters.checkOutput(output.parameters(), output.name());
       if (!names.add(output.name())) {
         throw WireException.invalidArgument(
             "output '"
@@ -110,7 +138,9 @@ public final class RequestCheck {
                 + message.modelName()
                 + "' already exists in request");
       }
-      outputs.add(output.name());
+      outputs.add(
+          new RequestedOutput(
+              output.name(), Parameters.region(output.parameters(), output.name())));
     }
     return outputs;
   }

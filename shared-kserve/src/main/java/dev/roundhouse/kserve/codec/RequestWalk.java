@@ -70,6 +70,7 @@ public final class RequestWalk {
   private static final ThreadLocal<NameCache> NAMES = ThreadLocal.withInitial(NameCache::new);
 
   private final ByteBuffer message;
+  private final MessageMemory memory;
   private final WireCursor in;
   private final int begin;
   private final NameCache names = NAMES.get();
@@ -83,8 +84,9 @@ public final class RequestWalk {
   private int parameterCount;
   private long typedBytes;
 
-  private RequestWalk(ByteBuffer message) {
+  private RequestWalk(ByteBuffer message, MessageMemory memory) {
     this.message = message;
+    this.memory = memory;
     begin = message.position();
     in = new WireCursor(message);
   }
@@ -122,14 +124,21 @@ public final class RequestWalk {
     }
   }
 
+  /** Reads from position to limit, of memory that the collector frees. */
+  public static InferMessage read(ByteBuffer message) throws MalformedMessageException {
+    return read(message, MessageMemory.COLLECTED);
+  }
+
   /**
    * Reads from position to limit.
    *
    * @param message borrowed; raw inputs are slices of it
+   * @param memory of the message
    * @throws WireException INVALID_ARGUMENT when the message holds more than it may
    */
-  public static InferMessage read(ByteBuffer message) throws MalformedMessageException {
-    return new RequestWalk(message).read();
+  public static InferMessage read(ByteBuffer message, MessageMemory memory)
+      throws MalformedMessageException {
+    return new RequestWalk(message, memory).read();
   }
 
   private InferMessage read() throws MalformedMessageException {
@@ -155,24 +164,20 @@ public final class RequestWalk {
       }
     }
     return new InferMessage(
-        modelName, modelVersion, id, orNone(parameters), headers(), orNone(outputs));
+        modelName, modelVersion, id, orNone(parameters), headers(), orNone(outputs), memory);
   }
 
-  /** Gives each input its raw contents, which stand apart from them. */
+  /**
+   * Gives inputs their raw contents, which stand apart: in order, and none to inputs that are in
+   * shared memory. Entries beyond the inputs are ignored, as Triton does.
+   */
   private List<TensorHeader> headers() {
-    if (raw.size() > inputs.size()) {
-      throw WireException.invalidArgument(
-          "raw_input_contents has "
-              + raw.size()
-              + " entries for model '"
-              + modelName
-              + "', but the request has "
-              + inputs.size()
-              + " inputs; send one entry for each input");
-    }
     List<TensorHeader> headers = new ArrayList<>(inputs.size());
+    int next = 0;
     for (int i = 0; i < inputs.size(); i++) {
-      headers.add(inputs.get(i).header(i < raw.size() ? raw.get(i) : null));
+      InputWalk input = inputs.get(i);
+      boolean takes = next < raw.size() && !input.isShared();
+      headers.add(input.header(takes ? raw.get(next++) : null));
     }
     return headers;
   }
@@ -387,15 +392,14 @@ public final class RequestWalk {
       return new TensorHeader(name, datatype, Arrays.copyOf(dims, rank), orNone(own), source(data));
     }
 
+    boolean isShared() {
+      return own != null && own.containsKey(Parameters.SHARED_MEMORY);
+    }
+
     private TensorSource source(@Nullable ByteBuffer data) {
       TypedElements elements = typed;
-      if (raw.isEmpty()) {
-        return elements == null ? TensorSource.NONE : new TensorSource.Typed(elements);
-      }
       if (elements != null) {
-        throw WireException.invalidArgument(
-            "contents field must not be specified when using raw_input_contents for "
-                + new InputPlace(name, modelName));
+        return raw.isEmpty() ? new TensorSource.Typed(elements) : TensorSource.TYPED_BESIDE_RAW;
       }
       return data == null ? TensorSource.NONE : new TensorSource.Raw(data);
     }

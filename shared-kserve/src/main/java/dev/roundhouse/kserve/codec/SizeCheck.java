@@ -49,10 +49,6 @@ final class SizeCheck {
     }
   }
 
-  static String wireName(DType dtype) {
-    return dtype.kserveName().orElse(dtype.token());
-  }
-
   private static WireException tooLarge(String shape, InputPlace place) {
     return WireException.invalidArgument(
         "shape " + shape + " of input " + place + " has more than " + Long.MAX_VALUE + " bytes");

@@ -7,6 +7,9 @@ public sealed interface TensorSource {
   /** The request has none for the input. */
   TensorSource NONE = new None();
 
+  /** The input has elements one by one, in a request that has raw contents. */
+  TensorSource TYPED_BESIDE_RAW = new TypedBesideRaw();
+
   /**
    * Raw: row-major, little-endian, BYTES elements each with a 4-byte length.
    *
@@ -18,4 +21,6 @@ public sealed interface TensorSource {
   record Typed(TypedElements elements) implements TensorSource {}
 
   record None() implements TensorSource {}
+
+  record TypedBesideRaw() implements TensorSource {}
 }

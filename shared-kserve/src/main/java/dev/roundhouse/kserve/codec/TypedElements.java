@@ -94,7 +94,7 @@ public final class TypedElements {
   }
 
   private ContentsField expected(DType dtype, InputPlace place) {
-    String type = SizeCheck.wireName(dtype);
+    String type = dtype.wireName();
     ContentsField expected =
         ContentsField.of(dtype)
             .orElseThrow(
@@ -222,7 +222,7 @@ public final class TypedElements {
                 + " is "
                 + value
                 + ", but "
-                + SizeCheck.wireName(dtype)
+                + dtype.wireName()
                 + " holds "
                 + least
                 + " to "

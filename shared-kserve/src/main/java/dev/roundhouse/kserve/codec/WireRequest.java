@@ -7,19 +7,21 @@ import java.util.List;
  *
  * @param modelVersion a positive decimal number, or empty for the version that is served
  * @param id empty for none
- * @param requestedOutputs names without duplicates, empty for all
+ * @param requestedOutputs without duplicates, empty for all
  * @param timeoutNanos the caller's remaining budget, or {@link #NO_TIMEOUT}
  * @param priority level among the model's priorities, 1 first; 0 for the model's default
  * @param queueTimeoutNanos how long it may wait to run; 0 for the model's default
+ * @param wantsTimings whether the answer is to tell where the time went
  */
 public record WireRequest(
     String modelName,
     String modelVersion,
     String id,
-    List<WireTensor> inputs,
-    List<String> requestedOutputs,
+    List<WireInput> inputs,
+    List<RequestedOutput> requestedOutputs,
     long timeoutNanos,
     long priority,
-    long queueTimeoutNanos) {
+    long queueTimeoutNanos,
+    boolean wantsTimings) {
   public static final long NO_TIMEOUT = Long.MAX_VALUE;
 }

@@ -18,4 +18,9 @@ final class Decoded {
       throw new AssertionError("not a message", e);
     }
   }
+
+  /** The bytes of an input that came in its request. */
+  static ByteBuffer inline(WireInput input) {
+    return ((WireInput.Inline) input.data()).bytes();
+  }
 }

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -38,17 +39,17 @@ class GoldenBytesTest {
     assertThat(request.modelVersion()).isEqualTo("1");
     assertThat(request.id()).isEqualTo("r-7");
     assertThat(request.timeoutNanos()).isEqualTo(250_000_000L);
-    assertThat(request.requestedOutputs()).containsExactly("OUT");
-    WireTensor input = request.inputs().get(0);
+    assertThat(request.requestedOutputs()).containsExactly(new RequestedOutput("OUT", null));
+    WireInput input = request.inputs().get(0);
     assertThat(input.name()).isEqualTo("INPUT0");
     assertThat(input.dtype()).isEqualTo(DType.I32);
     assertThat(input.shape()).isEqualTo(Shape.of(1, 4));
     int[] values = new int[4];
-    input.data().order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().get(values);
+    Decoded.inline(input).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().get(values);
     assertThat(values).containsExactly(1, -2, 3, Integer.MAX_VALUE);
-    WireTensor names = request.inputs().get(1);
+    WireInput names = request.inputs().get(1);
     assertThat(names.dtype()).isEqualTo(DType.BYTES);
-    assertThat(hex(names.data())).isEqualTo("010000006103000000626364");
+    assertThat(hex(Decoded.inline(names))).isEqualTo("010000006103000000626364");
   }
 
   @Test
@@ -57,7 +58,7 @@ class GoldenBytesTest {
 
     assertThat(request.timeoutNanos()).isEqualTo(WireRequest.NO_TIMEOUT);
     assertThat(request.requestedOutputs()).isEmpty();
-    assertThat(hex(request.inputs().getFirst().data())).isEqualTo("0000c03f000080be");
+    assertThat(hex(Decoded.inline(request.inputs().getFirst()))).isEqualTo("0000c03f000080be");
   }
 
   @Test
@@ -65,14 +66,18 @@ class GoldenBytesTest {
     byte[] data = HexFormat.of().parseHex("0500000006000000");
     var response =
         ResponseEncoder.encode(
-            "simple",
-            "1",
-            "r-7",
-            List.of(
-                new WireTensor("OUT", DType.I32, Shape.of(1, 2), ByteBuffer.wrap(data)),
-                new WireTensor("EMPTY", DType.F32, Shape.of(0, 3), ByteBuffer.allocate(0))));
+            new ResponseMessage(
+                "simple",
+                "1",
+                "r-7",
+                Map.of(),
+                List.of(
+                    new ResponseTensor(
+                        "OUT", DType.I32, Shape.of(1, 2), Map.of(), ByteBuffer.wrap(data)),
+                    new ResponseTensor(
+                        "EMPTY", DType.F32, Shape.of(0, 3), Map.of(), ByteBuffer.allocate(0)))));
 
-    assertThat(HexFormat.of().formatHex(response.toByteArray())).isEqualTo(RESPONSE);
+    assertThat(HexFormat.of().formatHex(ResponseEncoderTest.bytes(response))).isEqualTo(RESPONSE);
   }
 
   @Test

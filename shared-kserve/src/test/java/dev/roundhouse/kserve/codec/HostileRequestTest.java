@@ -13,6 +13,7 @@ import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -87,17 +88,6 @@ class HostileRequestTest {
                 .addInputs(input("FP32", 1).setName("Y"))
                 .addRawInputContents(bytes(4)),
             "unable to find data for input tensor 'Y' for model 'm' in request."),
-        refusal(
-            "more raw entries than inputs",
-            request()
-                .addInputs(input("FP32", 1))
-                .addRawInputContents(bytes(4))
-                .addRawInputContents(bytes(4)),
-            "raw_input_contents has 2 entries for model 'm', but the request has 1 inputs"),
-        refusal(
-            "raw entries without inputs",
-            request().addRawInputContents(bytes(4)),
-            "raw_input_contents has 1 entries for model 'm', but the request has 0 inputs"),
         refusal(
             "input twice",
             request()
@@ -193,16 +183,35 @@ class HostileRequestTest {
             request()
                 .putParameters("triton_x", InferParameter.newBuilder().setBoolParam(true).build()),
             "parameter 'triton_x' is reserved for Triton usage"),
-        argumentSet(
-            "input in shared memory",
+        refusal(
+            "shared memory without a size",
+            request().addInputs(shared("r", null, null)),
+            "'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter"
+                + " for tensor 'X'"),
+        refusal(
+            "shared memory that does not fit the shape",
+            request().addInputs(shared("r", number(8), null)),
+            "input byte size mismatch for input 'X' for model 'm'. Expected 4, got 8"),
+        refusal(
+            "shared memory of a negative size",
+            request().addInputs(shared("r", number(-4), null)),
+            "parameter 'shared_memory_byte_size' of tensor 'X' is -4; it must be 0 or more"),
+        refusal(
+            "shared memory whose offset is a text",
             request()
                 .addInputs(
-                    input("FP32", 1)
-                        .putParameters(
-                            "shared_memory_region",
-                            InferParameter.newBuilder().setStringParam("r").build())),
-            WireStatus.UNIMPLEMENTED,
-            "Client shared memory is disabled"),
+                    shared(
+                        "r", number(4), InferParameter.newBuilder().setStringParam("8").build())),
+            "invalid value type for 'shared_memory_offset' parameter for tensor 'X', expected"
+                + " int64_param but got string_param"),
+        refusal(
+            "a size without shared memory",
+            request().addInputs(shared("", number(4), null)),
+            "'shared_memory_byte_size' can not be specified without 'shared_memory_region'"),
+        refusal(
+            "shared memory and contents",
+            request().addInputs(shared("r", number(4), null).setContents(floats(1))),
+            "unexpected 'content' provided when using shared memory for input tensor 'X'"),
         argumentSet(
             "classification",
             request()
@@ -282,5 +291,25 @@ class HostileRequestTest {
       contents.addBytesContents(ByteString.copyFromUtf8(value));
     }
     return contents;
+  }
+
+  private static InferInputTensor.Builder shared(
+      String region, @Nullable InferParameter size, @Nullable InferParameter offset) {
+    InferInputTensor.Builder input = input("FP32", 1);
+    if (!region.isEmpty()) {
+      input.putParameters(
+          "shared_memory_region", InferParameter.newBuilder().setStringParam(region).build());
+    }
+    if (size != null) {
+      input.putParameters("shared_memory_byte_size", size);
+    }
+    if (offset != null) {
+      input.putParameters("shared_memory_offset", offset);
+    }
+    return input;
+  }
+
+  private static InferParameter number(long value) {
+    return InferParameter.newBuilder().setInt64Param(value).build();
   }
 }

@@ -117,6 +117,6 @@ class TypedContentsTest {
   }
 
   private static ByteBuffer decode(ModelInferRequest.Builder request) {
-    return Decoded.of(request.build()).inputs().getFirst().data();
+    return Decoded.inline(Decoded.of(request.build()).inputs().getFirst());
   }
 }

@@ -7,6 +7,8 @@ import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 
 /** Messages that were read, as protobuf would have them, to be compared with what it reads. */
@@ -31,6 +33,7 @@ final class Written {
         case TensorSource.Raw(var data) -> request.addRawInputContents(ByteString.copyFrom(data));
         case TensorSource.Typed(TypedElements elements) -> input.setContents(contents(elements));
         case TensorSource.None none -> {}
+        case TensorSource.TypedBesideRaw contradiction -> {}
       }
       request.addInputs(input);
     }
@@ -46,11 +49,12 @@ final class Written {
   }
 
   /**
-   * The request, less what is not kept of it: where typed elements of an input are in more than one
-   * field, how many there are.
+   * The request, less what is not kept of it: of typed elements of an input in more than one field,
+   * all but how many there are; of raw contents beside typed ones, all.
    */
   static ModelInferRequest kept(ModelInferRequest request) {
     ModelInferRequest.Builder kept = request.toBuilder();
+    keepRaw(kept);
     for (InferInputTensor.Builder input : kept.getInputsBuilderList()) {
       InferTensorContents contents = input.getContents();
       if (contents.getAllFields().size() > 1) {
@@ -64,11 +68,23 @@ final class Written {
     return kept.build();
   }
 
-  /** True when its raw contents do not go with its inputs. */
-  static boolean isContradictory(ModelInferRequest request) {
-    return request.getRawInputContentsCount() > request.getInputsCount()
-        || (request.getRawInputContentsCount() > 0
-            && request.getInputsList().stream().anyMatch(InferInputTensor::hasContents));
+  /** Raw contents go to inputs that have nothing of their own, in order; the rest is not kept. */
+  private static void keepRaw(ModelInferRequest.Builder kept) {
+    List<ByteString> raw = kept.getRawInputContentsList();
+    if (raw.isEmpty()) {
+      return;
+    }
+    List<ByteString> taken = new ArrayList<>();
+    int next = 0;
+    for (InferInputTensor.Builder input : kept.getInputsBuilderList()) {
+      boolean takes = next < raw.size() && !input.containsParameters("shared_memory_region");
+      if (takes && !input.hasContents()) {
+        taken.add(raw.get(next));
+      }
+      next += takes ? 1 : 0;
+      input.clearContents();
+    }
+    kept.clearRawInputContents().addAllRawInputContents(taken);
   }
 
   private static InferTensorContents contents(TypedElements elements) throws IOException {
@@ -133,7 +149,7 @@ final class Written {
     };
   }
 
-  private static InferParameter parameter(ParameterValue value) {
+  static InferParameter parameter(ParameterValue value) {
     InferParameter.Builder parameter = InferParameter.newBuilder();
     switch (value) {
       case ParameterValue.Flag(boolean flag) -> parameter.setBoolParam(flag);

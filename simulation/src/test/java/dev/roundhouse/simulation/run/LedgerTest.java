@@ -77,7 +77,7 @@ class LedgerTest {
     MemorySegment data = MemorySegment.ofArray(new long[] {value});
     OutputTensor output = new OutputTensor("answers", DType.I64, Shape.of(1, 1), data);
     call.onPart(new GivenAnswer(List.of(output)));
-    call.onEnd(new Outcome.Completed("1", new Outcome.Timings(0, 0, 0, 0, 1)));
+    call.onEnd(new Outcome.Completed("1", new Outcome.Timings(0, 0, 0, 0, 0, 0, 1, 0)));
   }
 
   private record GivenAnswer(List<OutputTensor> outputs) implements Answer {

@@ -1,18 +1,32 @@
 package dev.roundhouse.worker.config;
 
+import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * How the worker presents itself.
+ * How the worker presents itself, and what it allows its clients.
  *
  * @param name Server name in ServerMetadata. Set it to `triton` for clients that insist on that.
+ * @param transport What carries gRPC: `http2` is the worker's own, `grpc-java` that of the library,
+ *     which copies more.
  * @param maxMessageSize Largest request that is accepted.
  * @param maxUnread Answers that a connection's client may leave unread; beyond them its next call
  *     is refused with RESOURCE_EXHAUSTED.
+ * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
+ *     with further ones. To be told of a full queue instead, it must be able to fill one.
+ * @param maxConnections gRPC connections; further ones are closed at once. Only with `http2`.
+ * @param stalledMessageTimeout A gRPC call whose message has begun to arrive and has not gone on
+ *     for so long ends with DEADLINE_EXCEEDED. Only with `http2`.
  */
 public record ServerProperties(
     @NotBlank @DefaultValue("roundhouse") String name,
+    @DefaultValue("http2") GrpcTransport transport,
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
-    @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread) {}
+    @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread,
+    @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
+    @Min(1) @DefaultValue("10000") int maxConnections,
+    @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout) {}

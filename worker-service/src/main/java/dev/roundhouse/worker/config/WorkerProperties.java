@@ -17,8 +17,11 @@ import org.springframework.validation.annotation.Validated;
  * @param scheduler Which model runs next.
  * @param compile How programs are compiled.
  * @param server How the worker presents itself.
+ * @param sharedMemory Whether clients may have tensors read from and written to memory of this
+ *     machine.
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
+ * @param trace Which requests are traced.
  * @param models What the operator wants of single models, by model name; wins over the manifest.
  */
 @Validated
@@ -32,8 +35,10 @@ public record WorkerProperties(
     @Valid @DefaultValue SchedulerProperties scheduler,
     @Valid @DefaultValue CompileProperties compile,
     @Valid @DefaultValue ServerProperties server,
+    @Valid @DefaultValue SharedMemoryProperties sharedMemory,
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
+    @Valid @DefaultValue TraceProperties trace,
     @DefaultValue Map<String, @Valid ModelProperties> models) {
   public static final String PREFIX = "roundhouse.worker";
 

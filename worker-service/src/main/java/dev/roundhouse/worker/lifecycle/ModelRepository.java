@@ -78,12 +78,12 @@ public final class ModelRepository {
 
   /** Loads a model, again if it serves already; completes with ready or failed. */
   public CompletableFuture<ModelStatus> load(Path folder) {
-    return engine.load(folder, policy(name(folder))).whenComplete(this::changed);
+    return engine.load(folder, versionPolicy(name(folder))).whenComplete(this::changed);
   }
 
   /** Loads of a model what has changed; completes with ready or failed. */
   CompletableFuture<ModelStatus> refresh(Path folder) {
-    return engine.refresh(folder, policy(name(folder))).whenComplete(this::changed);
+    return engine.refresh(folder, versionPolicy(name(folder))).whenComplete(this::changed);
   }
 
   /** Takes a model out of service; completes when it has been freed. */
@@ -136,7 +136,8 @@ public final class ModelRepository {
     }
   }
 
-  private VersionPolicy policy(String name) {
+  /** Which versions of a model are to serve. */
+  public VersionPolicy versionPolicy(String name) {
     ModelProperties model = properties.models().get(name);
     String own = model == null ? null : model.versionPolicy();
     return VersionPolicy.parse(own == null ? settings().versionPolicy() : own);

@@ -68,6 +68,15 @@ public final class ModelLookup {
     };
   }
 
+  /** The models that are ready, by name. */
+  public List<String> readyModels() {
+    return engine.models().stream()
+        .filter(ModelStatus::isReady)
+        .map(ModelStatus::name)
+        .sorted()
+        .toList();
+  }
+
   /** The versions of a model that are ready, ascending. */
   public List<String> readyVersions(String name) {
     return engine.versions(name).stream()

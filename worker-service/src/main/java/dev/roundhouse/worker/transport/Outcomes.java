@@ -1,14 +1,10 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.kserve.codec.WireTensor;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
-import java.util.ArrayList;
-import java.util.List;
 
-/** Turns how a request ended into what is answered. */
+/** Why a request has no answer, in the protocol's words. */
 public final class Outcomes {
   private Outcomes() {}
 
@@ -32,27 +28,5 @@ public final class Outcomes {
   private static WireException failure(
       dev.roundhouse.engine.request.Status status, String message) {
     return new WireException(StatusTable.toWire(status), message);
-  }
-
-  /**
-   * The outputs of an answer, without copying them.
-   *
-   * @throws WireException when one is larger than a message can be
-   */
-  public static List<WireTensor> tensors(List<OutputTensor> outputs) {
-    List<WireTensor> tensors = new ArrayList<>(outputs.size());
-    for (int i = 0; i < outputs.size(); i++) {
-      OutputTensor output = outputs.get(i);
-      long byteSize = output.data().byteSize();
-      if (byteSize > Integer.MAX_VALUE) {
-        throw WireException.invalidArgument(
-            "output '%s' has %d bytes, a message holds %d; request fewer rows"
-                .formatted(output.name(), byteSize, Integer.MAX_VALUE));
-      }
-      tensors.add(
-          new WireTensor(
-              output.name(), output.dtype(), output.shape(), output.data().asByteBuffer()));
-    }
-    return tensors;
   }
 }

@@ -1,72 +1,155 @@
 package dev.roundhouse.worker.wiring;
 
+import ch.qos.logback.classic.LoggerContext;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
+import dev.roundhouse.worker.actuator.TraceMeters;
+import dev.roundhouse.worker.config.SharedMemoryProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.logging.LogSettings;
+import dev.roundhouse.worker.trace.Tracing;
 import dev.roundhouse.worker.transport.ClientText;
+import dev.roundhouse.worker.transport.Inference;
+import dev.roundhouse.worker.transport.ModelConfigs;
+import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.ModelLookup;
+import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
+import dev.roundhouse.worker.transport.ServerIdentity;
 import dev.roundhouse.worker.transport.Transport;
-import dev.roundhouse.worker.transport.grpc.ConnectionShare;
 import dev.roundhouse.worker.transport.grpc.GrpcHealth;
 import dev.roundhouse.worker.transport.grpc.GuardedService;
+import dev.roundhouse.worker.transport.grpc.InferCalls;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
-import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.ServerIdentity;
+import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.Extensions;
 import dev.roundhouse.worker.transport.grpc.RepositoryCalls;
-import dev.roundhouse.worker.transport.rest.HealthController;
+import dev.roundhouse.worker.transport.rest.HttpServerSettings;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.SharedObjects;
 import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
-import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionService;
+import java.io.File;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.info.BuildProperties;
+import org.springframework.boot.logging.LogFile;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.support.DefaultLifecycleProcessor;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.grpc.server.GrpcServerFactory;
-import org.springframework.grpc.server.NettyGrpcServerFactory;
-import org.springframework.grpc.server.ServerBuilderCustomizer;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 import org.springframework.grpc.server.service.DefaultGrpcServiceConfigurer;
 import org.springframework.grpc.server.service.GrpcServiceConfigurer;
 import org.springframework.grpc.server.service.GrpcServiceSpec;
-import org.springframework.util.unit.DataSize;
+import org.springframework.web.method.ControllerAdviceBean;
+import org.springframework.web.servlet.HandlerExceptionResolver;
+import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
+import org.springframework.web.servlet.mvc.method.annotation.ExceptionHandlerExceptionResolver;
 
 /** The servers, and which port each has. */
 @Configuration(proxyBeanMethods = false)
 class TransportConfiguration {
 
-  /** Wide enough that one connection carries large tensors at the link's rate. */
-  private static final int FLOW_CONTROL_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
-
-  private static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
+  static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
 
   @Bean
   InferenceGrpcService inferenceGrpcService(
       Engine engine,
       Readiness readiness,
-      EngineLifecycle lifecycle,
-      Device device,
-      WorkerProperties properties,
-      ObjectProvider<BuildProperties> build) {
-    String version = build.stream().map(BuildProperties::getVersion).findFirst().orElse("unknown");
+      InferCalls calls,
+      ModelControl control,
+      Extensions extensions,
+      ServerIdentity server) {
     return new InferenceGrpcService(
-        engine,
-        readiness,
-        new RepositoryCalls(lifecycle.repository()),
-        new ServerIdentity(properties.server().name(), version, device.description().platform()));
+        engine, readiness, calls, new RepositoryCalls(control), extensions, server);
+  }
+
+  @Bean
+  Extensions extensions(
+      ModelConfigs configs,
+      ModelStatisticsAnswers statistics,
+      LogSettings logs,
+      Tracing tracing,
+      ClientRegions regions) {
+    return new Extensions(configs, statistics, logs, tracing, regions, new SharedObjects());
+  }
+
+  @Bean
+  ServerIdentity serverIdentity(
+      Device device, WorkerProperties properties, ObjectProvider<BuildProperties> build) {
+    String version = build.stream().map(BuildProperties::getVersion).findFirst().orElse("unknown");
+    return new ServerIdentity(
+        properties.server().name(),
+        version,
+        device.description().platform(),
+        ServerIdentity.extensions(properties.sharedMemory().enabled()));
+  }
+
+  @Bean
+  ModelControl modelControl(EngineLifecycle lifecycle, ClientText texts) {
+    return new ModelControl(lifecycle.repository(), texts);
+  }
+
+  @Bean
+  ClientRegions clientRegions(WorkerProperties properties) {
+    SharedMemoryProperties settings = properties.sharedMemory();
+    return new ClientRegions(
+        new ClientRegions.Settings(
+            settings.enabled(), settings.keyPrefixes(), settings.maxRegions()));
+  }
+
+  @Bean
+  Inference inference(Engine engine, ClientRegions regions, Tracing tracing) {
+    return new Inference(engine, regions, tracing.tracer());
+  }
+
+  @Bean
+  InferCalls inferCalls(Inference inference, ClientText texts) {
+    return new InferCalls(inference, texts);
+  }
+
+  @Bean
+  ModelConfigs modelConfigs(Engine engine, EngineLifecycle lifecycle, Device device) {
+    return new ModelConfigs(engine, lifecycle.repository()::versionPolicy, device.description());
+  }
+
+  @Bean
+  ModelStatisticsAnswers modelStatisticsAnswers(Engine engine, Device device) {
+    return new ModelStatisticsAnswers(engine, device.description());
+  }
+
+  /** Clients are told the log's name and not its folder. */
+  @Bean
+  LogSettings logSettings(Environment environment) {
+    LogFile file = LogFile.get(environment);
+    return new LogSettings(
+        (LoggerContext) LoggerFactory.getILoggerFactory(),
+        file == null ? "" : new File(file.toString()).getName());
+  }
+
+  @Bean
+  Tracing tracing(WorkerProperties properties, Engine engine) {
+    return new Tracing(properties.trace(), engine);
+  }
+
+  @Bean
+  TraceMeters traceMeters(Tracing tracing) {
+    return new TraceMeters(tracing);
   }
 
   @Bean
@@ -102,37 +185,42 @@ class TransportConfiguration {
     };
   }
 
-  /** Calls run on the event loops: decoding and admission are short, and a hop costs more. */
-  @Bean
-  ServerBuilderCustomizer<NettyServerBuilder> grpcServerSettings(WorkerProperties properties) {
-    int maxMessageBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
-    return builder ->
-        builder
-            .directExecutor()
-            .maxInboundMessageSize(maxMessageBytes)
-            .flowControlWindow(FLOW_CONTROL_WINDOW)
-            .addTransportFilter(
-                ConnectionShare.perConnection(properties.server().maxUnread().toBytes()));
-  }
-
-  /** Boot's, with our time to drain, and some for telling callers that it is over. */
-  @Bean
-  GrpcServerLifecycle nettyGrpcServerLifecycle(
-      NettyGrpcServerFactory factory,
-      WorkerProperties properties,
-      ApplicationEventPublisher events) {
-    Duration drain = properties.shutdown().drain();
-    return new GrpcServerLifecycle(factory, drain.plus(LAST_ANSWERS), events);
-  }
-
   @Bean
   ModelLookup modelLookup(Engine engine) {
     return new ModelLookup(engine);
   }
 
   @Bean
-  HealthController healthController(Readiness readiness, ModelLookup models) {
-    return new HealthController(readiness, models);
+  HttpServerSettings httpServerSettings(WorkerProperties properties) {
+    return new HttpServerSettings(Math.toIntExact(properties.server().maxMessageSize().toBytes()));
+  }
+
+  /** Makes what answers errors at start: a request can fail after the worker has closed. */
+  @Bean
+  WebMvcConfigurer errorsAtStart() {
+    return new WebMvcConfigurer() {
+      @Override
+      public void extendHandlerExceptionResolvers(List<HandlerExceptionResolver> resolvers) {
+        for (HandlerExceptionResolver resolver : resolvers) {
+          if (resolver instanceof ExceptionHandlerExceptionResolver handlers) {
+            handlers
+                .getExceptionHandlerAdviceCache()
+                .keySet()
+                .forEach(ControllerAdviceBean::resolveBean);
+          }
+        }
+      }
+    };
+  }
+
+  /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
+  @Bean
+  SmartInitializingSingleton httpDrain(
+      DefaultLifecycleProcessor lifecycle, WorkerProperties properties) {
+    Duration drain = properties.shutdown().drain().plus(LAST_ANSWERS);
+    return () ->
+        lifecycle.setTimeoutForShutdownPhase(
+            WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE, drain.toMillis());
   }
 
   @Bean

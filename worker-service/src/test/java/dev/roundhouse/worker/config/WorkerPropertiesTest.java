@@ -135,6 +135,25 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldHaveDefaultsForTrace() {
+    assertThat(bind().trace())
+        .isEqualTo(new TraceProperties("", TraceProperties.Level.OFF, 1000, -1, 0));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfTrace() {
+    assertThat(
+            bind(
+                    "trace.file=/t.json",
+                    "trace.level=timestamps",
+                    "trace.rate=7",
+                    "trace.count=8",
+                    "trace.log-frequency=9")
+                .trace())
+        .isEqualTo(new TraceProperties("/t.json", TraceProperties.Level.TIMESTAMPS, 7, 8, 9));
+  }
+
+  @Test
   void shouldHaveDefaultsForRuntime() {
     assertThat(bind().runtime())
         .isEqualTo(
@@ -279,16 +298,36 @@ class WorkerPropertiesTest {
     assertThat(bind().server())
         .isEqualTo(
             new ServerProperties(
-                "roundhouse", DataSize.ofMegabytes(512), DataSize.ofMegabytes(256)));
+                "roundhouse",
+                GrpcTransport.HTTP2,
+                DataSize.ofMegabytes(512),
+                DataSize.ofMegabytes(256),
+                1000,
+                10_000,
+                Duration.ofSeconds(60)));
   }
 
   @Test
   void shouldMapEveryKeyOfServer() {
     assertThat(
-            bind("server.name=triton", "server.max-message-size=1MB", "server.max-unread=4MB")
+            bind(
+                    "server.name=triton",
+                    "server.transport=grpc-java",
+                    "server.max-message-size=1MB",
+                    "server.max-unread=4MB",
+                    "server.max-concurrent-streams=7",
+                    "server.max-connections=8",
+                    "server.stalled-message-timeout=9s")
                 .server())
         .isEqualTo(
-            new ServerProperties("triton", DataSize.ofMegabytes(1), DataSize.ofMegabytes(4)));
+            new ServerProperties(
+                "triton",
+                GrpcTransport.GRPC_JAVA,
+                DataSize.ofMegabytes(1),
+                DataSize.ofMegabytes(4),
+                7,
+                8,
+                Duration.ofSeconds(9)));
   }
 
   @Test

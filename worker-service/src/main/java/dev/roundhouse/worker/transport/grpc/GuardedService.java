@@ -4,6 +4,7 @@ import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
+import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.worker.transport.ClientText;
@@ -103,6 +104,10 @@ public final class GuardedService {
     };
   }
 
+  /**
+   * A call that can be refused on the connection's event loop while another thread answers it:
+   * whatever is written after that goes nowhere.
+   */
   private static final class GuardedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private final ClientText texts;
 
@@ -111,6 +116,11 @@ public final class GuardedService {
 
     /** Bytes answered; counted as unread until the call is over. */
     private final AtomicLong answered = new AtomicLong();
+
+    /** Looked at without the lock: an event loop must not wait for an answer to be copied. */
+    private volatile boolean refused;
+
+    private boolean closed;
 
     GuardedCall(ServerCall<Q, R> call, ClientText texts) {
       super(call);
@@ -123,14 +133,51 @@ public final class GuardedService {
       return share == null ? null : share.refusal(getAttributes());
     }
 
+    synchronized void refuse(Status status) {
+      if (!closed) {
+        close(status, new Metadata());
+      }
+      refused = true;
+    }
+
+    boolean isRefused() {
+      return refused;
+    }
+
     @Override
-    public void sendMessage(R message) {
-      if (share != null && message instanceof Message sized) {
-        int bytes = sized.getSerializedSize();
+    public synchronized void sendHeaders(Metadata headers) {
+      if (!refused) {
+        super.sendHeaders(headers);
+      }
+    }
+
+    @Override
+    public synchronized void sendMessage(R message) {
+      if (refused) {
+        return;
+      }
+      if (share != null) {
+        sentWhenReady();
+        int bytes = byteSize(message);
         answered.addAndGet(bytes);
         share.add(bytes);
       }
       super.sendMessage(message);
+    }
+
+    private static int byteSize(Object message) {
+      return switch (message) {
+        case EncodedMessage encoded -> encoded.byteSize();
+        case Message parsed -> parsed.getSerializedSize();
+        default -> throw new IllegalArgumentException("no size is known of " + message.getClass());
+      };
+    }
+
+    /** A call that takes more has sent what it was given before, but for what it may hold back. */
+    void sentWhenReady() {
+      if (!getMethodDescriptor().getType().serverSendsOneMessage() && isReady()) {
+        over();
+      }
     }
 
     /** Everything was sent, or will never be. */
@@ -141,7 +188,11 @@ public final class GuardedService {
     }
 
     @Override
-    public void close(Status status, Metadata trailers) {
+    public synchronized void close(Status status, Metadata trailers) {
+      if (refused) {
+        return;
+      }
+      closed = true;
       String description = status.getDescription();
       super.close(
           description == null ? status : status.withDescription(texts.of(description)), trailers);
@@ -152,7 +203,6 @@ public final class GuardedService {
   private static final class GuardedListener<Q> extends ServerCall.Listener<Received<Q>> {
     private final GuardedCall<Q, ?> call;
     private final ServerCall.Listener<Q> listener;
-    private boolean refused;
 
     GuardedListener(GuardedCall<Q, ?> call, ServerCall.Listener<Q> listener) {
       this.call = call;
@@ -161,7 +211,7 @@ public final class GuardedService {
 
     @Override
     public void onMessage(Received<Q> received) {
-      if (refused) {
+      if (call.isRefused()) {
         return;
       }
       switch (received) {
@@ -170,27 +220,24 @@ public final class GuardedService {
           if (full == null) {
             listener.onMessage(message.value());
           } else {
-            refused = true;
-            call.close(Status.RESOURCE_EXHAUSTED.withDescription(full), new Metadata());
+            call.refuse(Status.RESOURCE_EXHAUSTED.withDescription(full));
           }
         }
-        case Received.Refusal<Q> refusal -> {
-          refused = true;
-          call.close(refusal.status(), new Metadata());
-        }
+        case Received.Refusal<Q> refusal -> call.refuse(refusal.status());
       }
     }
 
     @Override
     public void onHalfClose() {
-      if (!refused) {
+      if (!call.isRefused()) {
         listener.onHalfClose();
       }
     }
 
     @Override
     public void onReady() {
-      if (!refused) {
+      call.sentWhenReady();
+      if (!call.isRefused()) {
         listener.onReady();
       }
     }

@@ -6,10 +6,12 @@ import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.ResponseEncoder;
-import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Outcomes;
 import io.grpc.stub.ServerCallStreamObserver;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -28,18 +30,21 @@ final class InferCall implements AnswerSink {
   /** The call is over: everything was sent, or the client has gone. */
   private static final int CLOSED = 2;
 
-  private final ServerCallStreamObserver<ModelInferResponse> call;
+  private final ServerCallStreamObserver<EncodedMessage> call;
+  private final InferExchange exchange;
   private final AtomicInteger seen = new AtomicInteger();
-  private @Nullable InferenceRequest request;
   private volatile @Nullable Submission submission;
   private @Nullable Answer answer; // published by seen
 
-  InferCall(ServerCallStreamObserver<ModelInferResponse> call) {
+  /**
+   * @param exchange taken: closed when the answer has been written or given up
+   */
+  InferCall(ServerCallStreamObserver<EncodedMessage> call, InferExchange exchange) {
     this.call = call;
+    this.exchange = exchange;
   }
 
   void submit(Engine engine, InferenceRequest made) {
-    request = made;
     call.setOnCancelHandler(this::onClosed);
     call.setOnCloseHandler(this::onClosed);
     Submission submitted = engine.submit(made);
@@ -60,6 +65,7 @@ final class InferCall implements AnswerSink {
     try {
       write(part, outcome);
     } finally {
+      exchange.close();
       if (part != null) {
         part.free();
       }
@@ -73,7 +79,7 @@ final class InferCall implements AnswerSink {
     if (call.isCancelled()) {
       return; // nobody reads it, so it need not be encoded
     }
-    ModelInferResponse message;
+    EncodedMessage message;
     try {
       message = encode(part, outcome);
     } catch (RuntimeException e) {
@@ -88,13 +94,11 @@ final class InferCall implements AnswerSink {
     call.onCompleted();
   }
 
-  private ModelInferResponse encode(@Nullable Answer part, Outcome outcome) {
-    InferenceRequest asked = request;
-    if (part == null || asked == null) {
+  private EncodedMessage encode(@Nullable Answer part, Outcome outcome) {
+    if (part == null) {
       throw Outcomes.failure(outcome);
     }
-    return ResponseEncoder.encode(
-        asked.modelName(), part.modelVersion(), asked.id(), Outcomes.tensors(part.outputs()));
+    return ResponseEncoder.encode(exchange.response(part, outcome, Map.of()));
   }
 
   /** Called on the connection's event loop, once at least. */

@@ -1,16 +1,26 @@
 package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.kserve.codec.InferMessage;
-import dev.roundhouse.kserve.codec.RequestCheck;
-import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterResponse;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryStatusRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryStatusResponse;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterResponse;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.AsyncService;
-import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
+import dev.roundhouse.kserve.proto.IsSameIPCNamespaceResponse;
+import dev.roundhouse.kserve.proto.LogSettingsRequest;
+import dev.roundhouse.kserve.proto.LogSettingsResponse;
+import dev.roundhouse.kserve.proto.ModelConfigRequest;
+import dev.roundhouse.kserve.proto.ModelConfigResponse;
 import dev.roundhouse.kserve.proto.ModelMetadataRequest;
 import dev.roundhouse.kserve.proto.ModelMetadataResponse;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ModelReadyResponse;
+import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
+import dev.roundhouse.kserve.proto.ModelStatisticsResponse;
 import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
 import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
@@ -23,16 +33,29 @@ import dev.roundhouse.kserve.proto.ServerMetadataRequest;
 import dev.roundhouse.kserve.proto.ServerMetadataResponse;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.kserve.proto.ServerReadyResponse;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterRequest;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterResponse;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusRequest;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusResponse;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterRequest;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterResponse;
+import dev.roundhouse.kserve.proto.TraceSettingRequest;
+import dev.roundhouse.kserve.proto.TraceSettingResponse;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.logging.LogSettings;
+import dev.roundhouse.worker.trace.Tracing;
+import dev.roundhouse.worker.transport.ModelConfigs;
 import dev.roundhouse.worker.transport.ModelLookup;
-import dev.roundhouse.worker.transport.Requests;
+import dev.roundhouse.worker.transport.ModelMetadataMessage;
+import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
+import dev.roundhouse.worker.transport.ServerIdentity;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.SharedObjects;
 import io.grpc.BindableService;
-import io.grpc.Context;
-import io.grpc.Deadline;
 import io.grpc.ServerServiceDefinition;
-import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 
 /**
  * The protocol's core calls, and those of the model repository. Called on event loops; answers to
@@ -44,11 +67,23 @@ public final class InferenceGrpcService implements BindableService, AsyncService
   private final ServerIdentity server;
   private final ModelLookup models;
   private final RepositoryCalls repository;
+  private final InferCalls calls;
+  private final Extensions extensions;
+
+  /** What looks at every model is not for the event loops. */
+  private final Executor looks = task -> Thread.ofVirtual().name("statistics").start(task);
 
   public InferenceGrpcService(
-      Engine engine, Readiness readiness, RepositoryCalls repository, ServerIdentity server) {
+      Engine engine,
+      Readiness readiness,
+      InferCalls calls,
+      RepositoryCalls repository,
+      Extensions extensions,
+      ServerIdentity server) {
     this.engine = engine;
+    this.calls = calls;
     this.repository = repository;
+    this.extensions = extensions;
     this.readiness = readiness;
     this.server = server;
     this.models = new ModelLookup(engine);
@@ -56,7 +91,7 @@ public final class InferenceGrpcService implements BindableService, AsyncService
 
   @Override
   public ServerServiceDefinition bindService() {
-    return InferMethod.in(GRPCInferenceServiceGrpc.bindService(this), this::infer);
+    return InferMethods.in(GRPCInferenceServiceGrpc.bindService(this), calls::infer, calls::stream);
   }
 
   @Override
@@ -89,6 +124,7 @@ public final class InferenceGrpcService implements BindableService, AsyncService
             ServerMetadataResponse.newBuilder()
                 .setName(server.name())
                 .setVersion(server.version())
+                .addAllExtensions(server.extensions())
                 .build());
   }
 
@@ -102,6 +138,48 @@ public final class InferenceGrpcService implements BindableService, AsyncService
                 models.ready(request.getName(), request.getVersion()),
                 models.readyVersions(request.getName()),
                 server.platform()));
+  }
+
+  @Override
+  public void modelConfig(ModelConfigRequest request, StreamObserver<ModelConfigResponse> call) {
+    UnaryAnswer.now(
+        call,
+        () ->
+            ModelConfigResponse.newBuilder()
+                .setConfig(extensions.configs().of(request.getName(), request.getVersion()))
+                .build());
+  }
+
+  @Override
+  public void modelStatistics(
+      ModelStatisticsRequest request, StreamObserver<ModelStatisticsResponse> call) {
+    UnaryAnswer.later(
+        call,
+        () ->
+            CompletableFuture.supplyAsync(
+                () -> extensions.statistics().of(request.getName(), request.getVersion()), looks));
+  }
+
+  @Override
+  public void logSettings(LogSettingsRequest request, StreamObserver<LogSettingsResponse> call) {
+    UnaryAnswer.now(call, () -> LogSettingsMessages.answer(extensions.logs(), request));
+  }
+
+  @Override
+  public void traceSetting(TraceSettingRequest request, StreamObserver<TraceSettingResponse> call) {
+    UnaryAnswer.now(
+        call, () -> TraceSettingMessages.answer(extensions.tracing().settings(), request));
+  }
+
+  @Override
+  public void isSameIPCNamespace(
+      IsSameIPCNamespaceRequest request, StreamObserver<IsSameIPCNamespaceResponse> call) {
+    UnaryAnswer.now(
+        call,
+        () ->
+            IsSameIPCNamespaceResponse.newBuilder()
+                .setSame(extensions.objects().sees(request.getName()))
+                .build());
   }
 
   @Override
@@ -122,26 +200,71 @@ public final class InferenceGrpcService implements BindableService, AsyncService
     UnaryAnswer.later(call, () -> repository.unload(request));
   }
 
-  private void infer(InferMessage message, StreamObserver<ModelInferResponse> observer) {
-    InferCall call = new InferCall((ServerCallStreamObserver<ModelInferResponse>) observer);
-    try {
-      call.submit(
-          engine,
-          Requests.toEngine(RequestCheck.check(message), engine.nanoTime(), callNanos(), call));
-    } catch (RuntimeException e) {
-      UnaryAnswer.fail(observer, e);
-    }
+  @Override
+  public void systemSharedMemoryStatus(
+      SystemSharedMemoryStatusRequest request,
+      StreamObserver<SystemSharedMemoryStatusResponse> call) {
+    UnaryAnswer.now(call, () -> SharedMemoryMessages.systemStatus(extensions.regions(), request));
   }
 
-  private static long callNanos() {
-    Deadline deadline = Context.current().getDeadline();
-    return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
+  @Override
+  public void systemSharedMemoryRegister(
+      SystemSharedMemoryRegisterRequest request,
+      StreamObserver<SystemSharedMemoryRegisterResponse> call) {
+    UnaryAnswer.now(
+        call,
+        () -> {
+          extensions
+              .regions()
+              .register(
+                  request.getName(), request.getKey(), request.getOffset(), request.getByteSize());
+          return SystemSharedMemoryRegisterResponse.getDefaultInstance();
+        });
   }
 
-  /**
-   * What the server says of itself.
-   *
-   * @param platform of its device, reported for every model
-   */
-  public record ServerIdentity(String name, String version, String platform) {}
+  @Override
+  public void systemSharedMemoryUnregister(
+      SystemSharedMemoryUnregisterRequest request,
+      StreamObserver<SystemSharedMemoryUnregisterResponse> call) {
+    UnaryAnswer.now(
+        call,
+        () -> {
+          extensions.regions().unregister(request.getName());
+          return SystemSharedMemoryUnregisterResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void cudaSharedMemoryStatus(
+      CudaSharedMemoryStatusRequest request, StreamObserver<CudaSharedMemoryStatusResponse> call) {
+    UnaryAnswer.now(call, () -> SharedMemoryMessages.cudaStatus(extensions.regions(), request));
+  }
+
+  @Override
+  public void cudaSharedMemoryRegister(
+      CudaSharedMemoryRegisterRequest request,
+      StreamObserver<CudaSharedMemoryRegisterResponse> call) {
+    UnaryAnswer.now(
+        call,
+        () -> {
+          throw ClientRegions.noCuda(request.getName());
+        });
+  }
+
+  @Override
+  public void cudaSharedMemoryUnregister(
+      CudaSharedMemoryUnregisterRequest request,
+      StreamObserver<CudaSharedMemoryUnregisterResponse> call) {
+    // There are none, and to unregister what is not there is no error.
+    UnaryAnswer.now(call, CudaSharedMemoryUnregisterResponse::getDefaultInstance);
+  }
+
+  /** What answers the calls of Triton's extensions, whichever transport they come by. */
+  public record Extensions(
+      ModelConfigs configs,
+      ModelStatisticsAnswers statistics,
+      LogSettings logs,
+      Tracing tracing,
+      ClientRegions regions,
+      SharedObjects objects) {}
 }

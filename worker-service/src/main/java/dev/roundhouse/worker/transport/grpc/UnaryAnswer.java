@@ -1,8 +1,8 @@
 package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
 import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -68,13 +68,19 @@ public final class UnaryAnswer {
 
   /** Refuses a call: in the protocol's words, or none when it is not the caller's to know. */
   static void fail(StreamObserver<?> call, Throwable failure) {
-    Status status;
+    call.onError(status(refusal(failure)).asRuntimeException());
+  }
+
+  /** What a caller is told of a failure; one that is not the caller's to know is logged. */
+  static WireException refusal(Throwable failure) {
     if (failure instanceof WireException refusal) {
-      status = Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
-    } else {
-      log.error("a call failed unexpectedly", failure);
-      status = Status.INTERNAL.withDescription("Internal server error; see the server's log");
+      return refusal;
     }
-    call.onError(new StatusRuntimeException(status));
+    log.error("a call failed unexpectedly", failure);
+    return new WireException(WireStatus.INTERNAL, "Internal server error; see the server's log");
+  }
+
+  static Status status(WireException refusal) {
+    return Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
   }
 }

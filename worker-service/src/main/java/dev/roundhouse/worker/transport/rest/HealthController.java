@@ -1,12 +1,12 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelLookup;
-import java.util.Map;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
 import org.springframework.http.HttpStatus;
-import org.springframework.http.ResponseEntity;
-import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
@@ -16,49 +16,63 @@ import org.springframework.web.bind.annotation.RestController;
  * Triton's look at the code only.
  */
 @RestController
-public final class HealthController {
+final class HealthController {
   private final Readiness readiness;
   private final ModelLookup models;
 
-  public HealthController(Readiness readiness, ModelLookup models) {
+  HealthController(Readiness readiness, ModelLookup models) {
     this.readiness = readiness;
     this.models = models;
   }
 
   @GetMapping("/v2/health/live")
-  ResponseEntity<Map<String, Object>> live() {
-    boolean alive = readiness.isAlive();
-    return answer(alive, Map.of("live", alive));
+  void live(HttpServletResponse response) throws IOException {
+    answer(response, "live", readiness.isAlive());
   }
 
   @GetMapping("/v2/health/ready")
-  ResponseEntity<Map<String, Object>> ready() {
-    boolean ready = readiness.isReady();
-    return answer(ready, Map.of("ready", ready));
+  void ready(HttpServletResponse response) throws IOException {
+    answer(response, "ready", readiness.isReady());
   }
 
   @GetMapping("/v2/models/{name}/ready")
-  ResponseEntity<Map<String, Object>> modelReady(@PathVariable String name) {
-    return modelReady(name, "");
+  void modelReady(@PathVariable String name, HttpServletResponse response) throws IOException {
+    modelReady(name, "", response);
   }
 
   @GetMapping("/v2/models/{name}/versions/{version}/ready")
-  ResponseEntity<Map<String, Object>> modelReady(
-      @PathVariable String name, @PathVariable String version) {
+  void modelReady(
+      @PathVariable String name, @PathVariable String version, HttpServletResponse response)
+      throws IOException {
     if (!models.isKnown(name, version)) {
-      String text = "Request for unknown model: '" + name + "' is not found";
-      return ResponseEntity.status(HttpStatus.NOT_FOUND).body(Map.of("error", text));
+      throw new WireException(
+          WireStatus.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
     }
     boolean ready = models.isReady(name, version);
-    return answer(ready, Map.of("name", name, "ready", ready));
+    JsonReply.send(
+        response,
+        code(ready),
+        json -> {
+          json.writeStartObject();
+          json.writeStringProperty("name", name);
+          json.writeBooleanProperty("ready", ready);
+          json.writeEndObject();
+        });
   }
 
-  @ExceptionHandler
-  ResponseEntity<Map<String, Object>> refused(WireException refusal) {
-    return ResponseEntity.status(refusal.status().httpCode()).body(Map.of("error", refusal.text()));
+  private static void answer(HttpServletResponse response, String what, boolean yes)
+      throws IOException {
+    JsonReply.send(
+        response,
+        code(yes),
+        json -> {
+          json.writeStartObject();
+          json.writeBooleanProperty(what, yes);
+          json.writeEndObject();
+        });
   }
 
-  private static ResponseEntity<Map<String, Object>> answer(boolean yes, Map<String, Object> body) {
-    return ResponseEntity.status(yes ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE).body(body);
+  private static int code(boolean yes) {
+    return (yes ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE).value();
   }
 }

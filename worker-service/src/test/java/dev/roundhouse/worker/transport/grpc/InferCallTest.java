@@ -15,11 +15,19 @@ import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
-import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.kserve.codec.EncodedMessage;
+import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.kserve.codec.MessageMemory;
+import dev.roundhouse.worker.config.TraceProperties;
+import dev.roundhouse.worker.trace.Tracing;
+import dev.roundhouse.worker.transport.InferExchange;
+import dev.roundhouse.worker.transport.Inference;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -134,7 +142,7 @@ class InferCallTest {
 
   /** Submits a call whose outcome is told to the test as well. */
   private CompletableFuture<Outcome> submitWaiting(Call of) {
-    InferCall infer = new InferCall(of);
+    InferCall infer = new InferCall(of, exchange());
     CompletableFuture<Outcome> ended = new CompletableFuture<>();
     AnswerSink sink =
         new AnswerSink() {
@@ -154,10 +162,20 @@ class InferCallTest {
   }
 
   private End submit(UnaryOperator<Answer> change) {
-    InferCall infer = new InferCall(call);
+    InferCall infer = new InferCall(call, exchange());
     End end = new End(infer, change);
     infer.submit(engine.engine(), request(end));
     return end;
+  }
+
+  private InferExchange exchange() {
+    ClientRegions none = new ClientRegions(new ClientRegions.Settings(false, List.of(), 1));
+    Tracing off =
+        new Tracing(
+            new TraceProperties("", TraceProperties.Level.OFF, 1000, -1, 0), engine.engine());
+    return new Inference(engine.engine(), none, off.tracer())
+        .begin(
+            new InferMessage("m", "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
   }
 
   private static InferenceRequest request(AnswerSink sink) {
@@ -220,10 +238,10 @@ class InferCallTest {
   }
 
   /** The server's side of a call, as gRPC gives it to a service. */
-  private static final class Call extends ServerCallStreamObserver<ModelInferResponse> {
+  private static final class Call extends ServerCallStreamObserver<EncodedMessage> {
     volatile boolean cancelled;
     volatile @Nullable Error onWrite;
-    volatile @Nullable ModelInferResponse written;
+    volatile @Nullable EncodedMessage written;
     volatile @Nullable Throwable failed;
     volatile boolean completed;
     private Runnable onCancel = () -> {};
@@ -254,7 +272,7 @@ class InferCallTest {
     }
 
     @Override
-    public void onNext(ModelInferResponse message) {
+    public void onNext(EncodedMessage message) {
       Error error = onWrite;
       if (error != null) {
         throw error;

@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.grpc;
+package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
@@ -8,10 +8,11 @@ import dev.roundhouse.kserve.proto.ModelMetadataResponse.TensorMetadata;
 import java.util.List;
 
 /** Writes a model's contract as clients see it: row-major, -1 for batch and variable axes. */
-final class ModelMetadataMessage {
+public final class ModelMetadataMessage {
   private ModelMetadataMessage() {}
 
-  static ModelMetadataResponse of(ModelStatus model, List<String> versions, String platform) {
+  public static ModelMetadataResponse of(
+      ModelStatus model, List<String> versions, String platform) {
     ModelSpec spec = model.spec().orElseThrow();
     ModelMetadataResponse.Builder message =
         ModelMetadataResponse.newBuilder()
@@ -25,9 +26,7 @@ final class ModelMetadataMessage {
 
   private static TensorMetadata tensor(TensorSpec spec) {
     TensorMetadata.Builder tensor =
-        TensorMetadata.newBuilder()
-            .setName(spec.name())
-            .setDatatype(spec.dtype().kserveName().orElse(spec.dtype().token()));
+        TensorMetadata.newBuilder().setName(spec.name()).setDatatype(spec.dtype().wireName());
     for (long extent : spec.wireShape().dims()) {
       tensor.addShape(extent);
     }

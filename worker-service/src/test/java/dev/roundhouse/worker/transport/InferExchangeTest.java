@@ -4,14 +4,17 @@ import static dev.roundhouse.kserve.codec.WireRequest.NO_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.request.AnswerSink;
-import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.testing.ReplySink;
-import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.kserve.codec.MessageMemory;
+import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class RequestsTest {
+class InferExchangeTest {
 
   @ParameterizedTest
   @CsvSource({
@@ -26,16 +29,24 @@ class RequestsTest {
     "-100, NONE, 9223372036854775800, 9223372036854775700",
   })
   void shouldTakeTheEarlierDeadline(long now, String call, String budget, String deadline) {
-    WireRequest request = new WireRequest("m", "", "", List.of(), List.of(), nanos(budget), 0, 0);
-
-    InferenceRequest made = Requests.toEngine(request, now, nanos(call), NOBODY);
-
-    assertThat(made.deadlineNanos()).isEqualTo(nanos(deadline));
+    Map<String, ParameterValue> parameters =
+        budget.equals("NONE")
+            ? Map.of()
+            : Map.of("reactant_timeout_ns", new ParameterValue.Signed(nanos(budget)));
+    InferMessage message =
+        new InferMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
+    try (InferExchange exchange = InferExchange.begin(message, NO_REGIONS)) {
+      assertThat(exchange.toEngine(now, nanos(call), NOBODY).deadlineNanos())
+          .isEqualTo(nanos(deadline));
+    }
   }
 
   private static long nanos(String text) {
     return text.equals("NONE") ? NO_TIMEOUT : Long.parseLong(text);
   }
+
+  private static final ClientRegions NO_REGIONS =
+      new ClientRegions(new ClientRegions.Settings(false, List.of(), 1));
 
   private static final AnswerSink NOBODY = new ReplySink();
 }

@@ -1,0 +1,609 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.Attributes;
+import io.grpc.Codec;
+import io.grpc.Compressor;
+import io.grpc.Context;
+import io.grpc.Decompressor;
+import io.grpc.Drainable;
+import io.grpc.KnownLength;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.SecurityLevel;
+import io.grpc.ServerCall;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufOutputStream;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.ArrayDeque;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One call: hands what arrives to the service's listener, on the connection's event loop, and takes
+ * its answers from any thread, one at a time.
+ */
+final class Call<Q, R> extends ServerCall<Q, R> {
+  private static final Logger log = LoggerFactory.getLogger(Call.class);
+
+  /** A call with more bytes on their way than this is not ready for more. */
+  private static final int READY_BYTES = 1 << 15;
+
+  private static final int PREFIX_BYTES = 5;
+
+  private final Connection connection;
+  private final Http2Stream stream;
+  private final MethodDescriptor<Q, R> method;
+  private final boolean asksOnce;
+  private final boolean answersOnce;
+  private final Headers headers;
+  private final Context.CancellableContext context;
+  private final MessageAssembly assembly;
+  private final @Nullable Decompressor decompressor;
+
+  // Of the event loop.
+  private ServerCall.@Nullable Listener<Q> listener;
+  private @Nullable ArrayDeque<Waiting> backlog;
+
+  /** The only message of the request, of which the service has been told. */
+  private @Nullable ReceivedMessage single;
+
+  private long requested;
+  private int unconsumed;
+  private long heardNanos;
+  private boolean halfClosed;
+  private boolean halfCloseTold;
+  private boolean headersWritten;
+  private boolean trailersWritten;
+  private boolean gone;
+  private boolean told;
+
+  // Of whoever answers.
+  private @Nullable Http2Headers pendingHeaders;
+  private @Nullable ByteBuf pendingMessage;
+  private @Nullable Compressor compressor;
+  private boolean compressMessages = true;
+  private boolean headersSent;
+  private boolean closed;
+
+  /** Bytes of a streaming call that were sent and have not left. */
+  private final AtomicInteger unsent = new AtomicInteger();
+
+  private volatile boolean cancelled;
+
+  /** What a client tells with its first headers. */
+  record Headers(
+      Metadata metadata, @Nullable String authority, @Nullable Decompressor decompressor) {}
+
+  /** A message that nobody has asked for yet. */
+  private record Waiting(ReceivedMessage message, boolean compressed) {}
+
+  Call(
+      Connection connection,
+      Http2Stream stream,
+      MethodDescriptor<Q, R> method,
+      Headers headers,
+      Context.CancellableContext context,
+      MessageAssembly assembly) {
+    this.connection = connection;
+    this.stream = stream;
+    this.method = method;
+    this.headers = headers;
+    this.context = context;
+    this.assembly = assembly;
+    asksOnce = method.getType().clientSendsOneMessage();
+    answersOnce = method.getType().serverSendsOneMessage();
+    decompressor = headers.decompressor();
+  }
+
+  // What arrives; on the event loop.
+
+  void start(ServerMethodDefinition<Q, R> definition) {
+    if (context.getDeadline() != null) {
+      context.addListener(ended -> connection.later(this::endIfLate), Runnable::run);
+    }
+    Context previous = context.attach();
+    try {
+      listener = definition.getServerCallHandler().startCall(this, headers.metadata());
+      if (!answersOnce) {
+        listener.onReady();
+      }
+    } catch (Throwable e) {
+      failed(e);
+    } finally {
+      context.detach(previous);
+    }
+    deliver();
+  }
+
+  /**
+   * Takes a frame's data.
+   *
+   * @param padding bytes that count and carry nothing
+   * @return how many of all bytes the client may send again
+   */
+  int receive(ByteBuf data, int padding, boolean endOfStream) {
+    int bytes = data.readableBytes() + padding;
+    if (told || trailersWritten) {
+      return bytes;
+    }
+    try {
+      for (ReceivedMessage message = assembly.next(data);
+          message != null;
+          message = assembly.next(data)) {
+        offer(message, assembly.isCompressed());
+        if (told || trailersWritten) {
+          return bytes;
+        }
+      }
+    } catch (StatusException e) {
+      end(e.getStatus());
+      return bytes;
+    }
+    if (endOfStream) {
+      endOfStream();
+    } else if (assembly.isWithinMessage()) {
+      heardNanos = System.nanoTime();
+    }
+    if (backlog == null || backlog.isEmpty()) {
+      return bytes;
+    }
+    unconsumed += bytes;
+    return 0;
+  }
+
+  void endOfStream() {
+    if (assembly.isWithinMessage()) {
+      end(Status.INTERNAL.withDescription("Encountered end-of-stream mid-frame"));
+      return;
+    }
+    halfClosed = true;
+    deliver();
+  }
+
+  /** Ends the call when part of a message has arrived and nothing of the rest since then. */
+  void endIfStalled(long sinceNanos) {
+    if (assembly.isWithinMessage() && unconsumed == 0 && heardNanos - sinceNanos < 0) {
+      end(
+          Status.DEADLINE_EXCEEDED.withDescription(
+              "a message has stopped arriving: " + assembly.progress()));
+    }
+  }
+
+  private void offer(ReceivedMessage message, boolean compressed) {
+    if (requested > 0 && listener != null && (backlog == null || backlog.isEmpty())) {
+      requested--;
+      hand(listener, message, compressed);
+      return;
+    }
+    if (backlog == null) {
+      backlog = new ArrayDeque<>(2);
+    }
+    backlog.add(new Waiting(message, compressed));
+  }
+
+  private void deliver() {
+    ServerCall.Listener<Q> to = listener;
+    if (to == null) {
+      return;
+    }
+    if (backlog != null) {
+      while (requested > 0 && !backlog.isEmpty() && !told) {
+        requested--;
+        Waiting waiting = backlog.remove();
+        hand(to, waiting.message(), waiting.compressed());
+      }
+      if (!backlog.isEmpty()) {
+        return;
+      }
+    }
+    if (halfClosed && !halfCloseTold && !told && !trailersWritten) {
+      halfCloseTold = true;
+      assembly.letGo(); // the service counts what it takes, and must not find it counted already
+      Context previous = context.attach();
+      try {
+        to.onHalfClose();
+      } catch (Throwable e) {
+        failed(e);
+      } finally {
+        context.detach(previous);
+        releaseSingle();
+      }
+    }
+    if (unconsumed > 0) {
+      int bytes = unconsumed;
+      unconsumed = 0;
+      connection.consume(stream, bytes);
+    }
+  }
+
+  private void hand(ServerCall.Listener<Q> to, ReceivedMessage message, boolean compressed) {
+    Context previous = context.attach();
+    try {
+      Q parsed = parse(message, compressed);
+      if (!asksOnce) {
+        assembly.letGo();
+      }
+      to.onMessage(parsed);
+    } catch (StatusRuntimeException e) {
+      end(e.getStatus());
+    } catch (Throwable e) {
+      failed(e);
+    } finally {
+      context.detach(previous);
+      if (asksOnce && single == null) {
+        single = message; // the service acts on it when it hears that there is no other
+      } else {
+        message.release();
+        assembly.letGo();
+      }
+    }
+  }
+
+  private Q parse(ReceivedMessage message, boolean compressed) throws IOException {
+    if (!compressed) {
+      return method.parseRequest(message);
+    }
+    if (decompressor == null) {
+      throw Status.INTERNAL
+          .withDescription("Can't decode compressed gRPC message as compression not configured")
+          .asRuntimeException();
+    }
+    try (InputStream inflated = decompressor.decompress(message)) {
+      return method.parseRequest(new BoundedStream(inflated, connection.maxMessageBytes()));
+    }
+  }
+
+  /** The client has reset the stream, or the connection is gone. */
+  void streamClosed() {
+    if (gone) {
+      return;
+    }
+    gone = true;
+    dropReceived();
+    if (!trailersWritten) {
+      tellCancelled(Status.CANCELLED.withDescription("the client has ended the call"));
+    }
+  }
+
+  private void endIfLate() {
+    if (!told && !gone) {
+      end(Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed"));
+    }
+  }
+
+  private void releaseSingle() {
+    ReceivedMessage message = single;
+    if (message != null) {
+      single = null;
+      message.release();
+    }
+  }
+
+  private void dropReceived() {
+    assembly.close();
+    releaseSingle();
+    if (backlog != null) {
+      backlog.forEach(waiting -> waiting.message().release());
+      backlog.clear();
+    }
+  }
+
+  /** Ends the call in the place of the service, which hears that first. */
+  void end(Status status) {
+    tellCancelled(status);
+    if (!trailersWritten && !gone) {
+      connection.writeEnd(this, connection.headers().end(status, new Metadata(), !headersWritten));
+    }
+  }
+
+  private void failed(Throwable thrown) {
+    log.error("{} failed", method.getFullMethodName(), thrown);
+    end(Status.UNKNOWN.withDescription("Application error processing RPC"));
+  }
+
+  private void tellCancelled(Status status) {
+    if (told) {
+      return;
+    }
+    told = true;
+    cancelled = true;
+    context.cancel(status.asRuntimeException());
+    tell(ServerCall.Listener::onCancel);
+  }
+
+  private void tellComplete() {
+    if (told) {
+      return;
+    }
+    told = true;
+    tell(ServerCall.Listener::onComplete);
+    context.cancel(null);
+  }
+
+  private void tell(Consumer<ServerCall.Listener<Q>> what) {
+    ServerCall.Listener<Q> to = listener;
+    if (to == null) {
+      return;
+    }
+    Context previous = context.attach();
+    try {
+      what.accept(to);
+    } catch (Throwable e) {
+      log.error("{} failed when it was told of its end", method.getFullMethodName(), e);
+    } finally {
+      context.detach(previous);
+    }
+  }
+
+  // What is answered; by any thread.
+
+  @Override
+  public void request(int count) {
+    if (connection.inEventLoop()) {
+      requested += count;
+      if (backlog != null && !backlog.isEmpty()) {
+        connection.later(this::deliver); // the service may be in the middle of something
+      }
+    } else {
+      connection.later(
+          () -> {
+            requested += count;
+            deliver();
+          });
+    }
+  }
+
+  @Override
+  public void sendHeaders(Metadata metadata) {
+    if (headersSent) {
+      throw new IllegalStateException("headers have been sent");
+    }
+    headersSent = true;
+    Compressor chosen = compressor;
+    if (chosen != null && !connection.headers().accepts(headers.metadata(), chosen)) {
+      compressor = null;
+    }
+    Http2Headers first = connection.headers().begin(metadata, compressor);
+    if (answersOnce) {
+      pendingHeaders = first;
+    } else {
+      connection.send(new Outbound(this, first, null, null));
+    }
+  }
+
+  @Override
+  public void sendMessage(R message) {
+    if (!headersSent || closed) {
+      throw new IllegalStateException(closed ? "the call is closed" : "no headers have been sent");
+    }
+    if (answersOnce && pendingMessage != null) {
+      throw Status.INTERNAL.withDescription("Too many responses").asRuntimeException();
+    }
+    ByteBuf framed;
+    try {
+      framed = frame(message);
+    } catch (Throwable e) {
+      closed = true;
+      connection.later(
+          () -> end(Status.INTERNAL.withDescription("the answer could not be written")));
+      throw e;
+    }
+    if (answersOnce) {
+      pendingMessage = framed;
+    } else {
+      unsent.addAndGet(framed.readableBytes());
+      connection.send(new Outbound(this, null, framed, null));
+    }
+  }
+
+  private ByteBuf frame(R message) {
+    try (InputStream bytes = method.streamResponse(message)) {
+      if (compressor != null && compressMessages) {
+        return compressed(bytes, compressor);
+      }
+      if (bytes instanceof BufferWritable writable) {
+        int size = writable.byteSize();
+        ByteBuf framed = framed(size, false);
+        try {
+          writable.writeTo(framed.internalNioBuffer(PREFIX_BYTES, size));
+          return framed.writerIndex(PREFIX_BYTES + size);
+        } catch (Throwable e) {
+          framed.release();
+          throw e;
+        }
+      }
+      int size = bytes instanceof KnownLength ? bytes.available() : -1;
+      ByteBuf framed = framed(Math.max(size, 0), false);
+      try (OutputStream out = new ByteBufOutputStream(framed)) {
+        copy(bytes, out);
+        return framed.setInt(1, framed.readableBytes() - PREFIX_BYTES);
+      } catch (Throwable e) {
+        framed.release();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw new IllegalStateException("a message could not be encoded", e);
+    }
+  }
+
+  private ByteBuf compressed(InputStream bytes, Compressor with) throws IOException {
+    ByteBuf framed = framed(0, true);
+    try (OutputStream out = with.compress(new ByteBufOutputStream(framed))) {
+      copy(bytes, out);
+    } catch (Throwable e) {
+      framed.release();
+      throw e;
+    }
+    return framed.setInt(1, framed.readableBytes() - PREFIX_BYTES);
+  }
+
+  private static void copy(InputStream from, OutputStream to) throws IOException {
+    if (from instanceof Drainable drainable) {
+      drainable.drainTo(to);
+    } else {
+      from.transferTo(to);
+    }
+  }
+
+  private ByteBuf framed(int size, boolean compressed) {
+    return connection
+        .allocator()
+        .directBuffer(PREFIX_BYTES + size)
+        .writeByte(compressed ? 1 : 0)
+        .writeInt(size);
+  }
+
+  @Override
+  public boolean isReady() {
+    return !cancelled && !closed && unsent.get() < READY_BYTES;
+  }
+
+  @Override
+  public void close(Status status, Metadata trailers) {
+    if (closed) {
+      return; // it was ended in its place
+    }
+    closed = true;
+    ByteBuf message = pendingMessage;
+    pendingMessage = null;
+    Status told = status;
+    if (answersOnce && status.isOk() && message == null) {
+      told = Status.INTERNAL.withDescription("Completed without a response");
+    }
+    boolean first = answersOnce ? !told.isOk() : !headersSent;
+    if (message != null && first) {
+      message.release();
+      message = null;
+    }
+    connection.send(
+        new Outbound(
+            this,
+            first ? null : pendingHeaders,
+            message,
+            connection.headers().end(told, trailers, first)));
+  }
+
+  @Override
+  public boolean isCancelled() {
+    return cancelled;
+  }
+
+  @Override
+  public void setMessageCompression(boolean enabled) {
+    compressMessages = enabled;
+  }
+
+  @Override
+  public void setCompression(String name) {
+    if (headersSent) {
+      throw new IllegalStateException("headers have been sent");
+    }
+    Compressor found = connection.headers().compressor(name);
+    if (found == null) {
+      throw new IllegalArgumentException("there is no compression '" + name + "'");
+    }
+    compressor = found == Codec.Identity.NONE ? null : found;
+  }
+
+  @Override
+  public Attributes getAttributes() {
+    return connection.attributes();
+  }
+
+  @Override
+  public @Nullable String getAuthority() {
+    return headers.authority();
+  }
+
+  @Override
+  public SecurityLevel getSecurityLevel() {
+    return connection.isSecure() ? SecurityLevel.PRIVACY_AND_INTEGRITY : SecurityLevel.NONE;
+  }
+
+  @Override
+  public MethodDescriptor<Q, R> getMethodDescriptor() {
+    return method;
+  }
+
+  // What is written; on the event loop.
+
+  /** Part of an answer on its way to the event loop. */
+  record Outbound(
+      Call<?, ?> call,
+      @Nullable Http2Headers headers,
+      @Nullable ByteBuf message,
+      @Nullable Http2Headers trailers) {
+
+    void drop() {
+      if (message != null) {
+        message.release();
+      }
+    }
+  }
+
+  void write(ChannelHandlerContext ctx, Outbound out) {
+    if (gone || trailersWritten) {
+      out.drop();
+      return;
+    }
+    int id = stream.id();
+    if (out.headers() != null) {
+      headersWritten = true;
+      connection.encoder().writeHeaders(ctx, id, out.headers(), 0, false, ctx.newPromise());
+    }
+    ByteBuf message = out.message();
+    if (message != null) {
+      ChannelPromise promise = ctx.newPromise();
+      int bytes = message.readableBytes();
+      connection.writing();
+      promise.addListener(done -> left(bytes));
+      connection.encoder().writeData(ctx, id, message, 0, false, promise);
+    }
+    if (out.trailers() != null) {
+      writeEnd(ctx, out.trailers());
+    }
+  }
+
+  void writeEnd(ChannelHandlerContext ctx, Http2Headers trailers) {
+    trailersWritten = true;
+    ChannelPromise promise = ctx.newPromise();
+    connection.encoder().writeHeaders(ctx, stream.id(), trailers, 0, true, promise);
+    promise.addListener(
+        done -> {
+          if (done.isSuccess()) {
+            tellComplete();
+            connection.stopSending(stream);
+          } else {
+            tellCancelled(Status.CANCELLED.withDescription("the answer could not be sent"));
+          }
+        });
+  }
+
+  private void left(int bytes) {
+    connection.written();
+    if (answersOnce) {
+      return;
+    }
+    int before = unsent.getAndAdd(-bytes);
+    if (before >= READY_BYTES && before - bytes < READY_BYTES && !told) {
+      tell(ServerCall.Listener::onReady);
+    }
+  }
+
+  Http2Stream stream() {
+    return stream;
+  }
+}

@@ -1,0 +1,538 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.Attributes;
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.Grpc;
+import io.grpc.Metadata;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerTransportFilter;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.internal.GrpcUtil;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2EventAdapter;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.internal.PlatformDependent;
+import java.util.Queue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.net.ssl.SSLSession;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One client's connection: makes calls of its streams, and writes what they answer. Answers of
+ * other threads are gathered and written together, one wake-up of the event loop for all of them.
+ */
+final class Connection extends Http2ConnectionHandler {
+  private static final Logger log = LoggerFactory.getLogger(Connection.class);
+
+  private final Http2Server server;
+  private final ServerSettings settings;
+  private final Http2Connection.PropertyKey callKey;
+  private final Queue<Call.Outbound> outbound = PlatformDependent.newMpscQueue();
+  private final AtomicBoolean writing = new AtomicBoolean();
+  private final ConnectionTimers timers;
+  private @Nullable ChannelHandlerContext ctx;
+  private Attributes attributes = Attributes.EMPTY;
+  private boolean secure;
+
+  /** What was read is being handled: what is written meanwhile goes out after it. */
+  private boolean reading;
+
+  private boolean ready;
+  private boolean spokenTo;
+
+  Connection(
+      Http2ConnectionDecoder decoder,
+      Http2ConnectionEncoder encoder,
+      Http2Settings initial,
+      Http2Server server,
+      ServerSettings settings) {
+    super(decoder, encoder, initial);
+    this.server = server;
+    this.settings = settings;
+    callKey = connection().newKey();
+    timers =
+        new ConnectionTimers(
+            this, settings.manners(), settings.handshakeNanos(), settings.stalledNanos());
+    Events events = new Events();
+    decoder.frameListener(events);
+    connection().addListener(events);
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext added) throws Exception {
+    ctx = added;
+    super.handlerAdded(added);
+    if (added.channel().isActive()) {
+      begin(added);
+    }
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext active) throws Exception {
+    super.channelActive(active);
+    begin(active);
+  }
+
+  private void begin(ChannelHandlerContext active) {
+    if (ready) {
+      return;
+    }
+    ready = true;
+    SslHandler tls = active.pipeline().get(SslHandler.class);
+    secure = tls != null;
+    Attributes.Builder known =
+        Attributes.newBuilder()
+            .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, active.channel().remoteAddress())
+            .set(Grpc.TRANSPORT_ATTR_LOCAL_ADDR, active.channel().localAddress());
+    if (tls != null) {
+      SSLSession session = tls.engine().getSession();
+      known.set(Grpc.TRANSPORT_ATTR_SSL_SESSION, session);
+    }
+    attributes = known.build();
+    for (ServerTransportFilter filter : settings.filters()) {
+      attributes = filter.transportReady(attributes);
+    }
+    server.opened(this);
+    timers.start();
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext inactive) throws Exception {
+    timers.stop();
+    super.channelInactive(inactive);
+    if (ready) {
+      ready = false;
+      settings.filters().forEach(filter -> filter.transportTerminated(attributes));
+      server.closed(this);
+    }
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext read, Object message) throws Exception {
+    reading = true;
+    timers.heard();
+    super.channelRead(read, message);
+  }
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext read) throws Exception {
+    reading = false;
+    writeGathered(read);
+    super.channelReadComplete(read); // which flushes
+  }
+
+  /** What a client does wrong is its own business: it is told, and nobody else. */
+  @Override
+  public void exceptionCaught(ChannelHandlerContext caught, Throwable cause) throws Exception {
+    if (Http2CodecUtil.getEmbeddedHttp2Exception(cause) != null) {
+      super.exceptionCaught(caught, cause);
+      return;
+    }
+    log.debug("connection of {} failed", caught.channel().remoteAddress(), cause);
+    if (cause instanceof Error) {
+      log.error("connection of {} failed", caught.channel().remoteAddress(), cause);
+    }
+    caught.close();
+  }
+
+  /** A failure that is no mistake of the client's is ours, and must be heard of. */
+  @Override
+  protected void onConnectionError(
+      ChannelHandlerContext failed,
+      boolean outbound,
+      Throwable cause,
+      @Nullable Http2Exception mistake) {
+    if (mistake == null) {
+      log.error("connection of {} failed", failed.channel().remoteAddress(), cause);
+    }
+    super.onConnectionError(failed, outbound, cause, mistake);
+  }
+
+  // For calls and timers.
+
+  ByteBufAllocator allocator() {
+    return context().alloc();
+  }
+
+  HeaderCodec headers() {
+    return settings.headers();
+  }
+
+  Attributes attributes() {
+    return attributes;
+  }
+
+  boolean isSecure() {
+    return secure;
+  }
+
+  int maxMessageBytes() {
+    return settings.maxMessageBytes();
+  }
+
+  boolean inEventLoop() {
+    return context().executor().inEventLoop();
+  }
+
+  ChannelHandlerContext context() {
+    ChannelHandlerContext known = ctx;
+    if (known == null) {
+      throw new IllegalStateException("the connection is not part of a channel");
+    }
+    return known;
+  }
+
+  /** Has a task run on the event loop, after what it does now. */
+  void later(Runnable task) {
+    try {
+      context().executor().execute(task);
+    } catch (RejectedExecutionException e) {
+      log.debug("the server has stopped", e);
+    }
+  }
+
+  /**
+   * Takes part of an answer; any thread. Parts are written in the order in which they are taken.
+   */
+  void send(Call.Outbound part) {
+    outbound.add(part);
+    if (inEventLoop() && reading) {
+      return;
+    }
+    wake();
+  }
+
+  private void wake() {
+    if (!writing.get() && writing.compareAndSet(false, true)) {
+      try {
+        context().executor().execute(this::writeAndFlush);
+      } catch (RejectedExecutionException e) {
+        dropGathered();
+      }
+    }
+  }
+
+  /** What is gathered while this writes goes out with it, and wakes nobody. */
+  private void writeAndFlush() {
+    ChannelHandlerContext to = context();
+    try {
+      if (writeGathered(to)) {
+        flush(to);
+      }
+    } finally {
+      writing.set(false);
+    }
+    if (!outbound.isEmpty()) {
+      wake();
+    }
+  }
+
+  private boolean writeGathered(ChannelHandlerContext to) {
+    boolean any = false;
+    for (Call.Outbound part = outbound.poll(); part != null; part = outbound.poll()) {
+      part.call().write(to, part);
+      any = true;
+    }
+    return any;
+  }
+
+  private void dropGathered() {
+    for (Call.Outbound part = outbound.poll(); part != null; part = outbound.poll()) {
+      part.drop();
+    }
+  }
+
+  /** A message is about to be written; on the event loop. */
+  void writing() {
+    timers.writing();
+  }
+
+  /** A message has left, or never will. */
+  void written() {
+    timers.written();
+  }
+
+  /** Ends a call in the place of its service; on the event loop. */
+  void writeEnd(Call<?, ?> call, Http2Headers trailers) {
+    call.writeEnd(context(), trailers);
+    flushUnlessReading();
+  }
+
+  private void flushUnlessReading() {
+    if (!reading) {
+      flush(context());
+    }
+  }
+
+  /** Lets the client send as many bytes more to a stream. */
+  void consume(Http2Stream stream, int bytes) {
+    try {
+      if (connection().local().flowController().consumeBytes(stream, bytes)) {
+        flushUnlessReading();
+      }
+    } catch (Http2Exception e) {
+      onError(context(), true, e);
+    }
+  }
+
+  /** Tells a client whose call has been answered that the rest of its request is not needed. */
+  void stopSending(Http2Stream stream) {
+    if (stream.state().remoteSideOpen()) {
+      resetStream(context(), stream.id(), Http2Error.NO_ERROR.code(), context().newPromise());
+      flushUnlessReading();
+    }
+  }
+
+  /** Ends calls whose message has begun to arrive and has not gone on since the last look. */
+  void endStalled(long sinceNanos) {
+    try {
+      connection()
+          .forEachActiveStream(
+              stream -> {
+                Call<?, ?> call = stream.getProperty(callKey);
+                if (call != null) {
+                  call.endIfStalled(sinceNanos);
+                }
+                return true;
+              });
+    } catch (Http2Exception e) {
+      onError(context(), true, e);
+    }
+  }
+
+  // How a connection ends.
+
+  /** Takes no more calls and closes when those under way have ended; any thread. */
+  void drain(String reason) {
+    later(() -> timers.drain(reason, Long.MAX_VALUE));
+  }
+
+  /** Ends all calls and closes; any thread. */
+  void closeNow() {
+    later(
+        () -> {
+          gracefulShutdownTimeoutMillis(0);
+          context().channel().close();
+        });
+  }
+
+  /** Closes when the last stream has ended. */
+  void closeWhenIdle() {
+    gracefulShutdownTimeoutMillis(-1);
+    context().channel().close();
+  }
+
+  /** True when the client's settings have come, with which every conversation begins. */
+  boolean isSpokenTo() {
+    return spokenTo;
+  }
+
+  void goAway(int lastStreamId, Http2Error error, String reason) {
+    ChannelHandlerContext to = context();
+    goAway(
+        to,
+        lastStreamId,
+        error.code(),
+        ByteBufUtil.writeAscii(to.alloc(), reason),
+        to.newPromise());
+  }
+
+  /** What a client's frames, and the state of its streams, mean for calls. */
+  private final class Events extends Http2EventAdapter {
+    @Override
+    public void onHeadersRead(
+        ChannelHandlerContext from,
+        int streamId,
+        Http2Headers headers,
+        int streamDependency,
+        short weight,
+        boolean exclusive,
+        int padding,
+        boolean endOfStream)
+        throws Http2Exception {
+      onHeadersRead(from, streamId, headers, padding, endOfStream);
+    }
+
+    @Override
+    public void onHeadersRead(
+        ChannelHandlerContext from,
+        int streamId,
+        Http2Headers headers,
+        int padding,
+        boolean endOfStream)
+        throws Http2Exception {
+      Http2Stream stream = connection().stream(streamId);
+      if (stream == null) {
+        return;
+      }
+      Call<?, ?> known = stream.getProperty(callKey);
+      if (known == null) {
+        open(stream, headers, endOfStream);
+      } else if (endOfStream) {
+        known.endOfStream();
+      }
+    }
+
+    @Override
+    public int onDataRead(
+        ChannelHandlerContext from, int streamId, ByteBuf data, int padding, boolean endOfStream) {
+      Http2Stream stream = connection().stream(streamId);
+      Call<?, ?> call = stream == null ? null : stream.getProperty(callKey);
+      return call == null
+          ? data.readableBytes() + padding
+          : call.receive(data, padding, endOfStream);
+    }
+
+    @Override
+    public void onStreamClosed(Http2Stream stream) {
+      Call<?, ?> call = stream.removeProperty(callKey);
+      if (call != null) {
+        call.streamClosed();
+        timers.callEnded();
+      }
+    }
+
+    @Override
+    public void onSettingsRead(ChannelHandlerContext from, Http2Settings theirs) {
+      spokenTo = true;
+    }
+
+    @Override
+    public void onPingRead(ChannelHandlerContext from, long data) {
+      timers.pinged();
+    }
+
+    @Override
+    public void onPingAckRead(ChannelHandlerContext from, long data) {
+      timers.pingAnswered(data);
+    }
+  }
+
+  private void open(Http2Stream stream, Http2Headers headers, boolean endOfStream) {
+    if (!HttpMethod.POST.asciiName().contentEquals(headers.method())) {
+      refuse(stream, HttpResponseStatus.METHOD_NOT_ALLOWED, "gRPC calls are made by POST");
+      return;
+    }
+    CharSequence contentType = headers.get(HttpHeaderNames.CONTENT_TYPE);
+    if (!HeaderCodec.isGrpc(contentType)) {
+      refuse(
+          stream,
+          HttpResponseStatus.UNSUPPORTED_MEDIA_TYPE,
+          contentType == null
+              ? "Content-Type is missing from the request"
+              : "Content-Type '" + contentType + "' is not supported");
+      return;
+    }
+    Metadata metadata = HeaderCodec.metadata(headers);
+    try {
+      open(stream, headers, metadata, endOfStream);
+    } catch (StatusRuntimeException e) {
+      refuse(stream, e.getStatus());
+    }
+  }
+
+  private void open(
+      Http2Stream stream, Http2Headers headers, Metadata metadata, boolean endOfStream) {
+    String path = String.valueOf(headers.path());
+    CharSequence authority = headers.authority();
+    ServerMethodDefinition<?, ?> method =
+        path.startsWith("/") ? method(path.substring(1), authority) : null;
+    if (method == null) {
+      throw Status.UNIMPLEMENTED
+          .withDescription("Method not found: " + (path.startsWith("/") ? path.substring(1) : path))
+          .asRuntimeException();
+    }
+    Call.Headers told =
+        new Call.Headers(
+            metadata,
+            authority == null ? null : authority.toString(),
+            settings.headers().decompressor(metadata));
+    start(stream, method, told, endOfStream);
+  }
+
+  private @Nullable ServerMethodDefinition<?, ?> method(
+      String name, @Nullable CharSequence authority) {
+    ServerMethodDefinition<?, ?> known = settings.methods().get(name);
+    if (known != null || settings.fallback() == null) {
+      return known;
+    }
+    return settings.fallback().lookupMethod(name, authority == null ? null : authority.toString());
+  }
+
+  private <Q, R> void start(
+      Http2Stream stream,
+      ServerMethodDefinition<Q, R> definition,
+      Call.Headers headers,
+      boolean endOfStream) {
+    Call<Q, R> call =
+        new Call<>(
+            this,
+            stream,
+            definition.getMethodDescriptor(),
+            headers,
+            callContext(headers.metadata()),
+            new MessageAssembly(allocator(), settings.budget(), settings.maxMessageBytes()));
+    stream.setProperty(callKey, call);
+    timers.callBegan();
+    call.start(definition);
+    if (endOfStream) {
+      call.endOfStream();
+    }
+  }
+
+  private Context.CancellableContext callContext(Metadata metadata) {
+    Long timeoutNanos;
+    try {
+      timeoutNanos = metadata.get(GrpcUtil.TIMEOUT_KEY);
+    } catch (IllegalArgumentException e) {
+      throw Status.INVALID_ARGUMENT
+          .withDescription("grpc-timeout is malformed: " + e.getMessage())
+          .asRuntimeException();
+    }
+    if (timeoutNanos == null) {
+      return server.context().withCancellation();
+    }
+    return server
+        .context()
+        .withDeadline(Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), context().executor());
+  }
+
+  private void refuse(Http2Stream stream, Status status) {
+    ChannelHandlerContext to = context();
+    Http2Headers end = settings.headers().end(status, new Metadata(), true);
+    encoder()
+        .writeHeaders(to, stream.id(), end, 0, true, to.newPromise())
+        .addListener(done -> stopSending(stream));
+  }
+
+  private void refuse(Http2Stream stream, HttpResponseStatus status, String text) {
+    ChannelHandlerContext to = context();
+    encoder().writeHeaders(to, stream.id(), HeaderCodec.refusal(status), 0, false, to.newPromise());
+    encoder()
+        .writeData(
+            to, stream.id(), ByteBufUtil.writeUtf8(to.alloc(), text), 0, true, to.newPromise())
+        .addListener(done -> stopSending(stream));
+  }
+}

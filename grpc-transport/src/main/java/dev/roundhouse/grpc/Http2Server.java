@@ -1,0 +1,259 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.Context;
+import io.grpc.InternalServer;
+import io.grpc.Server;
+import io.grpc.ServerServiceDefinition;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPipeline;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.ServerChannel;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A gRPC server whose transport is {@link Connection}; see {@link Http2ServerBuilder}. */
+final class Http2Server extends Server {
+  private static final Logger log = LoggerFactory.getLogger(Http2Server.class);
+
+  private final SocketAddress address;
+  private final int threads;
+  private final ServerSettings settings;
+  private final List<ServerServiceDefinition> services;
+  private final Context context;
+  private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+
+  /** Sockets that were accepted, those that have not finished their handshake included. */
+  private final AtomicInteger sockets = new AtomicInteger();
+
+  private final CountDownLatch terminated = new CountDownLatch(1);
+  private @Nullable EventLoopGroup group;
+  private @Nullable Channel listening;
+  private volatile boolean shutdown;
+
+  Http2Server(
+      SocketAddress address,
+      int threads,
+      ServerSettings settings,
+      List<ServerServiceDefinition> services) {
+    this.address = address;
+    this.threads = threads;
+    this.settings = settings;
+    this.services = List.copyOf(services);
+    context = Context.ROOT.withValue(InternalServer.SERVER_CONTEXT_KEY, this);
+  }
+
+  @Override
+  public synchronized Server start() throws IOException {
+    if (group != null) {
+      throw new IllegalStateException("the server has been started");
+    }
+    boolean epoll = Epoll.isAvailable();
+    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    Class<? extends ServerChannel> type =
+        epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
+    EventLoopGroup loops =
+        new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("grpc", true), io);
+    group = loops;
+    ServerBootstrap bootstrap =
+        new ServerBootstrap()
+            .group(loops)
+            .channel(type)
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .option(ChannelOption.SO_BACKLOG, 1024)
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(ChannelOption.SO_KEEPALIVE, true)
+            .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+            .childHandler(new Accepted());
+    ChannelFuture bound = bootstrap.bind(address).awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+      throw new IOException("cannot listen on " + address, bound.cause());
+    }
+    listening = bound.channel();
+    return this;
+  }
+
+  /** Puts together what handles a socket that was accepted. */
+  private final class Accepted extends ChannelInitializer<SocketChannel> {
+    @Override
+    protected void initChannel(SocketChannel socket) {
+      int open = sockets.incrementAndGet();
+      socket.closeFuture().addListener(closed -> leave());
+      if (open > settings.maxConnections() || shutdown) {
+        log.debug("{} is one connection too many", socket.remoteAddress());
+        socket.close();
+        return;
+      }
+      if (settings.tls() == null) {
+        socket.config().setRecvByteBufAllocator(new ReceiveBuffers());
+        addHttp2(socket.pipeline());
+        return;
+      }
+      SslHandler tls = settings.tls().newHandler(socket.alloc());
+      tls.setHandshakeTimeoutMillis(TimeUnit.NANOSECONDS.toMillis(settings.handshakeNanos()));
+      socket.pipeline().addLast(tls, new Negotiated());
+    }
+  }
+
+  private void addHttp2(ChannelPipeline pipeline) {
+    pipeline.addLast(new FrameCutter(), ConnectionBuilder.connection(this, settings));
+  }
+
+  /** Goes on when both sides have agreed on HTTP/2. */
+  private final class Negotiated extends ApplicationProtocolNegotiationHandler {
+    Negotiated() {
+      super(ApplicationProtocolNames.HTTP_1_1);
+    }
+
+    @Override
+    protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
+      if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
+        addHttp2(ctx.pipeline());
+      } else {
+        ctx.close();
+      }
+    }
+
+    @Override
+    protected void handshakeFailure(ChannelHandlerContext ctx, Throwable cause) {
+      log.debug("no TLS with {}", ctx.channel().remoteAddress(), cause);
+      ctx.close();
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+      handshakeFailure(ctx, cause);
+    }
+  }
+
+  void opened(Connection connection) {
+    connections.add(connection);
+    if (shutdown) {
+      connection.drain("shutting down");
+    }
+  }
+
+  void closed(Connection connection) {
+    connections.remove(connection);
+  }
+
+  private void leave() {
+    if (sockets.decrementAndGet() == 0 && shutdown) {
+      terminate();
+    }
+  }
+
+  private void terminate() {
+    EventLoopGroup loops = group;
+    if (loops == null) {
+      terminated.countDown();
+      return;
+    }
+    loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).addListener(done -> terminated.countDown());
+  }
+
+  /** What all calls' contexts come from. */
+  Context context() {
+    return context;
+  }
+
+  @Override
+  public synchronized Server shutdown() {
+    if (shutdown) {
+      return this;
+    }
+    shutdown = true;
+    if (listening != null) {
+      listening.close().awaitUninterruptibly();
+    }
+    connections.forEach(connection -> connection.drain("shutting down"));
+    if (sockets.get() == 0) {
+      terminate();
+    }
+    return this;
+  }
+
+  @Override
+  public Server shutdownNow() {
+    shutdown();
+    connections.forEach(Connection::closeNow);
+    return this;
+  }
+
+  @Override
+  public boolean isShutdown() {
+    return shutdown;
+  }
+
+  @Override
+  public boolean isTerminated() {
+    return terminated.getCount() == 0;
+  }
+
+  @Override
+  public boolean awaitTermination(long timeout, TimeUnit unit) throws InterruptedException {
+    return terminated.await(timeout, unit);
+  }
+
+  @Override
+  public void awaitTermination() throws InterruptedException {
+    terminated.await();
+  }
+
+  @Override
+  public int getPort() {
+    Channel bound = listening;
+    return bound != null && bound.localAddress() instanceof InetSocketAddress known
+        ? known.getPort()
+        : -1;
+  }
+
+  @Override
+  public List<? extends SocketAddress> getListenSockets() {
+    Channel bound = listening;
+    return bound == null ? List.of() : List.of(bound.localAddress());
+  }
+
+  @Override
+  public List<ServerServiceDefinition> getServices() {
+    return services;
+  }
+
+  @Override
+  public List<ServerServiceDefinition> getImmutableServices() {
+    return services;
+  }
+
+  @Override
+  public List<ServerServiceDefinition> getMutableServices() {
+    return List.of();
+  }
+}

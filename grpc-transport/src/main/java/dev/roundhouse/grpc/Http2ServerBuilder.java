@@ -1,0 +1,309 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.BindableService;
+import io.grpc.CompressorRegistry;
+import io.grpc.DecompressorRegistry;
+import io.grpc.HandlerRegistry;
+import io.grpc.InternalServerInterceptors;
+import io.grpc.Server;
+import io.grpc.ServerBuilder;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServerTransportFilter;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import java.io.File;
+import java.io.InputStream;
+import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes a gRPC server on Netty's HTTP/2. Services, interceptors, filters and settings are those of
+ * any {@link ServerBuilder}; what this server does not have is refused. Services are called on
+ * event loops and must not block them. For one thread.
+ */
+public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> {
+  private static final int MAX_THREADS = 8;
+  private static final long OFF = Long.MAX_VALUE;
+
+  private final SocketAddress address;
+  private final List<ServerServiceDefinition> services = new ArrayList<>();
+  private final List<ServerInterceptor> interceptors = new ArrayList<>();
+  private final List<ServerTransportFilter> filters = new ArrayList<>();
+  private @Nullable HandlerRegistry fallback;
+  private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
+  private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
+  private @Nullable SslContext tls;
+  private MemoryBudget budget = MemoryBudget.UNLIMITED;
+  private int maxMessageBytes = 4 << 20;
+  private int maxMetadataBytes = 8 << 10;
+  private int maxConcurrentStreams = 4096;
+  private int maxConnections = Integer.MAX_VALUE;
+  private int streamWindowBytes = 1 << 20;
+  private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
+  private long stalledNanos = OFF;
+  private long keepAliveNanos = TimeUnit.HOURS.toNanos(2);
+  private long keepAliveTimeoutNanos = TimeUnit.SECONDS.toNanos(20);
+  private long maxIdleNanos = OFF;
+  private long maxAgeNanos = OFF;
+  private long maxAgeGraceNanos = OFF;
+  private long permitPingNanos = TimeUnit.MINUTES.toNanos(5);
+  private boolean permitPingWithoutCalls;
+
+  private Http2ServerBuilder(SocketAddress address) {
+    this.address = address;
+  }
+
+  /**
+   * @param address to listen on; port 0 takes a free one
+   */
+  public static Http2ServerBuilder forAddress(SocketAddress address) {
+    return new Http2ServerBuilder(address);
+  }
+
+  /** Listens with TLS; clients must speak HTTP/2 by ALPN. */
+  public Http2ServerBuilder tls(
+      KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
+      throws SSLException {
+    tls =
+        SslContextBuilder.forServer(keys)
+            .trustManager(trusted)
+            .clientAuth(clients)
+            .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+            .applicationProtocolConfig(
+                new ApplicationProtocolConfig(
+                    ApplicationProtocolConfig.Protocol.ALPN,
+                    ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+                    ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+                    ApplicationProtocolNames.HTTP_2))
+            .build();
+    return this;
+  }
+
+  /** Where large messages are counted while they arrive; without it, nowhere. */
+  public Http2ServerBuilder memoryBudget(MemoryBudget counted) {
+    budget = counted;
+    return this;
+  }
+
+  /** Calls that a connection may have at a time; its client waits with further ones. */
+  public Http2ServerBuilder maxConcurrentStreams(int most) {
+    maxConcurrentStreams = positive("maxConcurrentStreams", most);
+    return this;
+  }
+
+  /** Further ones are closed when they have been accepted. */
+  public Http2ServerBuilder maxConnections(int most) {
+    maxConnections = positive("maxConnections", most);
+    return this;
+  }
+
+  /** What a client may send to a call before it must hear that it was read. */
+  public Http2ServerBuilder streamWindow(int bytes) {
+    streamWindowBytes = positive("streamWindow", bytes);
+    return this;
+  }
+
+  /** A call ends whose message has begun to arrive and has not gone on for so long. */
+  public Http2ServerBuilder stalledMessageTimeout(long time, TimeUnit unit) {
+    stalledNanos = unit.toNanos(time);
+    return this;
+  }
+
+  private static int positive(String name, int value) {
+    if (value < 1) {
+      throw new IllegalArgumentException(name + " is " + value + " and must be positive");
+    }
+    return value;
+  }
+
+  @Override
+  public Http2ServerBuilder directExecutor() {
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder executor(@Nullable Executor executor) {
+    if (executor != null) {
+      throw new UnsupportedOperationException("services are called on event loops");
+    }
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder addService(ServerServiceDefinition service) {
+    services.add(service);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder addService(BindableService service) {
+    return addService(service.bindService());
+  }
+
+  @Override
+  public Http2ServerBuilder intercept(ServerInterceptor interceptor) {
+    interceptors.add(interceptor);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder addTransportFilter(ServerTransportFilter filter) {
+    filters.add(filter);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder fallbackHandlerRegistry(@Nullable HandlerRegistry registry) {
+    fallback = registry;
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder useTransportSecurity(File certificates, File key) {
+    throw new UnsupportedOperationException("use tls()");
+  }
+
+  @Override
+  public Http2ServerBuilder useTransportSecurity(InputStream certificates, InputStream key) {
+    throw new UnsupportedOperationException("use tls()");
+  }
+
+  @Override
+  public Http2ServerBuilder decompressorRegistry(@Nullable DecompressorRegistry registry) {
+    decompressors = registry == null ? DecompressorRegistry.getDefaultInstance() : registry;
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder compressorRegistry(@Nullable CompressorRegistry registry) {
+    compressors = registry == null ? CompressorRegistry.getDefaultInstance() : registry;
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder handshakeTimeout(long time, TimeUnit unit) {
+    handshakeNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder keepAliveTime(long time, TimeUnit unit) {
+    keepAliveNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder keepAliveTimeout(long time, TimeUnit unit) {
+    keepAliveTimeoutNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxConnectionIdle(long time, TimeUnit unit) {
+    maxIdleNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxConnectionAge(long time, TimeUnit unit) {
+    maxAgeNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxConnectionAgeGrace(long time, TimeUnit unit) {
+    maxAgeGraceNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder permitKeepAliveTime(long time, TimeUnit unit) {
+    permitPingNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder permitKeepAliveWithoutCalls(boolean permit) {
+    permitPingWithoutCalls = permit;
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxInboundMessageSize(int bytes) {
+    maxMessageBytes = positive("maxInboundMessageSize", bytes);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxInboundMetadataSize(int bytes) {
+    maxMetadataBytes = positive("maxInboundMetadataSize", bytes);
+    return this;
+  }
+
+  @Override
+  public Server build() {
+    ServerSettings settings =
+        new ServerSettings(
+            tls,
+            methods(),
+            fallback,
+            List.copyOf(filters),
+            new HeaderCodec(decompressors, compressors),
+            budget,
+            maxMessageBytes,
+            maxMetadataBytes,
+            maxConcurrentStreams,
+            maxConnections,
+            streamWindowBytes,
+            handshakeNanos,
+            stalledNanos,
+            new ServerSettings.Manners(
+                keepAliveNanos,
+                keepAliveTimeoutNanos,
+                maxIdleNanos,
+                maxAgeNanos,
+                maxAgeGraceNanos,
+                permitPingNanos,
+                permitPingWithoutCalls));
+    int threads = Math.min(Runtime.getRuntime().availableProcessors(), MAX_THREADS);
+    return new Http2Server(address, threads, settings, services);
+  }
+
+  private Map<String, ServerMethodDefinition<?, ?>> methods() {
+    Map<String, ServerMethodDefinition<?, ?>> methods = new HashMap<>();
+    for (ServerServiceDefinition service : services) {
+      for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
+        methods.put(method.getMethodDescriptor().getFullMethodName(), intercepted(method));
+      }
+    }
+    return Map.copyOf(methods);
+  }
+
+  /** The first interceptor that was added is the last before the service, as in any builder. */
+  private <Q, R> ServerMethodDefinition<Q, R> intercepted(ServerMethodDefinition<Q, R> method) {
+    ServerMethodDefinition<Q, R> with = method;
+    for (ServerInterceptor interceptor : interceptors) {
+      with =
+          with.withServerCallHandler(
+              InternalServerInterceptors.interceptCallHandlerCreate(
+                  interceptor, with.getServerCallHandler()));
+    }
+    return with;
+  }
+}

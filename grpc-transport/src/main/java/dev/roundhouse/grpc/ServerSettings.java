@@ -1,0 +1,57 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.HandlerRegistry;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerTransportFilter;
+import io.netty.handler.ssl.SslContext;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What all connections of a server have in common. Immutable.
+ *
+ * @param tls null for plain text
+ * @param methods by path without the slash before it
+ * @param fallback asked for methods that are not among them
+ * @param streamWindowBytes that a client may send to one stream before it is asked for more
+ * @param maxMetadataBytes of one call's header fields
+ * @param stalledNanos after which a call ends whose message has stopped arriving
+ */
+record ServerSettings(
+    @Nullable SslContext tls,
+    Map<String, ServerMethodDefinition<?, ?>> methods,
+    @Nullable HandlerRegistry fallback,
+    List<ServerTransportFilter> filters,
+    HeaderCodec headers,
+    MemoryBudget budget,
+    int maxMessageBytes,
+    int maxMetadataBytes,
+    int maxConcurrentStreams,
+    int maxConnections,
+    int streamWindowBytes,
+    long handshakeNanos,
+    long stalledNanos,
+    Manners manners) {
+
+  /**
+   * How long connections live, and what clients may do to keep them alive. {@link Long#MAX_VALUE}
+   * turns a time off.
+   *
+   * @param keepAliveNanos without a sign of life, after which the client is asked for one
+   * @param keepAliveTimeoutNanos that it has to answer
+   * @param maxIdleNanos without a call
+   * @param maxAgeNanos altogether
+   * @param maxAgeGraceNanos that calls have to end when the connection is too old
+   * @param permitPingNanos between two pings of a client
+   * @param permitPingWithoutCalls when it has no call
+   */
+  record Manners(
+      long keepAliveNanos,
+      long keepAliveTimeoutNanos,
+      long maxIdleNanos,
+      long maxAgeNanos,
+      long maxAgeGraceNanos,
+      long permitPingNanos,
+      boolean permitPingWithoutCalls) {}
+}

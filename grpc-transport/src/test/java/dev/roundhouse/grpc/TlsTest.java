@@ -1,0 +1,173 @@
+package dev.roundhouse.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.grpc.CallOptions;
+import io.grpc.Grpc;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.SecurityLevel;
+import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.ClientCalls;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSession;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class TlsTest {
+  private static final char[] PASSWORD = "password".toCharArray();
+
+  @TempDir static Path folder;
+  private static KeyManagerFactory keys;
+  private static TrustManagerFactory trusted;
+
+  private final AtomicReference<@Nullable SSLSession> session = new AtomicReference<>();
+  private final AtomicReference<@Nullable SecurityLevel> level = new AtomicReference<>();
+  private @Nullable Server server;
+
+  @BeforeAll
+  static void makeCertificate() throws Exception {
+    Path store = folder.resolve("keys.p12");
+    Process keytool =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair",
+                "-keyalg",
+                "EC",
+                "-alias",
+                "test",
+                "-dname",
+                "CN=localhost",
+                "-ext",
+                "SAN=DNS:localhost",
+                "-storetype",
+                "PKCS12",
+                "-keystore",
+                store.toString(),
+                "-storepass",
+                new String(PASSWORD))
+            .inheritIO()
+            .start();
+    assertThat(keytool.waitFor()).isZero();
+    KeyStore loaded = KeyStore.getInstance("PKCS12");
+    try (InputStream in = Files.newInputStream(store)) {
+      loaded.load(in, PASSWORD);
+    }
+    keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    keys.init(loaded, PASSWORD);
+    KeyStore known = KeyStore.getInstance("PKCS12");
+    known.load(null, null);
+    known.setCertificateEntry("test", loaded.getCertificate("test"));
+    trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trusted.init(known);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    if (server != null) {
+      assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
+    }
+    GrpcContract.await(() -> !Leaks.any());
+  }
+
+  private Server start(ClientAuth clients) throws Exception {
+    Server started =
+        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
+            .tls(keys, trusted, clients)
+            .addService(new TestService().definition())
+            .intercept(new Noting())
+            .build()
+            .start();
+    server = started;
+    return started;
+  }
+
+  private static byte[] echo(Server of, boolean withKey) throws Exception {
+    SslContextBuilder tls = GrpcSslContexts.forClient().trustManager(trusted);
+    if (withKey) {
+      tls.keyManager(keys);
+    }
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress("localhost", of.getPort()).sslContext(tls.build()).build();
+    try {
+      return ClientCalls.blockingUnaryCall(
+          channel, TestService.ECHO, CallOptions.DEFAULT, new byte[100_000]);
+    } finally {
+      channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void shouldAnswerOverTls() throws Exception {
+    assertThat(echo(start(ClientAuth.NONE), false)).hasSize(100_000);
+    assertThat(session.get()).isNotNull();
+    assertThat(level.get()).isEqualTo(SecurityLevel.PRIVACY_AND_INTEGRITY);
+  }
+
+  @Test
+  void shouldAskClientsForTheirCertificate() throws Exception {
+    Server asking = start(ClientAuth.REQUIRE);
+    assertThat(echo(asking, true)).hasSize(100_000);
+    assertThat(
+            catchThrowableOfType(StatusRuntimeException.class, () -> echo(asking, false))
+                .getStatus()
+                .getCode())
+        .isEqualTo(Status.Code.UNAVAILABLE);
+  }
+
+  @Test
+  void shouldCloseOnWhoDoesNotSpeakHttp2() throws Exception {
+    Server started = start(ClientAuth.NONE);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, trusted.getTrustManagers(), null);
+    try (SSLSocket socket =
+        (SSLSocket) context.getSocketFactory().createSocket("localhost", started.getPort())) {
+      SSLParameters parameters = socket.getSSLParameters();
+      parameters.setApplicationProtocols(new String[] {"http/1.1"});
+      socket.setSSLParameters(parameters);
+      socket.startHandshake();
+      assertThat(socket.getInputStream().read()).isEqualTo(-1);
+    }
+    try (RawClient plain = new RawClient(started.getPort())) {
+      plain.settings();
+      plain.drain();
+    }
+    assertThat(echo(started, false)).hasSize(100_000);
+  }
+
+  /** Looks at what a call is told of its connection. */
+  private final class Noting implements ServerInterceptor {
+    @Override
+    public <Q, R> ServerCall.Listener<Q> interceptCall(
+        ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+      session.set(call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
+      level.set(call.getSecurityLevel());
+      return next.startCall(call, headers);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.roundhouse.worker.trace;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Picks the requests that are traced by one setting. Thread-safe. */
+final class Sampler {
+  private final String owner;
+  private final TraceSetting setting;
+  private final AtomicLong seen = new AtomicLong();
+  private final AtomicInteger remaining;
+
+  /**
+   * @param owner the model whose setting it is; empty for that of all
+   * @param remaining how many are still to be traced; -1 for no end
+   */
+  Sampler(String owner, TraceSetting setting, int remaining) {
+    this.owner = owner;
+    this.setting = setting;
+    this.remaining = new AtomicInteger(remaining);
+  }
+
+  String owner() {
+    return owner;
+  }
+
+  TraceSetting setting() {
+    return setting;
+  }
+
+  /** How many are still to be traced; -1 for no end. */
+  int remaining() {
+    return remaining.get();
+  }
+
+  /** True when a request that has just come is to be traced. */
+  boolean takes() {
+    if (!setting.timestamps() || seen.incrementAndGet() % setting.rate() != 0) {
+      return false;
+    }
+    return remaining.getAndUpdate(left -> left > 0 ? left - 1 : left) != 0;
+  }
+}

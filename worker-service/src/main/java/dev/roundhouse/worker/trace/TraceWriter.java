@@ -1,0 +1,147 @@
+package dev.roundhouse.worker.trace;
+
+import dev.roundhouse.engine.observe.LogThrottle;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes traces to files, on the thread {@code trace}, which is there from when the first request
+ * may be traced. Whoever hands one over never waits: when too many lie there it is dropped, and
+ * counted. Thread-safe.
+ */
+final class TraceWriter implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(TraceWriter.class);
+  private static final long EVERY_MILLIS = 100;
+
+  /** Traces that may lie here, about 4 MB. */
+  static final int CAPACITY = 1 << 14;
+
+  private final Path path;
+  private final LogThrottle trouble = new LogThrottle(log);
+  private final ConcurrentLinkedQueue<Trace> traces = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger waiting = new AtomicInteger();
+  private final LongAdder written = new LongAdder();
+  private final LongAdder dropped = new LongAdder();
+  private @Nullable ScheduledExecutorService thread;
+
+  // The thread's own.
+  private final Map<String, Part> parts = new HashMap<>();
+  private int nextIndex;
+
+  /**
+   * @param path of the file; those that follow one another have a dot and a number behind it
+   */
+  TraceWriter(Path path) {
+    this.path = path;
+  }
+
+  /** Begins to write, if it has not begun. */
+  synchronized void start() {
+    if (thread == null) {
+      thread =
+          Executors.newSingleThreadScheduledExecutor(
+              Thread.ofPlatform().daemon().name("trace").factory());
+      thread.scheduleWithFixedDelay(this::drain, EVERY_MILLIS, EVERY_MILLIS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** Takes a trace, or drops it. Never waits. */
+  void offer(Trace trace) {
+    if (waiting.incrementAndGet() > CAPACITY) {
+      waiting.decrementAndGet();
+      dropped.increment();
+      return;
+    }
+    traces.add(trace);
+  }
+
+  /** Traces that are in files. */
+  long written() {
+    return written.sum();
+  }
+
+  /** Traces that were lost: too many came at once, or they could not be written. */
+  long dropped() {
+    return dropped.sum();
+  }
+
+  /** Writes what there is; then nothing more is written. */
+  @Override
+  public synchronized void close() {
+    ScheduledExecutorService writing = thread;
+    if (writing != null) {
+      writing.execute(this::drain);
+      writing.close();
+    }
+  }
+
+  private void drain() {
+    try {
+      for (Trace trace = traces.poll(); trace != null; trace = traces.poll()) {
+        waiting.decrementAndGet();
+        write(trace);
+      }
+      parts.values().forEach(this::flush);
+    } catch (RuntimeException | Error e) {
+      trouble.warn("traces could not be written", e); // or the thread would never run again
+    }
+  }
+
+  /** Puts a trace to those that go into the same file, which is written when it is full. */
+  private void write(Trace trace) {
+    int frequency = trace.sampler().setting().logFrequency();
+    String key = frequency == 0 ? "" : frequency + " " + trace.sampler().owner();
+    Part part = parts.get(key);
+    if (part == null) {
+      part = new Part(new TraceFile(frequency == 0 ? path : next()));
+      parts.put(key, part);
+    }
+    part.text.append(part.count == 0 ? "" : ",\n").append(TraceJson.of(trace));
+    part.count++;
+    if (frequency > 0 && part.file.traces() + part.count >= frequency) {
+      flush(part);
+      parts.remove(key);
+    }
+  }
+
+  private Path next() {
+    return Path.of(path + "." + nextIndex++);
+  }
+
+  private void flush(Part part) {
+    if (part.count == 0) {
+      return;
+    }
+    try {
+      part.file.append(part.text.toString(), part.count);
+      written.add(part.count);
+    } catch (IOException e) {
+      dropped.add(part.count);
+      trouble.warn("traces could not be written to " + path + ": " + e);
+    }
+    part.text.setLength(0);
+    part.count = 0;
+  }
+
+  /** A file that traces go to, and those that have not been written yet. */
+  private static final class Part {
+    final TraceFile file;
+    final StringBuilder text = new StringBuilder();
+    int count;
+
+    Part(TraceFile file) {
+      this.file = file;
+    }
+  }
+}

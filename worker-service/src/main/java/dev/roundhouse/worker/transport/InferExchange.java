@@ -1,0 +1,268 @@
+package dev.roundhouse.worker.transport;
+
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.TensorData;
+import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.kserve.codec.MessageMemory;
+import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.kserve.codec.RegionRange;
+import dev.roundhouse.kserve.codec.RequestCheck;
+import dev.roundhouse.kserve.codec.RequestedOutput;
+import dev.roundhouse.kserve.codec.ResponseMessage;
+import dev.roundhouse.kserve.codec.ResponseTensor;
+import dev.roundhouse.kserve.codec.WireInput;
+import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.Lease;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * One inference request while it is under way, whatever transport it came by: what was asked, the
+ * shared memory that it uses, and how its answer is told. Used by one thread at a time; closed when
+ * the answer has been written or given up.
+ */
+public final class InferExchange implements AutoCloseable {
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
+
+  private final WireRequest request;
+  private final List<InputTensor> inputs;
+
+  /** Leases of inputs and outputs; of outputs by name. */
+  private final List<Lease> leases;
+
+  private final Map<String, Lease> places;
+
+  /** Of inputs that came in the message; held until the exchange is closed. */
+  private final MessageMemory memory;
+
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private InferExchange(
+      WireRequest request,
+      List<InputTensor> inputs,
+      List<Lease> leases,
+      Map<String, Lease> places,
+      MessageMemory memory) {
+    this.request = request;
+    this.inputs = inputs;
+    this.leases = leases;
+    this.places = places;
+    this.memory = memory;
+    memory.hold();
+  }
+
+  /**
+   * Checks a request in itself, and holds its memory and the shared memory that it names. Payloads
+   * are not copied.
+   *
+   * @throws WireException when it makes no sense, or its memory cannot be had
+   */
+  static InferExchange begin(InferMessage message, ClientRegions regions) {
+    WireRequest request = RequestCheck.check(message);
+    List<Lease> leases = new ArrayList<>(0);
+    try {
+      List<InputTensor> inputs = inputs(request, regions, leases);
+      return new InferExchange(
+          request, inputs, leases, places(request, regions, leases), message.memory());
+    } catch (RuntimeException e) {
+      leases.forEach(Lease::close);
+      throw e;
+    }
+  }
+
+  private static List<InputTensor> inputs(
+      WireRequest request, ClientRegions regions, List<Lease> leases) {
+    List<InputTensor> inputs = new ArrayList<>(request.inputs().size());
+    for (int i = 0; i < request.inputs().size(); i++) {
+      WireInput input = request.inputs().get(i);
+      TensorData data =
+          switch (input.data()) {
+            case WireInput.Inline(ByteBuffer bytes) -> TensorData.of(MemorySegment.ofBuffer(bytes));
+            case WireInput.Shared(RegionRange range) -> lease(range, regions, leases).data();
+          };
+      inputs.add(new InputTensor(input.name(), input.dtype(), input.shape(), data));
+    }
+    return inputs;
+  }
+
+  private static Map<String, Lease> places(
+      WireRequest request, ClientRegions regions, List<Lease> leases) {
+    Map<String, Lease> places = Map.of();
+    for (RequestedOutput output : request.requestedOutputs()) {
+      RegionRange place = output.place();
+      if (place != null) {
+        places = places.isEmpty() ? new HashMap<>() : places;
+        places.put(output.name(), lease(place, regions, leases));
+      }
+    }
+    return places;
+  }
+
+  private static Lease lease(RegionRange range, ClientRegions regions, List<Lease> leases) {
+    Lease lease = regions.lease(range);
+    leases.add(lease);
+    return lease;
+  }
+
+  /**
+   * The engine's request.
+   *
+   * @param nowNanos on the engine's clock
+   * @param callNanos what is left to the call by its transport, or {@link WireRequest#NO_TIMEOUT};
+   *     negative when it is over
+   */
+  InferenceRequest toEngine(long nowNanos, long callNanos, AnswerSink sink) {
+    return InferenceRequest.of(request.modelName(), inputs, sink)
+        .version(request.modelVersion())
+        .id(request.id())
+        .outputs(outputNames())
+        .deadlineNanos(deadline(nowNanos, Math.min(callNanos, request.timeoutNanos())))
+        .priority(request.priority())
+        .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
+        .build();
+  }
+
+  String modelName() {
+    return request.modelName();
+  }
+
+  String id() {
+    return request.id();
+  }
+
+  /** Of the inputs that came in the request. */
+  public long inlineBytes() {
+    long bytes = 0;
+    for (InputTensor input : inputs) {
+      bytes += input.data().heldBytes();
+    }
+    return bytes;
+  }
+
+  private List<String> outputNames() {
+    List<RequestedOutput> outputs = request.requestedOutputs();
+    if (outputs.isEmpty()) {
+      return List.of();
+    }
+    List<String> names = new ArrayList<>(outputs.size());
+    for (RequestedOutput output : outputs) {
+      names.add(output.name());
+    }
+    return names;
+  }
+
+  static long deadline(long nowNanos, long leftNanos) {
+    if (leftNanos == WireRequest.NO_TIMEOUT) {
+      return InferenceRequest.NO_DEADLINE;
+    }
+    long deadline = nowNanos + leftNanos;
+    boolean overflow = leftNanos > 0 && deadline < nowNanos;
+    return overflow ? InferenceRequest.NO_DEADLINE : deadline;
+  }
+
+  /**
+   * What is answered. Outputs that were asked for in shared memory are written there.
+   *
+   * @param part borrowed until the answer is written
+   * @param outcome how the request ended
+   * @param parameters that the transport tells besides
+   * @throws WireException when an output does not fit where it is to go
+   */
+  public ResponseMessage response(
+      Answer part, Outcome outcome, Map<String, ParameterValue> parameters) {
+    List<OutputTensor> outputs = part.outputs();
+    List<ResponseTensor> tensors = new ArrayList<>(outputs.size());
+    for (int i = 0; i < outputs.size(); i++) {
+      OutputTensor output = outputs.get(i);
+      Lease place = places.get(output.name());
+      tensors.add(place == null ? inline(output) : written(output, place));
+    }
+    return new ResponseMessage(
+        request.modelName(),
+        part.modelVersion(),
+        request.id(),
+        request.wantsTimings() ? withTimings(parameters, outcome) : parameters,
+        tensors);
+  }
+
+  private static Map<String, ParameterValue> withTimings(
+      Map<String, ParameterValue> parameters, Outcome outcome) {
+    if (!(outcome instanceof Outcome.Completed completed)) {
+      return parameters;
+    }
+    Outcome.Timings took = completed.timings();
+    Map<String, ParameterValue> all = new LinkedHashMap<>(parameters);
+    put(all, "roundhouse_total_ns", took.answeredNanos() - took.acceptedNanos());
+    put(all, "roundhouse_queue_ns", took.queueNanos());
+    put(all, "roundhouse_compute_input_ns", took.computeInputNanos());
+    put(all, "roundhouse_compute_infer_ns", took.computeNanos());
+    put(all, "roundhouse_compute_output_ns", took.computeOutputNanos());
+    put(all, "roundhouse_batch_rows", took.batchRows());
+    put(all, "roundhouse_padding_rows", took.paddingRows());
+    return all;
+  }
+
+  private static void put(Map<String, ParameterValue> all, String name, long value) {
+    all.put(name, new ParameterValue.Signed(value));
+  }
+
+  /** What is answered when there is no answer: whose it would have been. */
+  public ResponseMessage failure(Map<String, ParameterValue> parameters) {
+    return new ResponseMessage(request.modelName(), "", request.id(), parameters, List.of());
+  }
+
+  private static ResponseTensor inline(OutputTensor output) {
+    long byteSize = output.data().byteSize();
+    if (byteSize > Integer.MAX_VALUE) {
+      throw WireException.invalidArgument(
+          "output '%s' has %d bytes, a message holds %d; request fewer rows, or have it written to shared memory"
+              .formatted(output.name(), byteSize, Integer.MAX_VALUE));
+    }
+    return new ResponseTensor(
+        output.name(), output.dtype(), output.shape(), Map.of(), output.data().asByteBuffer());
+  }
+
+  private static ResponseTensor written(OutputTensor output, Lease place) {
+    RegionRange range = place.range();
+    long byteSize = output.data().byteSize();
+    if (byteSize > range.byteSize()) {
+      throw new WireException(
+          WireStatus.INTERNAL,
+          "shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results"
+              .formatted(output.name(), range.byteSize(), byteSize));
+    }
+    place.write(output.data());
+    Map<String, ParameterValue> where = LinkedHashMap.newLinkedHashMap(3);
+    where.put("shared_memory_region", new ParameterValue.Text(range.region()));
+    where.put("shared_memory_offset", new ParameterValue.Signed(range.offset()));
+    where.put("shared_memory_byte_size", new ParameterValue.Signed(byteSize));
+    return new ResponseTensor(output.name(), output.dtype(), output.shape(), where, NOTHING);
+  }
+
+  /** Lets go of memory. Harmless when repeated. */
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
+    for (int i = 0; i < leases.size(); i++) {
+      leases.get(i).close();
+    }
+    memory.release();
+  }
+}

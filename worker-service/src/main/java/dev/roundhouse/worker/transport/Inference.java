@@ -1,0 +1,50 @@
+package dev.roundhouse.worker.transport;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.worker.trace.Tracer;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
+
+/** What a request for inference passes on its way in, by whatever transport. Thread-safe. */
+public final class Inference {
+  private final Engine engine;
+  private final ClientRegions regions;
+  private final Tracer tracer;
+
+  /**
+   * @param regions of memory that clients share
+   */
+  public Inference(Engine engine, ClientRegions regions, Tracer tracer) {
+    this.engine = engine;
+    this.regions = regions;
+    this.tracer = tracer;
+  }
+
+  public Engine engine() {
+    return engine;
+  }
+
+  /**
+   * Checks a request in itself and holds the shared memory that it names.
+   *
+   * @return to be closed when the answer has been written or given up
+   * @throws WireException when it makes no sense, or its memory cannot be had
+   */
+  public InferExchange begin(InferMessage message) {
+    return InferExchange.begin(message, regions);
+  }
+
+  /**
+   * The engine's request, to be submitted; its answer comes to {@code sink}.
+   *
+   * @param callNanos what is left to the call by its transport, or {@link
+   *     dev.roundhouse.kserve.codec.WireRequest#NO_TIMEOUT}; negative when it is over
+   */
+  public InferenceRequest request(InferExchange exchange, long callNanos, AnswerSink sink) {
+    AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), sink);
+    return exchange.toEngine(engine.nanoTime(), callNanos, traced);
+  }
+}

@@ -1,0 +1,265 @@
+package dev.roundhouse.worker.transport;
+
+import dev.roundhouse.bundle.VersionPolicy;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.ServingRules;
+import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.queue.QueueRules;
+import dev.roundhouse.kserve.proto.DataType;
+import dev.roundhouse.kserve.proto.ModelConfig;
+import dev.roundhouse.kserve.proto.ModelDynamicBatching;
+import dev.roundhouse.kserve.proto.ModelInput;
+import dev.roundhouse.kserve.proto.ModelInstanceGroup;
+import dev.roundhouse.kserve.proto.ModelOutput;
+import dev.roundhouse.kserve.proto.ModelParameter;
+import dev.roundhouse.kserve.proto.ModelQueuePolicy;
+import dev.roundhouse.kserve.proto.ModelQueuePolicy.TimeoutAction;
+import dev.roundhouse.kserve.proto.ModelTransactionPolicy;
+import dev.roundhouse.kserve.proto.ModelVersionPolicy;
+import dev.roundhouse.kserve.proto.ModelWarmup;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/**
+ * Says how a model is served, in Triton's form: what the worker really does with it, by manifest,
+ * operator and engine together. Thread-safe.
+ */
+public final class ModelConfigs {
+  private static final QueueRules DEFAULT_QUEUE = QueueRules.of(ServingDefaults.DEFAULT);
+
+  private final Engine engine;
+  private final ModelLookup models;
+  private final Function<String, VersionPolicy> versions;
+  private final DeviceDescription device;
+
+  /**
+   * @param versions which versions of a name serve
+   * @param device that runs every model
+   */
+  public ModelConfigs(
+      Engine engine, Function<String, VersionPolicy> versions, DeviceDescription device) {
+    this.engine = engine;
+    this.models = new ModelLookup(engine);
+    this.versions = versions;
+    this.device = device;
+  }
+
+  /**
+   * How a ready version is served.
+   *
+   * @param version empty for the one that answers
+   * @throws WireException as {@link ModelLookup#ready}
+   */
+  public ModelConfig of(String name, String version) {
+    ModelStatus model = models.ready(name, version);
+    ServingRules rules =
+        engine
+            .rules(name, model.version())
+            .orElseThrow(
+                () ->
+                    new WireException(
+                        WireStatus.UNAVAILABLE,
+                        "Request for model '%s' version %s is not at ready state: it is being unloaded"
+                            .formatted(name, model.version())));
+    ModelSpec spec = model.spec().orElseThrow();
+    int maxBatchSize = sharesAxis0(spec) ? rules.rowCap() : 0;
+    ModelConfig.Builder config =
+        ModelConfig.newBuilder()
+            .setName(name)
+            .setPlatform(device.platform())
+            .setBackend(device.platform().equals("simulated") ? "simulated" : "xla")
+            .setVersionPolicy(policy(versions.apply(name)))
+            .setMaxBatchSize(maxBatchSize)
+            .addInstanceGroup(instances(name))
+            .setDefaultModelFilename(onlyProgram(spec, rules))
+            .setModelTransactionPolicy(ModelTransactionPolicy.newBuilder().setDecoupled(false));
+    spec.clientInputs().forEach(input -> config.addInput(input(input, maxBatchSize)));
+    spec.clientOutputs().forEach(output -> config.addOutput(output(output, maxBatchSize)));
+    if (spec.isCoalescable() || !DEFAULT_QUEUE.equals(rules.queue())) {
+      config.setDynamicBatching(batching(spec, rules, maxBatchSize));
+    }
+    addWarmUps(config, spec, rules, maxBatchSize);
+    addParameters(config, spec, rules, maxBatchSize);
+    return config.build();
+  }
+
+  /** True when requests run together along the first axis, which is what Triton calls batching. */
+  private static boolean sharesAxis0(ModelSpec spec) {
+    return spec.isCoalescable()
+        && Stream.concat(spec.clientInputs().stream(), spec.clientOutputs().stream())
+            .allMatch(tensor -> tensor.batchAxis() == 0);
+  }
+
+  private static ModelVersionPolicy policy(VersionPolicy policy) {
+    ModelVersionPolicy.Builder message = ModelVersionPolicy.newBuilder();
+    switch (policy) {
+      case VersionPolicy.Latest(int count) -> message.getLatestBuilder().setNumVersions(count);
+      case VersionPolicy.All() -> message.getAllBuilder();
+      case VersionPolicy.Named(Set<Long> numbers) ->
+          message.getSpecificBuilder().addAllVersions(new TreeSet<>(numbers));
+    }
+    return message.build();
+  }
+
+  /** There is one execution at a time, whatever the model. */
+  private ModelInstanceGroup instances(String name) {
+    ModelInstanceGroup.Builder group =
+        ModelInstanceGroup.newBuilder().setName(name + "_0").setCount(1);
+    return device.platform().equals("cuda")
+        ? group.setKind(ModelInstanceGroup.Kind.KIND_GPU).addGpus(device.ordinal()).build()
+        : group.setKind(ModelInstanceGroup.Kind.KIND_CPU).build();
+  }
+
+  private static ModelInput input(TensorSpec tensor, int maxBatchSize) {
+    return ModelInput.newBuilder()
+        .setName(tensor.name())
+        .setDataType(type(tensor.dtype()))
+        .addAllDims(dims(tensor.wireShape(), maxBatchSize))
+        .build();
+  }
+
+  private static ModelOutput output(TensorSpec tensor, int maxBatchSize) {
+    return ModelOutput.newBuilder()
+        .setName(tensor.name())
+        .setDataType(type(tensor.dtype()))
+        .addAllDims(dims(tensor.wireShape(), maxBatchSize))
+        .setLabelFilename(tensor.labels().orElse(""))
+        .build();
+  }
+
+  private static List<Long> dims(Shape shape, int maxBatchSize) {
+    return LongStream.of(shape.dims()).skip(maxBatchSize > 0 ? 1 : 0).boxed().toList();
+  }
+
+  /** Types that the protocol has no name for are not clients' to send, and have none here. */
+  private static DataType type(DType dtype) {
+    return switch (dtype) {
+      case F64 -> DataType.TYPE_FP64;
+      case F32 -> DataType.TYPE_FP32;
+      case F16 -> DataType.TYPE_FP16;
+      case BF16 -> DataType.TYPE_BF16;
+      case I64 -> DataType.TYPE_INT64;
+      case I32 -> DataType.TYPE_INT32;
+      case I16 -> DataType.TYPE_INT16;
+      case I8 -> DataType.TYPE_INT8;
+      case U64 -> DataType.TYPE_UINT64;
+      case U32 -> DataType.TYPE_UINT32;
+      case U16 -> DataType.TYPE_UINT16;
+      case U8 -> DataType.TYPE_UINT8;
+      case BOOL -> DataType.TYPE_BOOL;
+      case BYTES -> DataType.TYPE_STRING;
+      case F8_E5M2, F8_E4M3 -> DataType.TYPE_INVALID;
+    };
+  }
+
+  private static ModelDynamicBatching batching(
+      ModelSpec spec, ServingRules rules, int maxBatchSize) {
+    QueueRules queue = rules.queue();
+    ModelDynamicBatching.Builder batching =
+        ModelDynamicBatching.newBuilder()
+            .setPriorityLevels(queue.levels())
+            .setDefaultPriorityLevel(queue.defaultLevel())
+            .setDefaultQueuePolicy(
+                ModelQueuePolicy.newBuilder()
+                    .setTimeoutAction(queue.delays() ? TimeoutAction.DELAY : TimeoutAction.REJECT)
+                    .setDefaultTimeoutMicroseconds(
+                        TimeUnit.NANOSECONDS.toMicros(queue.defaultTimeoutNanos()))
+                    .setAllowTimeoutOverride(queue.allowsTimeoutOverride())
+                    .setMaxQueueSize(rules.queueLimit()));
+    if (spec.isCoalescable()) {
+      batching.setMaxQueueDelayMicroseconds(
+          TimeUnit.NANOSECONDS.toMicros(rules.maxQueueDelay().toNanos()));
+    }
+    if (maxBatchSize > 0) {
+      rules.batchSizes().stream()
+          .map(size -> Math.min(size, maxBatchSize))
+          .distinct()
+          .forEach(batching::addPreferredBatchSize);
+    }
+    return batching.build();
+  }
+
+  /**
+   * The file of the only program; empty when there are several, for none of them is the default.
+   */
+  private static String onlyProgram(ModelSpec spec, ServingRules rules) {
+    if (rules.batchSizes().size() > 1 || spec.variants().size() > 1) {
+      return "";
+    }
+    String variant = spec.variants().equals(List.of(Variant.SINGLE)) ? "" : ".v0";
+    String batch = spec.batchSizes().isEmpty() ? "" : ".b" + rules.batchSizes().getFirst();
+    return "model" + variant + batch + ".mlir";
+  }
+
+  /** Every program has run with zeros before the version was ready. */
+  private static void addWarmUps(
+      ModelConfig.Builder config, ModelSpec spec, ServingRules rules, int maxBatchSize) {
+    for (int variant = 0; variant < spec.variants().size(); variant++) {
+      for (int size : rules.batchSizes()) {
+        ModelWarmup.Builder warmUp =
+            ModelWarmup.newBuilder()
+                .setName("v%d.b%d".formatted(variant, size))
+                .setBatchSize(maxBatchSize > 0 ? size : 1)
+                .setCount(rules.warmUpRuns());
+        for (TensorSpec input : spec.clientInputs()) {
+          Shape shape = input.resolve(size, spec.variants().get(variant)).shape();
+          warmUp.putInputs(
+              input.name(),
+              ModelWarmup.Input.newBuilder()
+                  .setDataType(type(input.dtype()))
+                  .addAllDims(dims(shape, maxBatchSize))
+                  .setZeroData(true)
+                  .build());
+        }
+        config.addModelWarmup(warmUp);
+      }
+    }
+  }
+
+  /** What Triton's form has no field for. */
+  private static void addParameters(
+      ModelConfig.Builder config, ModelSpec spec, ServingRules rules, int maxBatchSize) {
+    addParameter(config, "format_version", spec.formatVersion());
+    addParameter(config, "weight", Double.toString(rules.weight()));
+    rules
+        .residency()
+        .ifPresent(
+            where ->
+                addParameter(
+                    config, "residency", where.name().toLowerCase(Locale.ROOT).replace('_', '-')));
+    if (spec.isBatched() && maxBatchSize == 0) {
+      addParameter(
+          config,
+          "batch_sizes",
+          rules.batchSizes().stream().map(String::valueOf).collect(Collectors.joining(",")));
+    }
+    if (spec.variants().size() > 1) {
+      addParameter(
+          config,
+          "variants",
+          spec.variants().stream()
+              .map(variant -> variant.sizes().toString())
+              .collect(Collectors.joining(",")));
+    }
+  }
+
+  private static void addParameter(ModelConfig.Builder config, String name, String value) {
+    config.putParameters(name, ModelParameter.newBuilder().setStringValue(value).build());
+  }
+}

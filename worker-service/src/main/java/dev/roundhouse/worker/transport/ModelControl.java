@@ -1,0 +1,170 @@
+package dev.roundhouse.worker.transport;
+
+import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.worker.config.RepositoryProperties.Mode;
+import dev.roundhouse.worker.lifecycle.ModelRepository;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * What callers may ask of the model repository, with Triton's rules and texts, whatever transport
+ * they came by. Methods block on the disk and fail with {@link WireException}s, as the futures that
+ * they return do. Thread-safe.
+ */
+public final class ModelControl {
+  private final ModelRepository repository;
+  private final ClientText texts;
+
+  /**
+   * @param texts what callers are told of why a model is in its state
+   */
+  public ModelControl(ModelRepository repository, ClientText texts) {
+    this.repository = repository;
+    this.texts = texts;
+  }
+
+  /**
+   * What is in the repository.
+   *
+   * @param repositoryName empty, or the call is refused
+   * @param readyOnly leaves out what would not answer
+   */
+  public List<IndexLine> index(String repositoryName, boolean readyOnly) {
+    requireNone(repositoryName);
+    List<IndexLine> lines = new ArrayList<>();
+    for (ModelRepository.Entry entry : repository.index()) {
+      boolean ready = entry.version().filter(ModelStatus::isReady).isPresent();
+      if (ready || !readyOnly) {
+        lines.add(line(entry));
+      }
+    }
+    return lines;
+  }
+
+  /** Starts to load a model; completes when it serves. */
+  public CompletableFuture<Void> load(
+      String repositoryName, String model, Map<String, ParameterValue> parameters) {
+    requireControl(repositoryName, model);
+    checkLoad(parameters);
+    Path folder =
+        repository
+            .folder(model)
+            .orElseThrow(
+                () ->
+                    new WireException(
+                        WireStatus.INTERNAL,
+                        "failed to load '%s', failed to poll from model repository: there is no folder of that name"
+                            .formatted(model)));
+    return repository
+        .load(folder)
+        .thenAccept(
+            status -> {
+              if (!status.isReady()) {
+                throw new WireException(
+                    WireStatus.INTERNAL,
+                    "failed to load '%s', %s".formatted(model, status.reason()));
+              }
+            });
+  }
+
+  /** Takes a model out of service; completes when it has been freed. */
+  public CompletableFuture<Void> unload(
+      String repositoryName, String model, Map<String, ParameterValue> parameters) {
+    requireControl(repositoryName, model);
+    checkUnload(parameters);
+    return repository.unload(model);
+  }
+
+  private void requireControl(String repositoryName, String model) {
+    requireNone(repositoryName);
+    if (model.isBlank()) {
+      throw WireException.invalidArgument("Model name cannot be empty");
+    }
+    if (model.contains("/") || model.contains("\\") || model.startsWith(".")) {
+      throw WireException.invalidArgument(
+          "model name must not contain path traversal characters: '" + model + "'");
+    }
+    if (repository.mode() != Mode.EXPLICIT) {
+      throw new WireException(
+          WireStatus.UNAVAILABLE,
+          "explicit model load / unload is not allowed if polling is enabled: roundhouse.worker.repository.mode is '%s'; set it to 'explicit'"
+              .formatted(repository.mode().name().toLowerCase(Locale.ROOT)));
+    }
+  }
+
+  private static void requireNone(String repositoryName) {
+    if (!repositoryName.isEmpty()) {
+      throw new WireException(
+          WireStatus.UNIMPLEMENTED, "'repository_name' specification is not supported");
+    }
+  }
+
+  private static void checkLoad(Map<String, ParameterValue> parameters) {
+    for (String parameter : parameters.keySet()) {
+      if (parameter.equals("config") || parameter.startsWith("file:")) {
+        throw new WireException(
+            WireStatus.UNIMPLEMENTED,
+            "parameter '%s' is not supported: a model is what its folder holds; change its files and load it again"
+                .formatted(parameter));
+      }
+      throw unknown(parameter);
+    }
+  }
+
+  private static void checkUnload(Map<String, ParameterValue> parameters) {
+    parameters.forEach(
+        (name, value) -> {
+          if (!name.equals("unload_dependents")) {
+            throw unknown(name);
+          }
+          if (!(value instanceof ParameterValue.Flag)) {
+            throw WireException.invalidArgument(
+                "invalid value type for '" + name + "' parameter, expected bool_param.");
+          }
+          // No model depends on another yet, so both values mean the same.
+        });
+  }
+
+  private static WireException unknown(String parameter) {
+    return WireException.invalidArgument(
+        "unrecognized request parameter '" + parameter + "'; remove it");
+  }
+
+  private IndexLine line(ModelRepository.Entry entry) {
+    return entry
+        .version()
+        .map(
+            status ->
+                new IndexLine(
+                    entry.name(),
+                    status.version(),
+                    state(status.state()),
+                    texts.of(status.reason() + entry.note())))
+        .orElseGet(() -> new IndexLine(entry.name(), "", "", ""));
+  }
+
+  private static String state(ModelState state) {
+    return switch (state) {
+      case LOADING -> "LOADING";
+      case READY -> "READY";
+      case UNLOADING -> "UNLOADING";
+      case FAILED, UNLOADED -> "UNAVAILABLE";
+    };
+  }
+
+  /**
+   * One version of a model.
+   *
+   * @param version empty, as all that follows, for a model that was never loaded
+   * @param reason why it is in that state; empty for none
+   */
+  public record IndexLine(String name, String version, String state, String reason) {}
+}

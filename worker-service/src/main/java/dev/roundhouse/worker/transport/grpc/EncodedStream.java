@@ -1,0 +1,67 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import dev.roundhouse.grpc.BufferWritable;
+import dev.roundhouse.kserve.codec.EncodedMessage;
+import io.grpc.Drainable;
+import io.grpc.KnownLength;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message as gRPC takes it: it asks for the length and has the bytes written to where they go.
+ */
+final class EncodedStream extends InputStream implements KnownLength, Drainable, BufferWritable {
+  private final EncodedMessage message;
+  private @Nullable InputStream copied;
+
+  EncodedStream(EncodedMessage message) {
+    this.message = message;
+  }
+
+  @Override
+  public int byteSize() {
+    return message.byteSize();
+  }
+
+  @Override
+  public void writeTo(ByteBuffer target) {
+    message.writeTo(target);
+  }
+
+  @Override
+  public int drainTo(OutputStream target) throws IOException {
+    message.writeTo(target);
+    return message.byteSize();
+  }
+
+  @Override
+  public int available() throws IOException {
+    return copied == null ? message.byteSize() : copied.available();
+  }
+
+  @Override
+  public int read() throws IOException {
+    return bytes().read();
+  }
+
+  @Override
+  public int read(byte[] to, int offset, int length) throws IOException {
+    return bytes().read(to, offset, length);
+  }
+
+  /** For those who read: the transport within a process does. */
+  private InputStream bytes() throws IOException {
+    if (copied == null) {
+      ByteArrayOutputStream all = new ByteArrayOutputStream(message.byteSize());
+      message.writeTo(all);
+      copied = new ByteArrayInputStream(all.toByteArray());
+    }
+    return Objects.requireNonNull(copied);
+  }
+}

@@ -1,0 +1,95 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import dev.roundhouse.kserve.codec.EncodedMessage;
+import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.worker.transport.ClientText;
+import dev.roundhouse.worker.transport.InferExchange;
+import dev.roundhouse.worker.transport.Inference;
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.EventListener;
+
+/**
+ * Takes ModelInfer and ModelStreamInfer calls, on event loops. When the worker stops, streams end
+ * as soon as what they have asked is answered: one whose client waits for nothing would hold the
+ * server up for as long as it may drain. Thread-safe.
+ */
+public final class InferCalls {
+  private final Inference inference;
+  private final ClientText texts;
+  private final Set<InferStream> streams = ConcurrentHashMap.newKeySet();
+  private volatile boolean stopping;
+
+  /**
+   * @param texts what callers are told
+   */
+  public InferCalls(Inference inference, ClientText texts) {
+    this.inference = inference;
+    this.texts = texts;
+  }
+
+  void infer(InferMessage message, StreamObserver<EncodedMessage> observer) {
+    InferExchange exchange;
+    try {
+      exchange = inference.begin(message);
+    } catch (RuntimeException e) {
+      UnaryAnswer.fail(observer, e);
+      return;
+    }
+    try {
+      InferCall call = new InferCall((ServerCallStreamObserver<EncodedMessage>) observer, exchange);
+      long left = leftNanos(Context.current().getDeadline());
+      call.submit(inference.engine(), inference.request(exchange, left, call));
+    } catch (RuntimeException e) {
+      exchange.close();
+      UnaryAnswer.fail(observer, e);
+    }
+  }
+
+  StreamObserver<InferMessage> stream(StreamObserver<EncodedMessage> observer) {
+    Deadline deadline = Context.current().getDeadline();
+    InferStream stream =
+        new InferStream(
+            (ServerCallStreamObserver<EncodedMessage>) observer,
+            this,
+            () -> leftNanos(deadline),
+            InferMethods.FAILS_WHOLE.get());
+    stream.begin();
+    streams.add(stream);
+    if (stopping) {
+      stream.stop();
+    }
+    return stream;
+  }
+
+  /** Takes note that a stream is over. */
+  void closed(InferStream stream) {
+    streams.remove(stream);
+  }
+
+  Inference inference() {
+    return inference;
+  }
+
+  ClientText texts() {
+    return texts;
+  }
+
+  @EventListener(ContextClosedEvent.class)
+  void onStop() {
+    stopping = true;
+    streams.forEach(InferStream::stop);
+  }
+
+  private static long leftNanos(@Nullable Deadline deadline) {
+    return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
+  }
+}

@@ -1,0 +1,40 @@
+package dev.roundhouse.worker.transport.grpc;
+
+import dev.roundhouse.kserve.proto.CudaSharedMemoryStatusRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryStatusResponse;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusRequest;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusResponse;
+import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusResponse.RegionStatus;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.ClientRegions.Registered;
+
+/** What clients are told of the memory that they share. */
+final class SharedMemoryMessages {
+  private SharedMemoryMessages() {}
+
+  static SystemSharedMemoryStatusResponse systemStatus(
+      ClientRegions regions, SystemSharedMemoryStatusRequest request) {
+    var status = SystemSharedMemoryStatusResponse.newBuilder();
+    for (Registered region : regions.status(request.getName())) {
+      status.putRegions(
+          region.name(),
+          RegionStatus.newBuilder()
+              .setName(region.name())
+              .setKey(region.key())
+              .setOffset(region.offset())
+              .setByteSize(region.byteSize())
+              .build());
+    }
+    return status.build();
+  }
+
+  /** No region is of CUDA's memory; one that is asked for by name is not found. */
+  static CudaSharedMemoryStatusResponse cudaStatus(
+      ClientRegions regions, CudaSharedMemoryStatusRequest request) {
+    String name = request.getName();
+    if (name.isEmpty()) {
+      return CudaSharedMemoryStatusResponse.getDefaultInstance();
+    }
+    throw regions.noCudaRegion(name);
+  }
+}

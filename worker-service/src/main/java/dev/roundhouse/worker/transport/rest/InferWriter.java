@@ -1,0 +1,202 @@
+package dev.roundhouse.worker.transport.rest;
+
+import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.kserve.codec.ResponseMessage;
+import dev.roundhouse.kserve.codec.ResponseTensor;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.worker.transport.rest.InferDocument.OutputForms;
+import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+import tools.jackson.core.JsonGenerator;
+
+/**
+ * Writes the answer to one inference: JSON, then the binary tensors, which go to the socket from
+ * the memory the engine made them in unless they are compressed. Elements of JSON are written as
+ * they are sent; only where binary tensors follow is the JSON made first, as its length stands
+ * before it.
+ */
+final class InferWriter {
+  static final String JSON_LENGTH = "Inference-Header-Content-Length";
+
+  /** An answer with less of tensors does not get smaller by being compressed. */
+  private static final int SMALL_BYTES = 1 << 10;
+
+  private static final int COPY_BYTES = 64 << 10;
+
+  private final ResponseMessage answer;
+  private final OutputForms forms;
+  private final List<ResponseTensor> outputs;
+
+  /**
+   * @param answer borrowed until it is written
+   */
+  InferWriter(ResponseMessage answer, OutputForms forms) {
+    this.answer = answer;
+    this.forms = forms;
+    outputs = answer.outputs();
+  }
+
+  /**
+   * Writes all of it.
+   *
+   * @param memory what JSON before binary tensors is made in
+   * @throws WireException INVALID_ARGUMENT, before anything is sent, when an output has no form in
+   *     JSON
+   * @throws IOException when the client is gone
+   */
+  void write(HttpServletRequest request, HttpServletResponse response, MemoryHold memory)
+      throws IOException {
+    long tensorBytes = 0;
+    boolean anyBinary = false;
+    for (ResponseTensor output : outputs) {
+      tensorBytes += output.data().remaining();
+      anyBinary |= isBinary(output);
+      if (isJson(output)) {
+        ElementsJson.requireForm(output);
+      }
+    }
+    ContentCoding coding =
+        AcceptEncoding.choose(
+            request.getHeader(HttpHeaders.ACCEPT_ENCODING), tensorBytes < SMALL_BYTES);
+    response.addHeader(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING);
+    if (coding != ContentCoding.IDENTITY) {
+      response.setHeader(HttpHeaders.CONTENT_ENCODING, coding.token());
+    }
+    if (anyBinary) {
+      writeWithBinary(response, coding, memory);
+    } else {
+      response.setContentType(MediaType.APPLICATION_JSON_VALUE);
+      try (OutputStream out = coding.compressing(response.getOutputStream())) {
+        writeJson(out);
+      }
+    }
+  }
+
+  private void writeWithBinary(
+      HttpServletResponse response, ContentCoding coding, MemoryHold memory) throws IOException {
+    HeldBytes json = new HeldBytes(memory);
+    writeJson(json);
+    response.setContentType(MediaType.APPLICATION_OCTET_STREAM_VALUE);
+    response.setHeader(JSON_LENGTH, Integer.toString(json.size()));
+    ServletOutputStream body = response.getOutputStream();
+    if (coding == ContentCoding.IDENTITY) {
+      response.setContentLengthLong(json.size() + binaryBytes());
+      json.writeTo(body);
+      for (ResponseTensor output : outputs) {
+        if (isBinary(output)) {
+          body.write(output.data().duplicate());
+        }
+      }
+      return;
+    }
+    try (OutputStream out = coding.compressing(body)) {
+      json.writeTo(out);
+      byte[] copy = new byte[COPY_BYTES];
+      for (ResponseTensor output : outputs) {
+        if (isBinary(output)) {
+          copy(output.data().duplicate(), copy, out);
+        }
+      }
+    }
+  }
+
+  private static void copy(ByteBuffer data, byte[] through, OutputStream out) throws IOException {
+    while (data.hasRemaining()) {
+      int count = Math.min(data.remaining(), through.length);
+      data.get(through, 0, count);
+      out.write(through, 0, count);
+      Thread.yield(); // compressing takes the processor for long
+    }
+  }
+
+  private long binaryBytes() {
+    long bytes = 0;
+    for (ResponseTensor output : outputs) {
+      if (isBinary(output)) {
+        bytes += output.data().remaining();
+      }
+    }
+    return bytes;
+  }
+
+  private void writeJson(OutputStream out) {
+    try (JsonGenerator json = Json.generator(out)) {
+      json.writeStartObject();
+      if (!answer.id().isEmpty()) {
+        json.writeStringProperty("id", answer.id());
+      }
+      json.writeStringProperty("model_name", answer.modelName());
+      json.writeStringProperty("model_version", answer.modelVersion());
+      if (!answer.parameters().isEmpty()) {
+        json.writeObjectPropertyStart("parameters");
+        answer.parameters().forEach((name, value) -> writeParameter(json, name, value));
+        json.writeEndObject();
+      }
+      json.writeArrayPropertyStart("outputs");
+      for (ResponseTensor output : outputs) {
+        writeOutput(json, output);
+      }
+      json.writeEndArray();
+      json.writeEndObject();
+    }
+  }
+
+  private void writeOutput(JsonGenerator json, ResponseTensor output) {
+    json.writeStartObject();
+    json.writeStringProperty("name", output.name());
+    json.writeStringProperty("datatype", output.dtype().wireName());
+    json.writeArrayPropertyStart("shape");
+    for (int axis = 0; axis < output.shape().rank(); axis++) {
+      json.writeNumber(output.shape().dim(axis));
+    }
+    json.writeEndArray();
+    if (isJson(output)) {
+      json.writeArrayPropertyStart("data");
+      ElementsJson.write(json, output);
+      json.writeEndArray();
+    } else {
+      json.writeObjectPropertyStart("parameters");
+      output.parameters().forEach((name, value) -> writeParameter(json, name, value));
+      if (isBinary(output)) {
+        json.writeNumberProperty("binary_data_size", output.data().remaining());
+      }
+      json.writeEndObject();
+    }
+    json.writeEndObject();
+  }
+
+  private static void writeParameter(JsonGenerator json, String name, ParameterValue value) {
+    switch (value) {
+      case ParameterValue.Flag(boolean flag) -> json.writeBooleanProperty(name, flag);
+      case ParameterValue.Signed(long number) -> json.writeNumberProperty(name, number);
+      case ParameterValue.Unsigned(long number) ->
+          json.writeNumberProperty(name, new BigInteger(Long.toUnsignedString(number)));
+      case ParameterValue.Real(double number) -> json.writeNumberProperty(name, number);
+      case ParameterValue.Text(String text) -> json.writeStringProperty(name, text);
+      case ParameterValue.Unset unset -> json.writeNullProperty(name);
+    }
+  }
+
+  /** True when its bytes follow the JSON. */
+  private boolean isBinary(ResponseTensor output) {
+    return !isElsewhere(output) && forms.isBinary(output.name());
+  }
+
+  /** True when its elements are in the JSON. */
+  private boolean isJson(ResponseTensor output) {
+    return !isElsewhere(output) && !forms.isBinary(output.name());
+  }
+
+  /** True when it was written to where its parameters say. */
+  private static boolean isElsewhere(ResponseTensor output) {
+    return !output.parameters().isEmpty();
+  }
+}

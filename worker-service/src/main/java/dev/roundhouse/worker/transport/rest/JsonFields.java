@@ -1,0 +1,160 @@
+package dev.roundhouse.worker.transport.rest;
+
+import dev.roundhouse.kserve.codec.MessageLimits;
+import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.kserve.status.WireException;
+import java.math.BigInteger;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.exc.StreamReadException;
+
+/**
+ * Reads the fields of a request's JSON, each as the type that it must have. A refusal is a {@link
+ * WireException} that names the field.
+ */
+final class JsonFields {
+  private static final BigInteger MAX_UNSIGNED =
+      BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
+
+  private final JsonParser json;
+  private int parameters;
+
+  JsonFields(JsonParser json) {
+    this.json = json;
+  }
+
+  /** What a caller is told of bytes that are no JSON, or nest too deeply. */
+  static WireException malformed(JacksonException failure) {
+    long at = failure.getLocation() == null ? -1 : failure.getLocation().getByteOffset();
+    return WireException.invalidArgument(
+        "failed to parse the request JSON buffer: %s%s"
+            .formatted(failure.getOriginalMessage(), at < 0 ? "" : " at byte " + at));
+  }
+
+  /** Requires that the current value is an object, and stands before its first name. */
+  void requireObject(String field) {
+    require(JsonToken.START_OBJECT, field, "an object");
+  }
+
+  void requireArray(String field) {
+    require(JsonToken.START_ARRAY, field, "an array");
+  }
+
+  /** The name of the next property, standing before its value; false at the object's end. */
+  boolean nextProperty() {
+    return json.nextToken() == JsonToken.PROPERTY_NAME;
+  }
+
+  /** A name, an id or a datatype. */
+  String name(String field) {
+    require(JsonToken.VALUE_STRING, field, "a string");
+    int length = json.getStringLength();
+    if (length > MessageLimits.NAME_BYTES) {
+      throw exceeded(field, length + " characters", MessageLimits.NAME_BYTES);
+    }
+    return json.getString();
+  }
+
+  long integer(String field) {
+    require(JsonToken.VALUE_NUMBER_INT, field, "a whole number");
+    if (json.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+      throw unable(field, "a whole number of 64 bits", describe());
+    }
+    return json.getLongValue();
+  }
+
+  boolean flag(String field) {
+    return switch (json.currentToken()) {
+      case VALUE_TRUE -> true;
+      case VALUE_FALSE -> false;
+      default -> throw unable(field, "true or false", describe());
+    };
+  }
+
+  /** Parameters, an object of single values; none for null. */
+  Map<String, ParameterValue> parameters(String field) {
+    if (json.currentToken() == JsonToken.VALUE_NULL) {
+      return Map.of();
+    }
+    requireObject(field);
+    Map<String, ParameterValue> values = new LinkedHashMap<>();
+    while (nextProperty()) {
+      String name = json.currentName();
+      if (++parameters > MessageLimits.PARAMETERS) {
+        throw exceeded("the request", parameters + " parameters", MessageLimits.PARAMETERS);
+      }
+      json.nextToken();
+      values.put(name, parameter(field, name));
+    }
+    return values;
+  }
+
+  /** A single value: true, false, a number or a string. */
+  ParameterValue parameter(String field, String name) {
+    return switch (json.currentToken()) {
+      case VALUE_TRUE -> new ParameterValue.Flag(true);
+      case VALUE_FALSE -> new ParameterValue.Flag(false);
+      case VALUE_NUMBER_INT -> whole(field, name);
+      case VALUE_NUMBER_FLOAT -> new ParameterValue.Real(json.getDoubleValue());
+      case VALUE_STRING -> {
+        int length = json.getStringLength();
+        if (length > MessageLimits.TEXT_BYTES) {
+          throw exceeded(
+              "parameter '" + name + "'", length + " characters", MessageLimits.TEXT_BYTES);
+        }
+        yield new ParameterValue.Text(json.getString());
+      }
+      default -> throw unable(field + "." + name, "true, false, a number or a string", describe());
+    };
+  }
+
+  private ParameterValue whole(String field, String name) {
+    if (json.getNumberType() != JsonParser.NumberType.BIG_INTEGER) {
+      return new ParameterValue.Signed(json.getLongValue());
+    }
+    BigInteger value = json.getBigIntegerValue();
+    if (value.signum() < 0 || value.compareTo(MAX_UNSIGNED) > 0) {
+      throw unable(field + "." + name, "a number of 64 bits", describe());
+    }
+    return new ParameterValue.Unsigned(value.longValue());
+  }
+
+  void require(JsonToken token, String field, String expected) {
+    if (json.currentToken() != token) {
+      throw unable(field, expected, describe());
+    }
+  }
+
+  static WireException unable(String field, String expected, String found) {
+    return WireException.invalidArgument(
+        "Unable to parse '%s': it must be %s and is %s".formatted(field, expected, found));
+  }
+
+  static WireException exceeded(String what, String value, long limit) {
+    return WireException.invalidArgument(
+        "%s has %s, the limit is %d in one request".formatted(what, value, limit));
+  }
+
+  /** What stands there, in a word or as it is written. */
+  private String describe() {
+    return switch (json.currentToken()) {
+      case START_OBJECT, PROPERTY_NAME, END_OBJECT -> "an object";
+      case START_ARRAY, END_ARRAY -> "an array";
+      case VALUE_STRING -> "a string";
+      case VALUE_NULL -> "null";
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT, VALUE_TRUE, VALUE_FALSE -> json.getString();
+      case VALUE_EMBEDDED_OBJECT, NOT_AVAILABLE -> "no value";
+      case null -> "missing";
+    };
+  }
+
+  /** Refuses what follows the document. */
+  void requireEnd() {
+    if (json.nextToken() != null) {
+      throw malformed(new StreamReadException(json, "there is more after the JSON's end"));
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package dev.roundhouse.worker.transport.shm;
+
+import dev.roundhouse.engine.request.TensorData;
+import dev.roundhouse.kserve.codec.RegionRange;
+import dev.roundhouse.kserve.status.WireException;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** A part of a region that a request uses. Closed by whoever took it. */
+public final class Lease implements AutoCloseable {
+  private final ClientRegion region;
+  private final RegionRange range;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  Lease(ClientRegion region, RegionRange range) {
+    this.region = region;
+    this.range = range;
+  }
+
+  public RegionRange range() {
+    return range;
+  }
+
+  /** The bytes of an input, to be read before the lease is closed. */
+  public TensorData data() {
+    return region.data(range.offset(), range.byteSize());
+  }
+
+  /**
+   * Writes an output to where the lease begins.
+   *
+   * @param data no longer than the lease
+   * @throws WireException when the client has made the region smaller
+   */
+  public void write(MemorySegment data) {
+    region.write(range.offset(), data);
+  }
+
+  /** Harmless when repeated. */
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      region.release();
+    }
+  }
+}

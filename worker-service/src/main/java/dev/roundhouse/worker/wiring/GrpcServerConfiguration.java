@@ -1,0 +1,184 @@
+package dev.roundhouse.worker.wiring;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.grpc.Http2ServerBuilder;
+import dev.roundhouse.grpc.MemoryBudget;
+import dev.roundhouse.worker.config.GrpcTransport;
+import dev.roundhouse.worker.config.ServerProperties;
+import dev.roundhouse.worker.config.WorkerProperties;
+import dev.roundhouse.worker.transport.grpc.ConnectionShare;
+import io.grpc.CompressorRegistry;
+import io.grpc.DecompressorRegistry;
+import io.grpc.netty.NettyServerBuilder;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.grpc.server.GrpcServerFactory;
+import org.springframework.grpc.server.NettyGrpcServerFactory;
+import org.springframework.grpc.server.ServerBuilderCustomizer;
+import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
+import org.springframework.grpc.server.service.GrpcServiceConfigurer;
+import org.springframework.grpc.server.service.GrpcServiceDiscoverer;
+import org.springframework.util.unit.DataSize;
+
+/** The gRPC server, by the transport that is configured. Services are the same in both. */
+@Configuration(proxyBeanMethods = false)
+class GrpcServerConfiguration {
+  /** Wide enough that one call carries large tensors at the link's rate. */
+  private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
+
+  /** Boot's, with our time to drain, and some for telling callers that it is over. */
+  private static GrpcServerLifecycle lifecycle(
+      GrpcServerFactory factory, WorkerProperties properties, ApplicationEventPublisher events) {
+    Duration drain = properties.shutdown().drain();
+    return new GrpcServerLifecycle(
+        factory, drain.plus(TransportConfiguration.LAST_ANSWERS), events);
+  }
+
+  /** The worker's own transport. */
+  @Configuration(proxyBeanMethods = false)
+  @Conditional(OnHttp2.class)
+  static class Http2 {
+
+    /** Takes the place of the factory that Boot makes when there is none. */
+    @Bean
+    Http2GrpcServerFactory http2GrpcServerFactory(
+        GrpcServerProperties grpc,
+        WorkerProperties properties,
+        GrpcServiceDiscoverer services,
+        GrpcServiceConfigurer configurer,
+        SslBundles bundles,
+        ObjectProvider<CompressorRegistry> compressors,
+        ObjectProvider<DecompressorRegistry> decompressors,
+        Engine engine) {
+      Http2GrpcServerFactory factory =
+          new Http2GrpcServerFactory(
+              grpc,
+              bundles,
+              builder -> {
+                compressors.ifAvailable(builder::compressorRegistry);
+                decompressors.ifAvailable(builder::decompressorRegistry);
+                configure(builder, properties, engine);
+              });
+      services.findServices().stream()
+          .map(service -> configurer.configure(service, factory))
+          .forEach(factory::addService);
+      return factory;
+    }
+
+    private static void configure(
+        Http2ServerBuilder builder, WorkerProperties properties, Engine engine) {
+      ServerProperties server = properties.server();
+      builder
+          .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
+          .streamWindow(STREAM_WINDOW)
+          .maxConcurrentStreams(server.maxConcurrentStreams())
+          .maxConnections(server.maxConnections())
+          .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
+          .memoryBudget(new EngineMemory(engine))
+          .addTransportFilter(ConnectionShare.perConnection(server.maxUnread().toBytes()));
+    }
+
+    @Bean
+    GrpcServerLifecycle http2GrpcServerLifecycle(
+        Http2GrpcServerFactory factory,
+        WorkerProperties properties,
+        ApplicationEventPublisher events) {
+      return lifecycle(factory, properties, events);
+    }
+  }
+
+  /** grpc-java's transport, by Boot's own factory. */
+  @Configuration(proxyBeanMethods = false)
+  @Conditional(OnGrpcJava.class)
+  static class GrpcJava {
+
+    /** Calls run on the event loops: decoding and admission are short, and a hop costs more. */
+    @Bean
+    ServerBuilderCustomizer<NettyServerBuilder> grpcServerSettings(WorkerProperties properties) {
+      ServerProperties server = properties.server();
+      int maxMessageBytes = Math.toIntExact(server.maxMessageSize().toBytes());
+      return builder ->
+          builder
+              .directExecutor()
+              .maxInboundMessageSize(maxMessageBytes)
+              .maxConcurrentCallsPerConnection(server.maxConcurrentStreams())
+              .flowControlWindow(STREAM_WINDOW)
+              .addTransportFilter(ConnectionShare.perConnection(server.maxUnread().toBytes()));
+    }
+
+    @Bean
+    GrpcServerLifecycle nettyGrpcServerLifecycle(
+        NettyGrpcServerFactory factory,
+        WorkerProperties properties,
+        ApplicationEventPublisher events) {
+      return lifecycle(factory, properties, events);
+    }
+  }
+
+  /** Memory for requests, where the engine counts it. */
+  private record EngineMemory(Engine engine) implements MemoryBudget {
+    @Override
+    public @Nullable String take(long bytes) {
+      return engine.takeBytes(bytes)
+          ? null
+          : "Exceeds maximum queue size: requests hold %d bytes, this one needs %d more to be received, and the limit is %d; retry later, send less per request or raise roundhouse.worker.scheduler.max-queued-bytes"
+              .formatted(engine.heldBytes(), bytes, engine.maxHeldBytes());
+    }
+
+    @Override
+    public void giveBack(long bytes) {
+      engine.giveBackBytes(bytes);
+    }
+  }
+
+  private abstract static class OnTransport extends SpringBootCondition {
+    private final GrpcTransport wanted;
+
+    OnTransport(GrpcTransport wanted) {
+      this.wanted = wanted;
+    }
+
+    @Override
+    public ConditionOutcome getMatchOutcome(
+        ConditionContext context, AnnotatedTypeMetadata metadata) {
+      GrpcTransport configured = configured(Binder.get(context.getEnvironment()));
+      return new ConditionOutcome(configured == wanted, "gRPC is carried by " + configured);
+    }
+
+    private static GrpcTransport configured(Binder binder) {
+      try {
+        return binder
+            .bind(WorkerProperties.PREFIX + ".server.transport", GrpcTransport.class)
+            .orElse(GrpcTransport.HTTP2);
+      } catch (BindException e) {
+        return GrpcTransport.HTTP2; // said better when all settings are read
+      }
+    }
+  }
+
+  static final class OnHttp2 extends OnTransport {
+    OnHttp2() {
+      super(GrpcTransport.HTTP2);
+    }
+  }
+
+  static final class OnGrpcJava extends OnTransport {
+    OnGrpcJava() {
+      super(GrpcTransport.GRPC_JAVA);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.worker.lifecycle.Readiness;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+/** What becomes of requests over HTTP when the worker stops. */
+@Timeout(60)
+@ExtendWith(OutputCaptureExtension.class)
+class RestShutdownTest {
+  private static final String DRAIN = "--roundhouse.worker.shutdown.drain=";
+  private static final String BODY =
+      "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],\"datatype\":\"FP32\",\"data\":[1,2]}]}";
+
+  private final Gate gate = new Gate();
+  @TempDir Path repository;
+
+  @Test
+  void shouldAnswerAcceptedRequestsBeforeItStops() throws Exception {
+    try (RunningWorker worker = start("30s")) {
+      gate.shut();
+      var running = infer(worker);
+      gate.awaitArrival();
+
+      Thread stopping = Thread.ofPlatform().name("stop").start(worker::stop);
+      while (worker.bean(Readiness.class).isReady()) {
+        Thread.onSpinWait();
+      }
+      gate.open();
+
+      assertThat(RestTest.text(running.get(30, TimeUnit.SECONDS))).contains("[2.0,4.0]");
+      stopping.join();
+    }
+  }
+
+  @Test
+  void shouldTellWhoStillWaitsWhenTheBudgetIsSpent() throws Exception {
+    try (RunningWorker worker = start("100ms")) {
+      gate.shut();
+      var running = infer(worker);
+      gate.awaitArrival();
+      var waiting = infer(worker);
+      while (worker.bean(Engine.class).openRequests() < 2) {
+        Thread.onSpinWait();
+      }
+
+      Thread stopping = Thread.ofPlatform().name("stop").start(worker::stop);
+      while (!ShutdownTest.isClosingDispatch()) {
+        Thread.onSpinWait();
+      }
+      gate.open();
+      stopping.join();
+
+      assertThat(running).isDone();
+      assertThat(RestTest.text(waiting.get(30, TimeUnit.SECONDS)))
+          .startsWith("503 {\"error\":\"Server exiting");
+    }
+  }
+
+  @Test
+  void shouldNotWaitForABodyThatDoesNotCome(CapturedOutput output) throws Exception {
+    try (RunningWorker worker = start("100ms", "--server.tomcat.connection-timeout=5s");
+        Socket silent = new Socket(InetAddress.getLoopbackAddress(), worker.port("http"))) {
+      silent
+          .getOutputStream()
+          .write(
+              "POST /v2/models/double/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"
+                  .getBytes(StandardCharsets.UTF_8));
+      while (worker.bean(Engine.class).heldBytes() == 0) {
+        Thread.onSpinWait();
+      }
+
+      Engine engine = worker.bean(Engine.class);
+      worker.stop();
+
+      assertThat(engine.heldBytes()).as("its thread still waits").isPositive();
+
+      // What it needs then must be there. The log of a stopped worker is off, hence the next one.
+      try (RunningWorker next = start("100ms")) {
+        while (engine.heldBytes() > 0) {
+          Thread.onSpinWait();
+        }
+        Thread.sleep(100);
+        assertThat(output).doesNotContain("ERROR");
+      }
+    }
+  }
+
+  private RunningWorker start(String drain, String... more) throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    String[] settings = Arrays.copyOf(more, more.length + 1);
+    settings[more.length] = DRAIN + drain;
+    return new RunningWorker(repository, gate, settings).awaitLoaded();
+  }
+
+  private static CompletableFuture<HttpResponse<byte[]>> infer(RunningWorker worker) {
+    return worker.sendAsync(
+        worker.http("/v2/models/double/infer").POST(BodyPublishers.ofString(BODY)));
+  }
+}

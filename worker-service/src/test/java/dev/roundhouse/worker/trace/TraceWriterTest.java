@@ -1,0 +1,151 @@
+package dev.roundhouse.worker.trace;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Status;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+@Timeout(60)
+class TraceWriterTest {
+  private static final Outcome.Timings TIMINGS =
+      new Outcome.Timings(1_010, 1_090, 20, 5, 40, 3, 1, 0);
+
+  @TempDir Path folder;
+
+  @Test
+  void shouldWriteWhenEachStageBegan() throws Exception {
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"));
+    writer.start();
+    writer.offer(
+        new Trace(
+            7, sampler("", 0), "m", "a\"b", new Outcome.Completed("3", TIMINGS), 1_000, 1_100));
+    writer.close();
+
+    JsonNode elements = read("trace.json");
+    assertThat(elements).hasSize(2);
+    assertThat(elements.get(0))
+        .hasToString(
+            "{\"id\":7,\"model_name\":\"m\",\"model_version\":3,\"request_id\":\"a\\\"b\"}");
+    assertThat(elements.get(1).get("id").asInt()).isEqualTo(7);
+    assertThat(stages(elements.get(1)))
+        .containsExactly(
+            "REQUEST_START 1000",
+            "QUEUE_START 1010",
+            "COMPUTE_START 1030",
+            "COMPUTE_INPUT_END 1035",
+            "COMPUTE_OUTPUT_START 1087",
+            "COMPUTE_END 1090",
+            "REQUEST_END 1100");
+    assertThat(writer.written()).isEqualTo(1);
+    assertThat(writer.dropped()).isZero();
+  }
+
+  @Test
+  void shouldWriteOfARequestThatFailedWhatThereIs() throws Exception {
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"));
+    writer.start();
+    Outcome failed = new Outcome.Failed(Status.INTERNAL, "no");
+    writer.offer(new Trace(1, sampler("", 0), "m", "", failed, 10, 20));
+    writer.close();
+
+    JsonNode elements = read("trace.json");
+    assertThat(elements.get(0)).hasToString("{\"id\":1,\"model_name\":\"m\",\"model_version\":-1}");
+    assertThat(stages(elements.get(1))).containsExactly("REQUEST_START 10", "REQUEST_END 20");
+  }
+
+  @Test
+  void shouldHaveAWholeFileAfterEveryWriteAndReplaceWhatWasThere() throws Exception {
+    Files.writeString(folder.resolve("trace.json"), "x".repeat(10_000));
+    TraceFile file = new TraceFile(folder.resolve("trace.json"));
+    for (int count = 1; count <= 3; count++) {
+      file.append("{\"id\":" + count + "}", 1);
+      assertThat(read("trace.json")).hasSize(count);
+      assertThat(file.traces()).isEqualTo(count);
+    }
+  }
+
+  @Test
+  void shouldBeginAnotherFileAfterSoManyTraces() throws Exception {
+    TraceWriter writer = new TraceWriter(folder.resolve("t"));
+    writer.start();
+    Sampler every = sampler("m", 2);
+    for (int id = 1; id <= 5; id++) {
+      writer.offer(trace(id, every));
+    }
+    writer.offer(trace(6, sampler("", 0)));
+    writer.close();
+
+    assertThat(ids("t.0")).containsExactly(1, 2);
+    assertThat(ids("t.1")).containsExactly(3, 4);
+    assertThat(ids("t.2")).containsExactly(5);
+    assertThat(ids("t")).containsExactly(6);
+    assertThat(writer.written()).isEqualTo(6);
+  }
+
+  @Test
+  void shouldDropAndCountWhatIsTooMuch() {
+    TraceWriter writer = new TraceWriter(folder.resolve("t"));
+    for (int id = 1; id <= TraceWriter.CAPACITY + 3; id++) {
+      writer.offer(trace(id, sampler("", 0))); // nobody writes yet
+    }
+    assertThat(writer.dropped()).isEqualTo(3);
+    writer.start();
+    writer.close();
+    assertThat(writer.written()).isEqualTo(TraceWriter.CAPACITY);
+  }
+
+  @Test
+  void shouldCountWhatCannotBeWrittenAndGoOn() throws Exception {
+    Path missing = folder.resolve("missing");
+    TraceWriter writer = new TraceWriter(missing.resolve("t"));
+    writer.start();
+    writer.offer(trace(1, sampler("", 0)));
+    while (writer.dropped() == 0) {
+      Thread.onSpinWait();
+    }
+    Files.createDirectory(missing);
+    writer.offer(trace(2, sampler("", 0)));
+    writer.close();
+    assertThat(writer.dropped()).isEqualTo(1);
+    assertThat(ids("missing/t")).containsExactly(2);
+  }
+
+  private static Trace trace(int id, Sampler sampler) {
+    return new Trace(id, sampler, "m", "", new Outcome.Completed("1", TIMINGS), 1_000, 1_100);
+  }
+
+  private static Sampler sampler(String owner, int frequency) {
+    return new Sampler(owner, new TraceSetting(true, 1, -1, frequency), -1);
+  }
+
+  private List<Integer> ids(String file) throws Exception {
+    List<Integer> ids = new ArrayList<>();
+    for (JsonNode element : read(file)) {
+      if (element.has("model_name")) {
+        ids.add(element.get("id").asInt());
+      }
+    }
+    return ids;
+  }
+
+  private static List<String> stages(JsonNode element) {
+    List<String> stages = new ArrayList<>();
+    for (JsonNode stage : element.get("timestamps")) {
+      stages.add(stage.get("name").asString() + " " + stage.get("ns").asLong());
+    }
+    return stages;
+  }
+
+  private JsonNode read(String file) throws Exception {
+    return JsonMapper.shared().readTree(Files.readString(folder.resolve(file)));
+  }
+}
