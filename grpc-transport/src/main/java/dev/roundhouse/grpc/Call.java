@@ -5,8 +5,6 @@ import io.grpc.Codec;
 import io.grpc.Compressor;
 import io.grpc.Context;
 import io.grpc.Decompressor;
-import io.grpc.Drainable;
-import io.grpc.KnownLength;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.SecurityLevel;
@@ -16,16 +14,15 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufOutputStream;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,8 +37,6 @@ final class Call<Q, R> extends ServerCall<Q, R> {
 
   /** A call with more bytes on their way than this is not ready for more. */
   private static final int READY_BYTES = 1 << 15;
-
-  private static final int PREFIX_BYTES = 5;
 
   private final Connection connection;
   private final Http2Stream stream;
@@ -72,7 +67,10 @@ final class Call<Q, R> extends ServerCall<Q, R> {
 
   // Of whoever answers.
   private @Nullable Http2Headers pendingHeaders;
-  private @Nullable ByteBuf pendingMessage;
+
+  /** The only message of an answer whose status has not been given yet. */
+  private final AtomicReference<@Nullable ByteBuf> pendingMessage = new AtomicReference<>();
+
   private @Nullable Compressor compressor;
   private boolean compressMessages = true;
   private boolean headersSent;
@@ -301,6 +299,14 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     }
   }
 
+  /** A service that is told of the end may never give the status that the message waits for. */
+  private void dropPending() {
+    ByteBuf message = pendingMessage.getAndSet(null);
+    if (message != null) {
+      message.release();
+    }
+  }
+
   /** Ends the call in the place of the service, which hears that first. */
   void end(Status status) {
     tellCancelled(status);
@@ -322,6 +328,7 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     cancelled = true;
     context.cancel(status.asRuntimeException());
     tell(ServerCall.Listener::onCancel);
+    dropPending();
   }
 
   private void tellComplete() {
@@ -389,12 +396,16 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     if (!headersSent || closed) {
       throw new IllegalStateException(closed ? "the call is closed" : "no headers have been sent");
     }
-    if (answersOnce && pendingMessage != null) {
+    if (answersOnce && pendingMessage.get() != null) {
       throw Status.INTERNAL.withDescription("Too many responses").asRuntimeException();
     }
     ByteBuf framed;
     try {
-      framed = frame(message);
+      framed =
+          MessageFrame.of(
+              connection.allocator(),
+              method.streamResponse(message),
+              compressMessages ? compressor : null);
     } catch (Throwable e) {
       closed = true;
       connection.later(
@@ -402,68 +413,14 @@ final class Call<Q, R> extends ServerCall<Q, R> {
       throw e;
     }
     if (answersOnce) {
-      pendingMessage = framed;
+      pendingMessage.set(framed);
+      if (cancelled) {
+        dropPending(); // the call may have been ended before it was set
+      }
     } else {
       unsent.addAndGet(framed.readableBytes());
       connection.send(new Outbound(this, null, framed, null));
     }
-  }
-
-  private ByteBuf frame(R message) {
-    try (InputStream bytes = method.streamResponse(message)) {
-      if (compressor != null && compressMessages) {
-        return compressed(bytes, compressor);
-      }
-      if (bytes instanceof BufferWritable writable) {
-        int size = writable.byteSize();
-        ByteBuf framed = framed(size, false);
-        try {
-          writable.writeTo(framed.internalNioBuffer(PREFIX_BYTES, size));
-          return framed.writerIndex(PREFIX_BYTES + size);
-        } catch (Throwable e) {
-          framed.release();
-          throw e;
-        }
-      }
-      int size = bytes instanceof KnownLength ? bytes.available() : -1;
-      ByteBuf framed = framed(Math.max(size, 0), false);
-      try (OutputStream out = new ByteBufOutputStream(framed)) {
-        copy(bytes, out);
-        return framed.setInt(1, framed.readableBytes() - PREFIX_BYTES);
-      } catch (Throwable e) {
-        framed.release();
-        throw e;
-      }
-    } catch (IOException e) {
-      throw new IllegalStateException("a message could not be encoded", e);
-    }
-  }
-
-  private ByteBuf compressed(InputStream bytes, Compressor with) throws IOException {
-    ByteBuf framed = framed(0, true);
-    try (OutputStream out = with.compress(new ByteBufOutputStream(framed))) {
-      copy(bytes, out);
-    } catch (Throwable e) {
-      framed.release();
-      throw e;
-    }
-    return framed.setInt(1, framed.readableBytes() - PREFIX_BYTES);
-  }
-
-  private static void copy(InputStream from, OutputStream to) throws IOException {
-    if (from instanceof Drainable drainable) {
-      drainable.drainTo(to);
-    } else {
-      from.transferTo(to);
-    }
-  }
-
-  private ByteBuf framed(int size, boolean compressed) {
-    return connection
-        .allocator()
-        .directBuffer(PREFIX_BYTES + size)
-        .writeByte(compressed ? 1 : 0)
-        .writeInt(size);
   }
 
   @Override
@@ -477,8 +434,7 @@ final class Call<Q, R> extends ServerCall<Q, R> {
       return; // it was ended in its place
     }
     closed = true;
-    ByteBuf message = pendingMessage;
-    pendingMessage = null;
+    ByteBuf message = pendingMessage.getAndSet(null);
     Status told = status;
     if (answersOnce && status.isOk() && message == null) {
       told = Status.INTERNAL.withDescription("Completed without a response");

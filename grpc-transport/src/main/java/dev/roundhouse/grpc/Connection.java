@@ -1,22 +1,12 @@
 package dev.roundhouse.grpc;
 
 import io.grpc.Attributes;
-import io.grpc.Context;
-import io.grpc.Deadline;
 import io.grpc.Grpc;
-import io.grpc.Metadata;
-import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerTransportFilter;
-import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
-import io.grpc.internal.GrpcUtil;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -30,9 +20,9 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.internal.PlatformDependent;
+import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +42,7 @@ final class Connection extends Http2ConnectionHandler {
   private final Queue<Call.Outbound> outbound = PlatformDependent.newMpscQueue();
   private final AtomicBoolean writing = new AtomicBoolean();
   private final ConnectionTimers timers;
+  private final CallOpener opener;
   private @Nullable ChannelHandlerContext ctx;
   private Attributes attributes = Attributes.EMPTY;
   private boolean secure;
@@ -75,6 +66,7 @@ final class Connection extends Http2ConnectionHandler {
     timers =
         new ConnectionTimers(
             this, settings.manners(), settings.handshakeNanos(), settings.stalledNanos());
+    opener = new CallOpener(this, server.context(), settings);
     Events events = new Events();
     decoder.frameListener(events);
     connection().addListener(events);
@@ -143,15 +135,16 @@ final class Connection extends Http2ConnectionHandler {
     super.channelReadComplete(read); // which flushes
   }
 
-  /** What a client does wrong is its own business: it is told, and nobody else. */
+  /** What a client does wrong, or its network, is its own business: nobody else is told. */
   @Override
   public void exceptionCaught(ChannelHandlerContext caught, Throwable cause) throws Exception {
     if (Http2CodecUtil.getEmbeddedHttp2Exception(cause) != null) {
       super.exceptionCaught(caught, cause);
       return;
     }
-    log.debug("connection of {} failed", caught.channel().remoteAddress(), cause);
-    if (cause instanceof Error) {
+    if (cause instanceof IOException) {
+      log.debug("connection of {} failed", caught.channel().remoteAddress(), cause);
+    } else {
       log.error("connection of {} failed", caught.channel().remoteAddress(), cause);
     }
     caught.close();
@@ -274,6 +267,12 @@ final class Connection extends Http2ConnectionHandler {
     timers.written();
   }
 
+  /** Has what arrives on a stream go to a call; on the event loop. */
+  void attach(Http2Stream stream, Call<?, ?> call) {
+    stream.setProperty(callKey, call);
+    timers.callBegan();
+  }
+
   /** Ends a call in the place of its service; on the event loop. */
   void writeEnd(Call<?, ?> call, Http2Headers trailers) {
     call.writeEnd(context(), trailers);
@@ -389,7 +388,7 @@ final class Connection extends Http2ConnectionHandler {
       }
       Call<?, ?> known = stream.getProperty(callKey);
       if (known == null) {
-        open(stream, headers, endOfStream);
+        opener.open(stream, headers, endOfStream);
       } else if (endOfStream) {
         known.endOfStream();
       }
@@ -428,111 +427,5 @@ final class Connection extends Http2ConnectionHandler {
     public void onPingAckRead(ChannelHandlerContext from, long data) {
       timers.pingAnswered(data);
     }
-  }
-
-  private void open(Http2Stream stream, Http2Headers headers, boolean endOfStream) {
-    if (!HttpMethod.POST.asciiName().contentEquals(headers.method())) {
-      refuse(stream, HttpResponseStatus.METHOD_NOT_ALLOWED, "gRPC calls are made by POST");
-      return;
-    }
-    CharSequence contentType = headers.get(HttpHeaderNames.CONTENT_TYPE);
-    if (!HeaderCodec.isGrpc(contentType)) {
-      refuse(
-          stream,
-          HttpResponseStatus.UNSUPPORTED_MEDIA_TYPE,
-          contentType == null
-              ? "Content-Type is missing from the request"
-              : "Content-Type '" + contentType + "' is not supported");
-      return;
-    }
-    Metadata metadata = HeaderCodec.metadata(headers);
-    try {
-      open(stream, headers, metadata, endOfStream);
-    } catch (StatusRuntimeException e) {
-      refuse(stream, e.getStatus());
-    }
-  }
-
-  private void open(
-      Http2Stream stream, Http2Headers headers, Metadata metadata, boolean endOfStream) {
-    String path = String.valueOf(headers.path());
-    CharSequence authority = headers.authority();
-    ServerMethodDefinition<?, ?> method =
-        path.startsWith("/") ? method(path.substring(1), authority) : null;
-    if (method == null) {
-      throw Status.UNIMPLEMENTED
-          .withDescription("Method not found: " + (path.startsWith("/") ? path.substring(1) : path))
-          .asRuntimeException();
-    }
-    Call.Headers told =
-        new Call.Headers(
-            metadata,
-            authority == null ? null : authority.toString(),
-            settings.headers().decompressor(metadata));
-    start(stream, method, told, endOfStream);
-  }
-
-  private @Nullable ServerMethodDefinition<?, ?> method(
-      String name, @Nullable CharSequence authority) {
-    ServerMethodDefinition<?, ?> known = settings.methods().get(name);
-    if (known != null || settings.fallback() == null) {
-      return known;
-    }
-    return settings.fallback().lookupMethod(name, authority == null ? null : authority.toString());
-  }
-
-  private <Q, R> void start(
-      Http2Stream stream,
-      ServerMethodDefinition<Q, R> definition,
-      Call.Headers headers,
-      boolean endOfStream) {
-    Call<Q, R> call =
-        new Call<>(
-            this,
-            stream,
-            definition.getMethodDescriptor(),
-            headers,
-            callContext(headers.metadata()),
-            new MessageAssembly(allocator(), settings.budget(), settings.maxMessageBytes()));
-    stream.setProperty(callKey, call);
-    timers.callBegan();
-    call.start(definition);
-    if (endOfStream) {
-      call.endOfStream();
-    }
-  }
-
-  private Context.CancellableContext callContext(Metadata metadata) {
-    Long timeoutNanos;
-    try {
-      timeoutNanos = metadata.get(GrpcUtil.TIMEOUT_KEY);
-    } catch (IllegalArgumentException e) {
-      throw Status.INVALID_ARGUMENT
-          .withDescription("grpc-timeout is malformed: " + e.getMessage())
-          .asRuntimeException();
-    }
-    if (timeoutNanos == null) {
-      return server.context().withCancellation();
-    }
-    return server
-        .context()
-        .withDeadline(Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), context().executor());
-  }
-
-  private void refuse(Http2Stream stream, Status status) {
-    ChannelHandlerContext to = context();
-    Http2Headers end = settings.headers().end(status, new Metadata(), true);
-    encoder()
-        .writeHeaders(to, stream.id(), end, 0, true, to.newPromise())
-        .addListener(done -> stopSending(stream));
-  }
-
-  private void refuse(Http2Stream stream, HttpResponseStatus status, String text) {
-    ChannelHandlerContext to = context();
-    encoder().writeHeaders(to, stream.id(), HeaderCodec.refusal(status), 0, false, to.newPromise());
-    encoder()
-        .writeData(
-            to, stream.id(), ByteBufUtil.writeUtf8(to.alloc(), text), 0, true, to.newPromise())
-        .addListener(done -> stopSending(stream));
   }
 }

@@ -19,6 +19,12 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** Of a frame's payload, as long as we allow no more. */
   private static final int MAX_PAYLOAD_BYTES = 1 << 14;
 
+  /** What the beginning of a frame gets at least. */
+  private static final int LEAST_BYTES = 64;
+
+  /** It gets as many times what has come, so that whoever sends little holds little. */
+  private static final int GROWTH = 4;
+
   private boolean started;
 
   /** Frames follow that are larger than allowed: the decoder may say so. */
@@ -43,9 +49,10 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
       pass(ctx, in);
       return;
     }
-    ByteBuf rest = ctx.alloc().directBuffer(HEADER_BYTES + MAX_PAYLOAD_BYTES);
+    int have = in.writerIndex() - end;
+    ByteBuf rest = ctx.alloc().directBuffer(Math.max(LEAST_BYTES, GROWTH * have));
     part = rest;
-    rest.writeBytes(in, end, in.writerIndex() - end);
+    rest.writeBytes(in, end, have);
     in.writerIndex(end);
     pass(ctx, in);
   }
@@ -64,7 +71,11 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
       if (!in.isReadable()) {
         return false;
       }
-      begun.writeBytes(in, Math.min(missing, in.readableBytes()));
+      int more = Math.min(missing, in.readableBytes());
+      if (begun.writableBytes() < more) {
+        begun.capacity(GROWTH * (begun.readableBytes() + more));
+      }
+      begun.writeBytes(in, more);
     }
     started = true;
     part = null;

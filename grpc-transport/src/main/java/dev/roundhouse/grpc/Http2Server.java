@@ -34,7 +34,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,12 +50,15 @@ final class Http2Server extends Server {
   private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
 
   /** Sockets that were accepted, those that have not finished their handshake included. */
-  private final AtomicInteger sockets = new AtomicInteger();
+  private final Set<Channel> sockets = ConcurrentHashMap.newKeySet();
 
   private final CountDownLatch terminated = new CountDownLatch(1);
   private @Nullable EventLoopGroup group;
   private @Nullable Channel listening;
   private volatile boolean shutdown;
+
+  /** Calls are not waited for any more. */
+  private volatile boolean closing;
 
   Http2Server(
       SocketAddress address,
@@ -105,9 +107,9 @@ final class Http2Server extends Server {
   private final class Accepted extends ChannelInitializer<SocketChannel> {
     @Override
     protected void initChannel(SocketChannel socket) {
-      int open = sockets.incrementAndGet();
-      socket.closeFuture().addListener(closed -> leave());
-      if (open > settings.maxConnections() || shutdown) {
+      sockets.add(socket);
+      socket.closeFuture().addListener(closed -> leave(socket));
+      if (sockets.size() > settings.maxConnections() || shutdown) {
         log.debug("{} is one connection too many", socket.remoteAddress());
         socket.close();
         return;
@@ -156,7 +158,9 @@ final class Http2Server extends Server {
 
   void opened(Connection connection) {
     connections.add(connection);
-    if (shutdown) {
+    if (closing) {
+      connection.closeNow();
+    } else if (shutdown) {
       connection.drain("shutting down");
     }
   }
@@ -165,8 +169,9 @@ final class Http2Server extends Server {
     connections.remove(connection);
   }
 
-  private void leave() {
-    if (sockets.decrementAndGet() == 0 && shutdown) {
+  private void leave(Channel socket) {
+    sockets.remove(socket);
+    if (sockets.isEmpty() && shutdown) {
       terminate();
     }
   }
@@ -195,7 +200,7 @@ final class Http2Server extends Server {
       listening.close().awaitUninterruptibly();
     }
     connections.forEach(connection -> connection.drain("shutting down"));
-    if (sockets.get() == 0) {
+    if (sockets.isEmpty()) {
       terminate();
     }
     return this;
@@ -203,8 +208,14 @@ final class Http2Server extends Server {
 
   @Override
   public Server shutdownNow() {
+    closing = true;
     shutdown();
     connections.forEach(Connection::closeNow);
+    for (Channel socket : sockets) {
+      if (socket.pipeline().get(Connection.class) == null) {
+        socket.close(); // its handshake is not over
+      }
+    }
     return this;
   }
 

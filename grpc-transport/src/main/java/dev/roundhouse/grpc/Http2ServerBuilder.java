@@ -140,7 +140,8 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   @Override
   public Http2ServerBuilder executor(@Nullable Executor executor) {
     if (executor != null) {
-      throw new UnsupportedOperationException("services are called on event loops");
+      throw new UnsupportedOperationException(
+          "services are called on event loops; one that blocks must pass its work on itself");
     }
     return this;
   }
@@ -176,12 +177,14 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
 
   @Override
   public Http2ServerBuilder useTransportSecurity(File certificates, File key) {
-    throw new UnsupportedOperationException("use tls()");
+    throw new UnsupportedOperationException(
+        "keys in files are not read here: give a KeyManagerFactory to tls()");
   }
 
   @Override
   public Http2ServerBuilder useTransportSecurity(InputStream certificates, InputStream key) {
-    throw new UnsupportedOperationException("use tls()");
+    throw new UnsupportedOperationException(
+        "keys in files are not read here: give a KeyManagerFactory to tls()");
   }
 
   @Override
@@ -196,6 +199,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
+  /** What a client may take to connect, with TLS or without, until it has sent its settings. */
   @Override
   public Http2ServerBuilder handshakeTimeout(long time, TimeUnit unit) {
     handshakeNanos = unit.toNanos(time);

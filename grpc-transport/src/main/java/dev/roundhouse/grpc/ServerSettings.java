@@ -14,9 +14,17 @@ import org.jspecify.annotations.Nullable;
  * @param tls null for plain text
  * @param methods by path without the slash before it
  * @param fallback asked for methods that are not among them
- * @param streamWindowBytes that a client may send to one stream before it is asked for more
+ * @param filters told of each connection, in this order
+ * @param headers of all calls
+ * @param budget where large messages are counted while they arrive
+ * @param maxMessageBytes of one message, uncompressed too
  * @param maxMetadataBytes of one call's header fields
+ * @param maxConcurrentStreams calls of one connection at a time
+ * @param maxConnections sockets, those in a handshake included
+ * @param streamWindowBytes that a client may send to one stream before it is asked for more
+ * @param handshakeNanos from the connection to the first frame of HTTP/2
  * @param stalledNanos after which a call ends whose message has stopped arriving
+ * @param manners of connections that are established
  */
 record ServerSettings(
     @Nullable SslContext tls,

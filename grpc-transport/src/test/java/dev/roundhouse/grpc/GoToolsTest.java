@@ -1,7 +1,7 @@
 package dev.roundhouse.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.grpc.Server;
 import java.io.IOException;
@@ -31,7 +31,7 @@ class GoToolsTest {
 
   /**
    * How Netty takes frames of streams that have ended: it resets the stream, or takes no notice,
-   * where the connection should end.
+   * where the connection should end. The first passes when the stream's end is still being written.
    */
   private static final List<String> NETTY =
       List.of(
@@ -43,7 +43,11 @@ class GoToolsTest {
 
   @BeforeAll
   static void start() throws Exception {
-    assumeTrue(runs("go", "version"), "there is no 'go' to install the tools with");
+    if (!runs("go", "version")) {
+      String reason = "there is no 'go' to install h2spec and grpc-go's interop client with";
+      System.out.println("GoToolsTest does not run: " + reason);
+      abort(reason);
+    }
     server =
         Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
             .addService(InteropService.definition())
@@ -108,7 +112,7 @@ class GoToolsTest {
                 .map(line -> line.substring(line.indexOf(FAILED) + FAILED.length()).strip())
                 .map(line -> line.substring(line.indexOf(' ') + 1)))
         .as(result.output())
-        .containsOnlyElementsOf(NETTY);
+        .isSubsetOf(NETTY);
   }
 
   private static Path tool(String name, String source) throws Exception {

@@ -362,6 +362,15 @@ class HostileFramesTest {
   }
 
   @Test
+  void shouldHoldNoAnswerOfAServiceThatThrows() throws Exception {
+    RawClient client = client();
+    client.call(1, "Throw", 3);
+    RawClient.Frame end = client.awaitEnd(1);
+    assertThat(end.status()).isEqualTo(Status.Code.UNKNOWN);
+    // Leaks are looked for when each test has ended.
+  }
+
+  @Test
   void shouldTakeNoMoreConnectionsThanAllowed() throws Exception {
     RawClient client = client(with -> with.maxConnections(2));
     client.call(1, "Echo", 1);
@@ -371,15 +380,7 @@ class HostileFramesTest {
     second.awaitEnd(1);
     assertThat(isEnded(another())).isTrue();
     second.close();
-    GrpcContract.await(
-        () -> {
-          try {
-            assertServes();
-            return true;
-          } catch (IOException full) {
-            return false;
-          }
-        });
+    GrpcContract.await(this::serves);
     clients.forEach(
         each -> {
           try {
@@ -388,15 +389,16 @@ class HostileFramesTest {
             throw new IllegalStateException(e);
           }
         });
-    GrpcContract.await(
-        () -> {
-          try {
-            assertServes();
-            return true;
-          } catch (IOException full) {
-            return false;
-          }
-        });
+    GrpcContract.await(this::serves);
+  }
+
+  private boolean serves() {
+    try {
+      assertServes();
+      return true;
+    } catch (IOException full) {
+      return false;
+    }
   }
 
   @Test

@@ -89,6 +89,9 @@ final class TestService {
             THROW,
             ServerCalls.asyncUnaryCall(
                 (text, out) -> {
+                  if (text.length > 0) {
+                    out.onNext(text);
+                  }
                   throw new IllegalStateException("on purpose");
                 }))
         .addMethod(WAIT, ServerCalls.asyncUnaryCall(this::await))

@@ -160,6 +160,16 @@ class TlsTest {
     assertThat(echo(started, false)).hasSize(100_000);
   }
 
+  @Test
+  void shouldStopWhileAHandshakeIsUnderWay() throws Exception {
+    Server started = start(ClientAuth.NONE);
+    try (RawClient silent = new RawClient(started.getPort())) {
+      echo(started, false); // the other one has been accepted before
+      assertThat(started.shutdownNow().awaitTermination(5, TimeUnit.SECONDS)).isTrue();
+      silent.drain();
+    }
+  }
+
   /** Looks at what a call is told of its connection. */
   private final class Noting implements ServerInterceptor {
     @Override

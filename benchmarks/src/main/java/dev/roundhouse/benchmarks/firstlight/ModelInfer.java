@@ -8,6 +8,11 @@ import dev.roundhouse.benchmarks.measure.Spinners;
 import dev.roundhouse.benchmarks.measure.VcpuCondition;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.benchmarks.serving.ClosedLoop;
+import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.InferServer;
+import dev.roundhouse.benchmarks.serving.Rounds;
+import dev.roundhouse.benchmarks.serving.ServerSample;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -66,7 +71,7 @@ public final class ModelInfer implements Bench {
   private void warmUp(BenchRun run, InferServer server) throws InterruptedException {
     long wanted = run.quick() ? 6_000 : 60_000;
     run.say("%s: warming %s up with %d requests", name(), server.name(), wanted);
-    ClosedLoop load = loop(server);
+    ClosedLoop load = server.loop(1);
     long done = 0;
     while (done < wanted) {
       done += load.run(MANY, Duration.ofMillis(200)).requests();
@@ -90,24 +95,13 @@ public final class ModelInfer implements Bench {
     Path spinner = run.root().nativeProgram("idle_spinner");
     try (Spinners spinners = Spinners.hold(condition, spinner, scratch.path())) {
       for (int i = 0; i < rounds; i++) {
-        ServerSample ours = sample(servers.get(0), outstanding, sample);
-        echo.add(ours, sample(servers.get(1), outstanding, sample));
-        direct.add(ours, sample(servers.get(2), outstanding, sample));
+        ServerSample ours = servers.get(0).sample(1, outstanding, sample);
+        echo.add(ours, servers.get(1).sample(1, outstanding, sample));
+        direct.add(ours, servers.get(2).sample(1, outstanding, sample));
       }
     }
     report(run, load, "", echo, outstanding, true);
     report(run, load, ", vs direct executor", direct, outstanding, false);
-  }
-
-  private static ServerSample sample(InferServer server, int outstanding, Duration duration)
-      throws InterruptedException {
-    Duration before = server.cpu();
-    ClosedLoop.Load load = loop(server).run(outstanding, duration);
-    return ServerSample.of(load, server.cpu().minus(before));
-  }
-
-  private static ClosedLoop loop(InferServer server) {
-    return new ClosedLoop(server.channel(), IdentityModel.request(), IdentityModel.BYTES);
   }
 
   private void report(

@@ -2,7 +2,6 @@ package dev.roundhouse.benchmarks.wire;
 
 import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.firstlight.GrpcTransports;
 import java.util.List;
 
 /** Everything that is measured of the wire, row by row of the table. */

@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.serving;
 
 import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.measure.Child;
@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  * A server process and a channel to it. All run on this JVM's JDK with the same options and heap,
  * and are called in the same way.
  */
-record InferServer(String name, Child process, ManagedChannel channel, Path gcLog)
+public record InferServer(String name, Child process, ManagedChannel channel, Path gcLog)
     implements AutoCloseable {
   private static final List<String> JVM_OPTIONS =
       List.of(
@@ -32,7 +32,7 @@ record InferServer(String name, Child process, ManagedChannel channel, Path gcLo
   private static final Pattern GRPC_PORT = Pattern.compile("\\bgrpc=(\\d+)");
 
   /** A worker, with every model of {@code repository} ready. */
-  static InferServer worker(BenchRun run, Path scratch, Path repository) throws IOException {
+  public static InferServer worker(BenchRun run, Path scratch, Path repository) throws IOException {
     return worker("worker", run, scratch, repository);
   }
 
@@ -41,7 +41,7 @@ record InferServer(String name, Child process, ManagedChannel channel, Path gcLo
    *
    * @param settings as on the command line
    */
-  static InferServer worker(
+  public static InferServer worker(
       String name, BenchRun run, Path scratch, Path repository, String... settings)
       throws IOException {
     List<String> program = new ArrayList<>();
@@ -73,7 +73,7 @@ record InferServer(String name, Child process, ManagedChannel channel, Path gcLo
   }
 
   /** An {@link EchoServer} with that executor. */
-  static InferServer echo(String executor, Path scratch) throws IOException {
+  public static InferServer echo(String executor, Path scratch) throws IOException {
     String name = "echo-" + executor;
     List<String> program =
         List.of("-cp", System.getProperty("java.class.path"), EchoServer.class.getName(), executor);
@@ -82,11 +82,28 @@ record InferServer(String name, Child process, ManagedChannel channel, Path gcLo
     return connect(name, process, Integer.parseInt(process.awaitLine("listening ")), gcLog);
   }
 
-  Duration cpu() {
+  private Duration cpu() {
     return process.cpu();
   }
 
-  GcPauses gcPauses() throws IOException {
+  /**
+   * Asks it for so long, each request sent by the answer to another.
+   *
+   * @param rows of each request
+   */
+  public ServerSample sample(int rows, int outstanding, Duration duration)
+      throws InterruptedException {
+    Duration before = cpu();
+    ClosedLoop.Load load = loop(rows).run(outstanding, duration);
+    return ServerSample.of(load, cpu().minus(before));
+  }
+
+  /** What asks it for rows of the {@link IdentityModel}. */
+  public ClosedLoop loop(int rows) {
+    return new ClosedLoop(channel, IdentityModel.request(rows), rows * IdentityModel.BYTES);
+  }
+
+  public GcPauses gcPauses() throws IOException {
     return GcPauses.read(gcLog);
   }
 

@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.serving;
 
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceStub;
@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** Keeps a number of requests outstanding: each answer sends the next request. */
-final class ClosedLoop {
+public final class ClosedLoop {
   private final GRPCInferenceServiceStub stub;
   private final ModelInferRequest request;
   private final int replyBytes;
@@ -31,7 +31,7 @@ final class ClosedLoop {
    *
    * @throws IllegalStateException when a request failed or its answer had the wrong size
    */
-  Load run(int outstanding, Duration duration) throws InterruptedException {
+  public Load run(int outstanding, Duration duration) throws InterruptedException {
     CountDownLatch running = new CountDownLatch(outstanding);
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     long start = System.nanoTime();
@@ -50,7 +50,7 @@ final class ClosedLoop {
   }
 
   /** What one run saw. */
-  record Load(long requests, double requestsPerSecond, double p50Micros) {
+  public record Load(long requests, double requestsPerSecond, double p50Micros) {
 
     private static Load of(List<long[]> latencies, long elapsedNanos) {
       long[] all = latencies.stream().flatMapToLong(Arrays::stream).sorted().toArray();

@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.serving;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

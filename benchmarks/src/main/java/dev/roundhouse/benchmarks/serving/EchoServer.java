@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.serving;
 
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;

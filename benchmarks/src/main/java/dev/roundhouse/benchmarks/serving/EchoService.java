@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.serving;
 
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
 import dev.roundhouse.kserve.proto.ModelInferRequest;

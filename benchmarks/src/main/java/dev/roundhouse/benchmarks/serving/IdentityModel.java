@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.serving;
 
 import com.google.protobuf.ByteString;
 import dev.roundhouse.benchmarks.bundle.BundleDraft;
@@ -19,16 +19,16 @@ import java.util.stream.Collectors;
  * A model that answers f32 [n, 1024] with its negation: as small as an identity, yet a result that
  * only a real execution gives. 4 KiB each way per row.
  */
-final class IdentityModel {
-  static final String NAME = "identity-4k";
-  static final int BYTES = 4096;
+public final class IdentityModel {
+  public static final String NAME = "identity-4k";
+  public static final int BYTES = 4096;
   private static final int ELEMENTS = BYTES / Float.BYTES;
   private static final List<Integer> BATCH_SIZES = List.of(1, 4, 16, 64);
 
   private IdentityModel() {}
 
   /** Writes the bundle into a folder of its own in {@code repository}. */
-  static void write(Path repository) throws IOException {
+  public static void write(Path repository) throws IOException {
     Map<Integer, String> programs =
         BATCH_SIZES.stream().collect(Collectors.toMap(Function.identity(), IdentityModel::code));
     new BundleDraft(
@@ -41,12 +41,12 @@ final class IdentityModel {
   }
 
   /** A request of one row that counts from 0. */
-  static ModelInferRequest request() {
+  public static ModelInferRequest request() {
     return request(1);
   }
 
   /** A request of so many equal rows. */
-  static ModelInferRequest request(int rows) {
+  public static ModelInferRequest request(int rows) {
     return ModelInferRequest.newBuilder()
         .setModelName(NAME)
         .addInputs(
@@ -60,7 +60,7 @@ final class IdentityModel {
   }
 
   /** Fails unless {@code response} is what the model answers to {@link #request}. */
-  static void check(ModelInferResponse response) {
+  public static void check(ModelInferResponse response) {
     if (!response.getRawOutputContentsList().equals(List.of(row(-1)))) {
       throw new IllegalStateException("the worker's answer is not the negation: " + response);
     }

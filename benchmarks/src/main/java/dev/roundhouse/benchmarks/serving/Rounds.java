@@ -1,15 +1,15 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.serving;
 
 import dev.roundhouse.benchmarks.measure.Pairs;
 
 /** The samples of two servers, round by round. */
-record Rounds(Pairs p50, Pairs rate, Pairs cpu) {
+public record Rounds(Pairs p50, Pairs rate, Pairs cpu) {
 
-  Rounds() {
+  public Rounds() {
     this(new Pairs(), new Pairs(), new Pairs());
   }
 
-  void add(ServerSample ours, ServerSample peer) {
+  public void add(ServerSample ours, ServerSample peer) {
     p50.add(ours.p50Micros(), peer.p50Micros());
     rate.add(ours.requestsPerSecond(), peer.requestsPerSecond());
     // A thread that ended during a sample can leave it without any time; such a pair says nothing.

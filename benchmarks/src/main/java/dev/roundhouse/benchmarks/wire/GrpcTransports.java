@@ -1,9 +1,13 @@
-package dev.roundhouse.benchmarks.firstlight;
+package dev.roundhouse.benchmarks.wire;
 
 import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Cell;
+import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.InferServer;
+import dev.roundhouse.benchmarks.serving.Rounds;
+import dev.roundhouse.benchmarks.serving.ServerSample;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,8 +42,8 @@ public final class GrpcTransports implements Bench {
         List<InferServer> servers = List.of(http2, grpcJava, echo);
         for (InferServer server : servers) {
           run.say("%s: warming %s up", name(), server.name());
-          sample(server, 1, MANY, Duration.ofSeconds(run.quick() ? 3 : 15));
-          sample(server, MANY, 8, Duration.ofSeconds(run.quick() ? 1 : 5));
+          server.sample(1, MANY, Duration.ofSeconds(run.quick() ? 3 : 15));
+          server.sample(MANY, 8, Duration.ofSeconds(run.quick() ? 1 : 5));
         }
         measure(run, servers, 1, 1);
         measure(run, servers, 1, MANY);
@@ -66,23 +70,13 @@ public final class GrpcTransports implements Bench {
     Rounds transport = new Rounds();
     Rounds echo = new Rounds();
     for (int i = 0; i < rounds; i++) {
-      ServerSample ours = sample(servers.get(0), rows, outstanding, sample);
-      transport.add(ours, sample(servers.get(1), rows, outstanding, sample));
-      echo.add(ours, sample(servers.get(2), rows, outstanding, sample));
+      ServerSample ours = servers.get(0).sample(rows, outstanding, sample);
+      transport.add(ours, servers.get(1).sample(rows, outstanding, sample));
+      echo.add(ours, servers.get(2).sample(rows, outstanding, sample));
     }
     String load = "%d KiB, %d outstanding".formatted(rows * IdentityModel.BYTES >> 10, outstanding);
     report(run, load + ", vs grpc-java's transport", transport);
     report(run, load + ", vs bare grpc-java echo", echo);
-  }
-
-  private static ServerSample sample(
-      InferServer server, int rows, int outstanding, Duration duration)
-      throws InterruptedException {
-    ClosedLoop loop =
-        new ClosedLoop(server.channel(), IdentityModel.request(rows), rows * IdentityModel.BYTES);
-    Duration before = server.cpu();
-    ClosedLoop.Load load = loop.run(outstanding, duration);
-    return ServerSample.of(load, server.cpu().minus(before));
   }
 
   private void report(BenchRun run, String load, Rounds rounds) {

@@ -1,0 +1,147 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.Metadata;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.internal.GrpcUtil;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes calls of the streams that a client opens, or says why a stream is no call. For the event
+ * loop of one connection.
+ */
+final class CallOpener {
+  private final Connection connection;
+  private final Context serverContext;
+  private final ServerSettings settings;
+
+  /**
+   * @param serverContext what the contexts of calls come from
+   */
+  CallOpener(Connection connection, Context serverContext, ServerSettings settings) {
+    this.connection = connection;
+    this.serverContext = serverContext;
+    this.settings = settings;
+  }
+
+  /** Starts the call that the headers describe, or answers with the reason why there is none. */
+  void open(Http2Stream stream, Http2Headers headers, boolean endOfStream) {
+    if (!HttpMethod.POST.asciiName().contentEquals(headers.method())) {
+      refuse(stream, HttpResponseStatus.METHOD_NOT_ALLOWED, "gRPC calls are made by POST");
+      return;
+    }
+    CharSequence contentType = headers.get(HttpHeaderNames.CONTENT_TYPE);
+    if (!HeaderCodec.isGrpc(contentType)) {
+      refuse(
+          stream,
+          HttpResponseStatus.UNSUPPORTED_MEDIA_TYPE,
+          contentType == null
+              ? "Content-Type is missing from the request"
+              : "Content-Type '" + contentType + "' is not supported");
+      return;
+    }
+    Metadata metadata = HeaderCodec.metadata(headers);
+    try {
+      open(stream, headers, metadata, endOfStream);
+    } catch (StatusRuntimeException e) {
+      refuse(stream, e.getStatus());
+    }
+  }
+
+  private void open(
+      Http2Stream stream, Http2Headers headers, Metadata metadata, boolean endOfStream) {
+    String path = String.valueOf(headers.path());
+    CharSequence authority = headers.authority();
+    ServerMethodDefinition<?, ?> method =
+        path.startsWith("/") ? method(path.substring(1), authority) : null;
+    if (method == null) {
+      throw Status.UNIMPLEMENTED
+          .withDescription("Method not found: " + (path.startsWith("/") ? path.substring(1) : path))
+          .asRuntimeException();
+    }
+    Call.Headers told =
+        new Call.Headers(
+            metadata,
+            authority == null ? null : authority.toString(),
+            settings.headers().decompressor(metadata));
+    start(stream, method, told, endOfStream);
+  }
+
+  private @Nullable ServerMethodDefinition<?, ?> method(
+      String name, @Nullable CharSequence authority) {
+    ServerMethodDefinition<?, ?> known = settings.methods().get(name);
+    if (known != null || settings.fallback() == null) {
+      return known;
+    }
+    return settings.fallback().lookupMethod(name, authority == null ? null : authority.toString());
+  }
+
+  private <Q, R> void start(
+      Http2Stream stream,
+      ServerMethodDefinition<Q, R> definition,
+      Call.Headers headers,
+      boolean endOfStream) {
+    Call<Q, R> call =
+        new Call<>(
+            connection,
+            stream,
+            definition.getMethodDescriptor(),
+            headers,
+            callContext(headers.metadata()),
+            new MessageAssembly(
+                connection.allocator(), settings.budget(), settings.maxMessageBytes()));
+    connection.attach(stream, call);
+    call.start(definition);
+    if (endOfStream) {
+      call.endOfStream();
+    }
+  }
+
+  private Context.CancellableContext callContext(Metadata metadata) {
+    Long timeoutNanos;
+    try {
+      timeoutNanos = metadata.get(GrpcUtil.TIMEOUT_KEY);
+    } catch (IllegalArgumentException e) {
+      throw Status.INVALID_ARGUMENT
+          .withDescription("grpc-timeout is malformed: " + e.getMessage())
+          .asRuntimeException();
+    }
+    if (timeoutNanos == null) {
+      return serverContext.withCancellation();
+    }
+    return serverContext.withDeadline(
+        Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), connection.context().executor());
+  }
+
+  private void refuse(Http2Stream stream, Status status) {
+    ChannelHandlerContext to = connection.context();
+    Http2Headers end = settings.headers().end(status, new Metadata(), true);
+    connection
+        .encoder()
+        .writeHeaders(to, stream.id(), end, 0, true, to.newPromise())
+        .addListener(done -> connection.stopSending(stream));
+  }
+
+  private void refuse(Http2Stream stream, HttpResponseStatus status, String text) {
+    ChannelHandlerContext to = connection.context();
+    connection
+        .encoder()
+        .writeHeaders(to, stream.id(), HeaderCodec.refusal(status), 0, false, to.newPromise());
+    connection
+        .encoder()
+        .writeData(
+            to, stream.id(), ByteBufUtil.writeUtf8(to.alloc(), text), 0, true, to.newPromise())
+        .addListener(done -> connection.stopSending(stream));
+  }
+}
