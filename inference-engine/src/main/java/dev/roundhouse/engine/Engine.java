@@ -441,6 +441,11 @@ public final class Engine implements AutoCloseable {
     return requests.heldBytes();
   }
 
+  /** How many sequences are under way, of all models that keep state between requests. */
+  public int sequences() {
+    return requests.sequences();
+  }
+
   /** The limit on {@link #heldBytes}. */
   public long maxHeldBytes() {
     return requests.bytes().limit();

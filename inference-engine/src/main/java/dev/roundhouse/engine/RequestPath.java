@@ -18,8 +18,12 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.engine.sequence.SequenceRules;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ObjLongConsumer;
 
 /**
  * The way of a request, top to bottom. Each step names the package that does it:
@@ -29,6 +33,8 @@ import java.util.concurrent.CompletableFuture;
  *       answer goes to, and submits it;
  *   <li>{@code admission} checks it against the model's contract and the limits, on the caller's
  *       thread, takes the memory it needs from the budget, and hands it over;
+ *   <li>{@code sequence} where it continues a sequence of a model that keeps state between
+ *       requests, it waits for the step before it and is given what that has left;
  *   <li>{@code queue} it waits in its model's queue, as data of the dispatch thread;
  *   <li>{@code schedule} decides which model runs next and how many of its requests run together;
  *   <li>{@code lane} has the queue, the programs and the place of each model;
@@ -90,7 +96,13 @@ final class RequestPath {
             options.maxAnswerBytes(),
             bytes,
             accounting,
-            dispatch::submit);
+            dispatch::submit,
+            later(threads.unloader()));
+  }
+
+  private static ObjLongConsumer<Runnable> later(Executor on) {
+    return (task, nanos) ->
+        CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS, on).execute(task);
   }
 
   /** Admits a request or refuses it. */
@@ -158,12 +170,21 @@ final class RequestPath {
 
   /** Closes the way to a model that admission does not find any more. */
   CompletableFuture<Void> retire(ServedModel model) {
+    SequenceRules sequences = model.contract().sequences();
+    if (sequences != null) {
+      admission.sequences().forget(sequences);
+    }
     return dispatch.retire(model);
   }
 
   /** Gives a model another weight; false when too many commands are on their way. */
   boolean setWeight(ServedModel model, double weight) {
     return dispatch.setWeight(model, weight);
+  }
+
+  /** How many sequences are under way. */
+  int sequences() {
+    return admission.sequences().count();
   }
 
   /** Bytes that accepted requests, and answers that have not been written, hold. */

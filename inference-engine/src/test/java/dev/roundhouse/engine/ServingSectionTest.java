@@ -186,13 +186,6 @@ class ServingSectionTest {
 
   @Test
   void shouldRefuseWhatItDoesNotServeByName() {
-    ModelStatus sequence =
-        engine.load(
-            TestBundle.doubling(2, 1)
-                .serving("sequence: {max_idle: 1s}")
-                .write(repository, "stateful"));
-    assertThat(sequence.state()).isEqualTo(ModelState.FAILED);
-    assertThat(sequence.reason()).contains("sequence");
     ModelStatus levels =
         engine.load(
             TestBundle.doubling(2, 1)

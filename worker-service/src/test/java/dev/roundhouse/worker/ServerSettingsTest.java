@@ -67,6 +67,8 @@ class ServerSettingsTest {
                 .serverMetadata(ServerMetadataRequest.getDefaultInstance())
                 .getExtensionsList())
         .containsExactly(
+            "sequence",
+            "sequence(string_id)",
             "model_repository",
             "model_repository(unload_dependents)",
             "schedule_policy",

@@ -12,11 +12,16 @@ import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.QueueRules;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.sequence.SequenceRules;
+import dev.roundhouse.engine.sequence.Sequences;
+import dev.roundhouse.engine.sequence.Step;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +37,7 @@ public final class Admission {
   private final ByteBudget bytes;
   private final Accounting accounting;
   private final Predicate<QueuedRequest> handOver;
+  private final Sequences sequences;
   private volatile @Nullable String closedBecause;
   private volatile @Nullable String failedBecause;
 
@@ -40,6 +46,7 @@ public final class Admission {
    * @param maxAnswerBytes what an answer may have at most, for a message holds no more
    * @param bytes what accepted requests need together; given back as they end
    * @param handOver gives a request to the dispatch thread; false when that cannot take more
+   * @param later runs a task when so many nanoseconds have passed
    */
   public Admission(
       ModelRegistry registry,
@@ -48,7 +55,8 @@ public final class Admission {
       long maxAnswerBytes,
       ByteBudget bytes,
       Accounting accounting,
-      Predicate<QueuedRequest> handOver) {
+      Predicate<QueuedRequest> handOver,
+      ObjLongConsumer<Runnable> later) {
     this.registry = registry;
     this.clock = clock;
     this.maxQueueDepth = maxQueueDepth;
@@ -56,6 +64,7 @@ public final class Admission {
     this.bytes = bytes;
     this.accounting = accounting;
     this.handOver = handOver;
+    sequences = new Sequences(bytes, clock, this::handOver, later);
   }
 
   /**
@@ -96,21 +105,66 @@ public final class Admission {
     failedBecause = reason;
   }
 
+  /** The sequences that are under way. */
+  public Sequences sequences() {
+    return sequences;
+  }
+
   private void admit(QueuedRequest queued) throws RefusedException {
     InferenceRequest request = queued.request();
     refuseWhenClosed(queued);
-    ServedModel model;
-    Admitted admitted;
-    long now;
+    boolean accepted;
     do {
-      model = serving(request.modelName(), request.modelVersion());
-      admitted = ContractCheck.check(model.slot(), model.contract(), request);
-      now = clock.nanoTime();
-      if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
-        checkDeadline(queued, model, admitted, now);
-      }
+      ServedModel model = serving(request.modelName(), request.modelVersion());
+      Admitted found = ContractCheck.check(model.slot(), model.contract(), request);
+      SequenceRules rules = model.contract().sequences();
+      accepted =
+          rules == null ? accept(queued, model, found) : acceptStep(queued, model, found, rules);
       // A version that was replaced while we looked is not found again.
-    } while (!takeRoom(queued, model, admitted));
+    } while (!accepted);
+  }
+
+  private boolean accept(QueuedRequest queued, ServedModel model, Admitted found)
+      throws RefusedException {
+    if (!takePlace(queued, model, found)) {
+      return false;
+    }
+    handOver(queued);
+    return true;
+  }
+
+  private boolean acceptStep(
+      QueuedRequest queued, ServedModel model, Admitted found, SequenceRules rules)
+      throws RefusedException {
+    Step step = sequences.begin(rules, queued);
+    boolean accepted = false;
+    try {
+      Admitted whole = step.complete(found);
+      queued.answerThrough(step);
+      accepted = takePlace(queued, model, whole);
+    } finally {
+      if (!accepted) {
+        queued.answerThrough(queued.request().sink());
+        sequences.abandon(step);
+      }
+    }
+    if (accepted) {
+      sequences.enter(step);
+    }
+    return accepted;
+  }
+
+  /** Takes all that the request needs; false when its version takes no requests any more. */
+  private boolean takePlace(QueuedRequest queued, ServedModel model, Admitted admitted)
+      throws RefusedException {
+    InferenceRequest request = queued.request();
+    long now = clock.nanoTime();
+    if (request.deadlineNanos() != InferenceRequest.NO_DEADLINE) {
+      checkDeadline(queued, model, admitted, now);
+    }
+    if (!takeRoom(queued, model, admitted)) {
+      return false;
+    }
     QueueRules rules = model.queueRules();
     queued.admit(
         admitted,
@@ -118,6 +172,10 @@ public final class Admission {
         rules.level(request.priority()),
         rules.leaveByNanos(now, request.queueTimeoutNanos()),
         now);
+    return true;
+  }
+
+  private void handOver(QueuedRequest queued) {
     if (!handOver.test(queued)) {
       accounting.end(
           queued,
@@ -125,7 +183,8 @@ public final class Admission {
           new Outcome.Shed(
               ShedReason.NO_ROOM,
               Status.RESOURCE_EXHAUSTED,
-              prefix(request) + "the server has no room for another waiting request; retry later"));
+              prefix(queued.request())
+                  + "the server has no room for another waiting request; retry later"));
     }
   }
 

@@ -6,6 +6,7 @@ import dev.roundhouse.bundle.model.Variant;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.queue.Admitted;
+import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import java.util.ArrayList;

@@ -20,6 +20,7 @@ import dev.roundhouse.engine.queue.QueueRules;
 import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.schedule.CostEstimate;
+import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -72,7 +73,7 @@ final class ModelBuilder {
   ServedModel build(String name, String version, Path directory, String fingerprint) {
     try (Bundle bundle = BundleReader.read(directory, name)) {
       refuseGlue(bundle);
-      refuseUnserved(name, bundle.spec().serving());
+      refuseUnserved(name, bundle.spec());
       List<ProgramCode> programs = List.copyOf(bundle.programs());
       return build(new ModelImage(version, bundle.spec(), programs, bundle.weights()), fingerprint);
     }
@@ -197,13 +198,9 @@ final class ModelBuilder {
   }
 
   /** What a manifest asks for is honoured, or the bundle is refused: nothing is ignored. */
-  private static void refuseUnserved(String name, ServingDefaults serving) {
-    if (serving.sequence().isPresent()) {
-      throw new BundleException(
-          name,
-          "serving.sequence asks for state between requests, which this server does not keep; serve"
-              + " it without that section");
-    }
+  private static void refuseUnserved(String name, ModelSpec spec) {
+    SequenceRules.of(spec);
+    ServingDefaults serving = spec.serving();
     if (serving.priorities().levels() > MOST_LEVELS) {
       throw new BundleException(
           name,

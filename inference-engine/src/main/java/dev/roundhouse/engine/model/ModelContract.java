@@ -3,6 +3,7 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.engine.sequence.SequenceRules;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +16,11 @@ import org.jspecify.annotations.Nullable;
  * @param batched requests carry rows along a batch axis
  * @param exactBatches rows must equal a compiled size, because an output without a batch axis would
  *     show the padding
+ * @param inputs as callers send them
+ * @param outputs as callers get them
  * @param batchSizes compiled sizes, ascending, the same for every variant
+ * @param sequences what the server feeds and keeps of each sequence; null for a model without state
+ *     between requests
  */
 public record ModelContract(
     String modelName,
@@ -27,10 +32,12 @@ public record ModelContract(
     List<Integer> batchSizes,
     AnswerSize answerSize,
     Map<String, Integer> inputIndex,
-    Map<String, Integer> outputIndex) {
+    Map<String, Integer> outputIndex,
+    @Nullable SequenceRules sequences) {
 
   /**
    * @param batchSizes what was really compiled, ascending
+   * @throws dev.roundhouse.bundle.BundleException when its sequences cannot be served
    */
   public static ModelContract of(ModelSpec spec, List<Integer> batchSizes) {
     return new ModelContract(
@@ -43,7 +50,8 @@ public record ModelContract(
         batchSizes,
         AnswerSize.of(spec.clientOutputs(), spec.variants()),
         indexByName(spec.clientInputs()),
-        indexByName(spec.clientOutputs()));
+        indexByName(spec.clientOutputs()),
+        SequenceRules.of(spec));
   }
 
   /** Most rows that can run at once; 1 for a model without a batch axis. */

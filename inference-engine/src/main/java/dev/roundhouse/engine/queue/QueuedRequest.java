@@ -59,7 +59,7 @@ public final class QueuedRequest implements Submission {
   private final Canceller canceller;
 
   // Copied from the request: so the dispatch thread reads one object, not two.
-  private final AnswerSink sink;
+  private AnswerSink sink; // set anew by admission at most
   private final long deadlineNanos;
 
   @SuppressWarnings("FieldMayBeFinal") // written through STATE
@@ -259,6 +259,11 @@ public final class QueuedRequest implements Submission {
     queueDeadlineNanos = leaveByNanos;
     arrivalNanos = nowNanos;
     STATE.setRelease(this, State.QUEUED);
+  }
+
+  /** Has the answer pass another sink on its way. Called by admission, before it accepts. */
+  public void answerThrough(AnswerSink other) {
+    sink = other;
   }
 
   /** Takes a queued request into a batch; false when it was cancelled meanwhile. */

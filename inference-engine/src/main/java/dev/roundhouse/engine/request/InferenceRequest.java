@@ -34,6 +34,7 @@ public final class InferenceRequest {
   private final long deadlineNanos;
   private final long priority;
   private final long queueTimeoutNanos;
+  private final @Nullable SequenceStep sequence;
   private final @Nullable MetaRun run;
   private final AnswerSink sink;
 
@@ -49,6 +50,7 @@ public final class InferenceRequest {
     deadlineNanos = builder.deadlineNanos;
     priority = builder.priority;
     queueTimeoutNanos = builder.queueTimeoutNanos;
+    sequence = builder.sequence;
     run = builder.run;
     sink = builder.sink;
   }
@@ -97,6 +99,11 @@ public final class InferenceRequest {
     return queueTimeoutNanos;
   }
 
+  /** Where it stands in a sequence; null when its caller names none. */
+  public @Nullable SequenceStep sequence() {
+    return sequence;
+  }
+
   /** The meta's run that makes this call; null for a caller's own request. */
   public @Nullable MetaRun run() {
     return run;
@@ -123,6 +130,7 @@ public final class InferenceRequest {
     private long deadlineNanos = NO_DEADLINE;
     private long priority;
     private long queueTimeoutNanos;
+    private @Nullable SequenceStep sequence;
     private @Nullable MetaRun run;
 
     private Builder(String modelName, List<InputTensor> inputs, AnswerSink sink) {
@@ -165,6 +173,12 @@ public final class InferenceRequest {
     /** How long the request may wait to run, if its model lets callers say so. */
     public Builder queueTimeout(Duration timeout) {
       queueTimeoutNanos = timeout.toNanos();
+      return this;
+    }
+
+    /** Where it stands in a sequence; models that keep no state between requests take no notice. */
+    public Builder sequence(@Nullable SequenceStep step) {
+      sequence = step;
       return this;
     }
 

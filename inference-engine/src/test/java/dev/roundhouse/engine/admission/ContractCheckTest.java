@@ -12,6 +12,7 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.queue.Admitted;
+import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Status;

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -32,6 +33,23 @@ public final class TestBundle {
               ValueLayout.JAVA_FLOAT_UNALIGNED,
               i,
               2 * x.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
+        }
+      };
+
+  /** What {@link #adding} computes. */
+  public static final ReferenceFunction ADD =
+      (program, arguments, results) -> {
+        var f32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
+        MemorySegment seen = results.get(2);
+        for (int row = 0; row < arguments.get(0).byteSize() / Float.BYTES; row++) {
+          float sum = arguments.get(0).getAtIndex(f32, row) + arguments.get(1).getAtIndex(f32, row);
+          results.get(0).setAtIndex(f32, row, sum);
+          results.get(1).setAtIndex(f32, row, sum);
+          seen.setAtIndex(f32, 4 * row, arguments.get(2).getAtIndex(f32, row));
+          seen.setAtIndex(f32, 4 * row + 1, arguments.get(3).getAtIndex(f32, row));
+          seen.setAtIndex(f32, 4 * row + 2, arguments.get(4).getAtIndex(f32, row));
+          seen.setAtIndex(
+              f32, 4 * row + 3, arguments.get(5).getAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, row));
         }
       };
 
@@ -115,6 +133,58 @@ public final class TestBundle {
         .program("model.mlir", doublingProgram("tensor<" + width + "xf32>"));
   }
 
+  /**
+   * A model that adds up, over a sequence that is forgotten after a second, what it is sent: {@code
+   * x f32[n,1] -> total f32[n,1]}, and {@code seen f32[n,4]}, the values of start, end, ready and
+   * sequence_id. For the given batch sizes.
+   */
+  public static TestBundle adding(int... batchSizes) {
+    TestBundle bundle =
+        new TestBundle(
+            """
+            format_version: "3"
+            kind: model
+            description: adds up
+            inputs:
+              - {name: sum_in, dtype: f32, shape: [n, 1]}
+              - {name: x, dtype: f32, shape: [n, 1]}
+              - {name: START, dtype: f32, shape: [n, 1]}
+              - {name: END, dtype: f32, shape: [n, 1]}
+              - {name: READY, dtype: f32, shape: [n, 1]}
+              - {name: CORRID, dtype: u64, shape: [n, 1]}
+            outputs:
+              - {name: total, dtype: f32, shape: [n, 1]}
+              - {name: sum_out, dtype: f32, shape: [n, 1]}
+              - {name: seen, dtype: f32, shape: [n, 4]}
+            batch_sizes: %s
+            """
+                .formatted(Arrays.toString(batchSizes)));
+    for (int size : batchSizes) {
+      bundle.program("model.b" + size + ".mlir", addingProgram(size));
+    }
+    return bundle.serving(
+        """
+        sequence:
+          idle: 1s
+          controls: {start: START, end: END, ready: READY, correlation_id: CORRID}
+          state: [{input: sum_in, output: sum_out, initial: zero}]
+        """);
+  }
+
+  private static String addingProgram(int rows) {
+    return """
+    module {
+      func.func public @main(%%sum: %1$s, %%x: %1$s, %%start: %1$s, %%end: %1$s, %%ready: %1$s, %%id: tensor<%2$dx1xui64>) -> (%1$s, %1$s, tensor<%2$dx4xf32>) {
+        %%0 = stablehlo.add %%sum, %%x : %1$s
+        %%1 = stablehlo.convert %%id : (tensor<%2$dx1xui64>) -> %1$s
+        %%2 = stablehlo.concatenate %%start, %%end, %%ready, %%1, dim = 1 : (%1$s, %1$s, %1$s, %1$s) -> tensor<%2$dx4xf32>
+        return %%0, %%0, %%2 : %1$s, %1$s, tensor<%2$dx4xf32>
+      }
+    }
+    """
+        .formatted("tensor<" + rows + "x1xf32>", rows);
+  }
+
   /** StableHLO text of one doubling program. */
   public static String doublingProgram(int rows, int width) {
     return doublingProgram("tensor<" + rows + "x" + width + "xf32>");
@@ -140,6 +210,12 @@ public final class TestBundle {
   /** Adds a section {@code serving} to the manifest, of lines such as {@code weight: 2}. */
   public TestBundle serving(String lines) {
     manifest += "serving:\n" + lines.indent(2);
+    return this;
+  }
+
+  /** Replaces a text in the manifest. */
+  public TestBundle changed(String from, String to) {
+    manifest = manifest.replace(from, to);
     return this;
   }
 

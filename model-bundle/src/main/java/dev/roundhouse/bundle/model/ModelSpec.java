@@ -56,14 +56,22 @@ public record ModelSpec(
     provenance = Map.copyOf(provenance);
   }
 
-  /** Inputs as callers see them. */
+  /** Inputs as callers see them: without those that the server feeds. */
   public List<TensorSpec> clientInputs() {
-    return client.map(ClientContract::inputs).orElse(inputs);
+    if (client.isPresent() || serving.sequence().isEmpty()) {
+      return client.map(ClientContract::inputs).orElse(inputs);
+    }
+    SequencePolicy sequence = serving.sequence().get();
+    return inputs.stream().filter(input -> !sequence.feeds(input.name())).toList();
   }
 
-  /** Outputs as callers see them. */
+  /** Outputs as callers see them: without those that the server keeps. */
   public List<TensorSpec> clientOutputs() {
-    return client.map(ClientContract::outputs).orElse(outputs);
+    if (client.isPresent() || serving.sequence().isEmpty()) {
+      return client.map(ClientContract::outputs).orElse(outputs);
+    }
+    SequencePolicy sequence = serving.sequence().get();
+    return outputs.stream().filter(output -> !sequence.keeps(output.name())).toList();
   }
 
   /** True when requests carry rows along a batch axis. */

@@ -12,6 +12,9 @@ final class Parameters {
   private static final String TIMEOUT_NANOS = "reactant_timeout_ns";
   private static final String PRIORITY = "priority";
   private static final String QUEUE_TIMEOUT = "timeout";
+  private static final String SEQUENCE_ID = "sequence_id";
+  private static final String SEQUENCE_START = "sequence_start";
+  private static final String SEQUENCE_END = "sequence_end";
   private static final String TIMINGS = "roundhouse_timings";
   private static final String EMPTY_FINAL_RESPONSE = "triton_enable_empty_final_response";
   private static final String RESERVED_PREFIX = "triton_";
@@ -67,11 +70,40 @@ final class Parameters {
   }
 
   static boolean wantsTimings(Map<String, ParameterValue> parameters) {
-    return switch (parameters.get(TIMINGS)) {
+    return flag(parameters, TIMINGS);
+  }
+
+  private static boolean flag(Map<String, ParameterValue> parameters, String name) {
+    return switch (parameters.get(name)) {
       case null -> false;
-      case ParameterValue.Flag(boolean wanted) -> wanted;
-      case ParameterValue other -> throw wrongType(TIMINGS, "bool_param", other);
+      case ParameterValue.Flag(boolean set) -> set;
+      case ParameterValue other -> throw wrongType(name, "bool_param", other);
     };
+  }
+
+  /** The sequence that the request belongs to; null, as for 0 and an empty text, for none. */
+  static @Nullable SequenceParameters sequence(Map<String, ParameterValue> parameters) {
+    boolean start = flag(parameters, SEQUENCE_START);
+    boolean end = flag(parameters, SEQUENCE_END);
+    SequenceParameters sequence =
+        switch (parameters.get(SEQUENCE_ID)) {
+          case null -> new SequenceParameters(0, "", start, end);
+          case ParameterValue.Signed(long number) -> new SequenceParameters(number, "", start, end);
+          case ParameterValue.Unsigned(long number) ->
+              new SequenceParameters(number, "", start, end);
+          case ParameterValue.Text(String text) -> new SequenceParameters(0, text, start, end);
+          case ParameterValue other ->
+              throw wrongType(SEQUENCE_ID, "int64_param or string_param", other);
+        };
+    if (sequence.number() != 0 || !sequence.text().isEmpty()) {
+      return sequence;
+    }
+    if (start || end) {
+      throw WireException.invalidArgument(
+          "parameter '%s' needs a '%s' that is not 0 and not empty"
+              .formatted(start ? SEQUENCE_START : SEQUENCE_END, SEQUENCE_ID));
+    }
+    return null;
   }
 
   private static WireException wrongType(String name, String expected, ParameterValue got) {

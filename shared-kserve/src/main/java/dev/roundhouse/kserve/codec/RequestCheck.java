@@ -40,6 +40,7 @@ public final class RequestCheck {
         Parameters.timeoutNanos(message.parameters()),
         Parameters.priority(message.parameters()),
         Parameters.queueTimeoutNanos(message.parameters()),
+        Parameters.sequence(message.parameters()),
         Parameters.wantsTimings(message.parameters()));
   }
 

@@ -1,6 +1,7 @@
 package dev.roundhouse.kserve.codec;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A ModelInfer request, decoded and checked in itself; nothing is known yet about the model.
@@ -11,6 +12,7 @@ import java.util.List;
  * @param timeoutNanos the caller's remaining budget, or {@link #NO_TIMEOUT}
  * @param priority level among the model's priorities, 1 first; 0 for the model's default
  * @param queueTimeoutNanos how long it may wait to run; 0 for the model's default
+ * @param sequence null when it names none
  * @param wantsTimings whether the answer is to tell where the time went
  */
 public record WireRequest(
@@ -22,6 +24,7 @@ public record WireRequest(
     long timeoutNanos,
     long priority,
     long queueTimeoutNanos,
+    @Nullable SequenceParameters sequence,
     boolean wantsTimings) {
   public static final long NO_TIMEOUT = Long.MAX_VALUE;
 }

@@ -179,6 +179,27 @@ class HostileRequestTest {
             "invalid value type for 'reactant_timeout_ns' parameter, expected int64_param but got"
                 + " string_param"),
         refusal(
+            "sequence_id as a flag",
+            request()
+                .putParameters(
+                    "sequence_id", InferParameter.newBuilder().setBoolParam(true).build()),
+            "invalid value type for 'sequence_id' parameter, expected int64_param or string_param"
+                + " but got bool_param"),
+        refusal(
+            "sequence_start as a number",
+            request()
+                .putParameters(
+                    "sequence_start", InferParameter.newBuilder().setInt64Param(1).build()),
+            "invalid value type for 'sequence_start' parameter, expected bool_param but got"
+                + " int64_param"),
+        refusal(
+            "sequence_end without an id",
+            request()
+                .putParameters("sequence_id", InferParameter.newBuilder().setInt64Param(0).build())
+                .putParameters(
+                    "sequence_end", InferParameter.newBuilder().setBoolParam(true).build()),
+            "parameter 'sequence_end' needs a 'sequence_id' that is not 0 and not empty"),
+        refusal(
             "reserved parameter",
             request()
                 .putParameters("triton_x", InferParameter.newBuilder().setBoolParam(true).build()),

@@ -45,6 +45,9 @@ public final class EngineMeters implements MeterBinder {
     Gauge.builder("roundhouse.requests.open", engine, Engine::openRequests)
         .description("Accepted requests that have not ended")
         .register(meters);
+    Gauge.builder("roundhouse.sequences", engine, Engine::sequences)
+        .description("Sequences whose state is kept between requests")
+        .register(meters);
     Gauge.builder("roundhouse.weights.resident", engine, Engine::residentWeightBytes)
         .description("Weights on the device")
         .baseUnit("bytes")

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.SequenceStep;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
@@ -15,6 +16,7 @@ import dev.roundhouse.kserve.codec.RequestCheck;
 import dev.roundhouse.kserve.codec.RequestedOutput;
 import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.codec.ResponseTensor;
+import dev.roundhouse.kserve.codec.SequenceParameters;
 import dev.roundhouse.kserve.codec.WireInput;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.status.WireException;
@@ -30,6 +32,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One inference request while it is under way, whatever transport it came by: what was asked, the
@@ -134,7 +137,17 @@ public final class InferExchange implements AutoCloseable {
         .deadlineNanos(deadline(nowNanos, Math.min(callNanos, request.timeoutNanos())))
         .priority(request.priority())
         .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
+        .sequence(step(request.sequence()))
         .build();
+  }
+
+  private static @Nullable SequenceStep step(@Nullable SequenceParameters sequence) {
+    return sequence == null
+        ? null
+        : new SequenceStep(
+            new SequenceStep.Id(sequence.number(), sequence.text()),
+            sequence.start(),
+            sequence.end());
   }
 
   String modelName() {

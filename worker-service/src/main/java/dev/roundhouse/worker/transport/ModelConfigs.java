@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
@@ -91,7 +92,10 @@ public final class ModelConfigs {
             .setModelTransactionPolicy(ModelTransactionPolicy.newBuilder().setDecoupled(false));
     spec.clientInputs().forEach(input -> config.addInput(input(input, maxBatchSize)));
     spec.clientOutputs().forEach(output -> config.addOutput(output(output, maxBatchSize)));
-    if (spec.isCoalescable() || !DEFAULT_QUEUE.equals(rules.queue())) {
+    SequencePolicy sequence = spec.serving().sequence().orElse(null);
+    if (sequence != null) {
+      config.setSequenceBatching(SequenceConfig.of(spec, sequence, rules, maxBatchSize));
+    } else if (spec.isCoalescable() || !DEFAULT_QUEUE.equals(rules.queue())) {
       config.setDynamicBatching(batching(spec, rules, maxBatchSize));
     }
     addWarmUps(config, spec, rules, maxBatchSize);
@@ -143,12 +147,12 @@ public final class ModelConfigs {
         .build();
   }
 
-  private static List<Long> dims(Shape shape, int maxBatchSize) {
+  static List<Long> dims(Shape shape, int maxBatchSize) {
     return LongStream.of(shape.dims()).skip(maxBatchSize > 0 ? 1 : 0).boxed().toList();
   }
 
   /** Types that the protocol has no name for are not clients' to send, and have none here. */
-  private static DataType type(DType dtype) {
+  static DataType type(DType dtype) {
     return switch (dtype) {
       case F64 -> DataType.TYPE_FP64;
       case F32 -> DataType.TYPE_FP32;
@@ -186,13 +190,13 @@ public final class ModelConfigs {
       batching.setMaxQueueDelayMicroseconds(
           TimeUnit.NANOSECONDS.toMicros(rules.maxQueueDelay().toNanos()));
     }
-    if (maxBatchSize > 0) {
-      rules.batchSizes().stream()
-          .map(size -> Math.min(size, maxBatchSize))
-          .distinct()
-          .forEach(batching::addPreferredBatchSize);
-    }
-    return batching.build();
+    return batching.addAllPreferredBatchSize(preferredSizes(rules, maxBatchSize)).build();
+  }
+
+  static List<Integer> preferredSizes(ServingRules rules, int maxBatchSize) {
+    return maxBatchSize == 0
+        ? List.of()
+        : rules.batchSizes().stream().map(size -> Math.min(size, maxBatchSize)).distinct().toList();
   }
 
   /**

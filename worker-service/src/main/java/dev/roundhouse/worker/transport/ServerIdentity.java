@@ -17,6 +17,8 @@ public record ServerIdentity(
     List<String> names =
         new ArrayList<>(
             List.of(
+                "sequence",
+                "sequence(string_id)",
                 "model_repository",
                 "model_repository(unload_dependents)",
                 "schedule_policy",

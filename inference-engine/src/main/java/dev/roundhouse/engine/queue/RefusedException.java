@@ -1,4 +1,4 @@
-package dev.roundhouse.engine.admission;
+package dev.roundhouse.engine.queue;
 
 import dev.roundhouse.engine.request.Status;
 
@@ -16,7 +16,7 @@ public final class RefusedException extends Exception {
     return status;
   }
 
-  static RefusedException invalid(String message) {
+  public static RefusedException invalid(String message) {
     return new RefusedException(Status.INVALID_ARGUMENT, message);
   }
 

@@ -1,0 +1,99 @@
+package dev.roundhouse.engine.sequence;
+
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.SequenceStep;
+import dev.roundhouse.engine.request.TensorData;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One sequence: its state, and the steps that wait for the one that runs. Fields are guarded by
+ * {@link Sequences}, but for the state: written when a step has run, read when the next does, and
+ * the hand-over between them orders the two.
+ */
+final class Sequence {
+  private final SequenceRules rules;
+  private final SequenceStep.Id id;
+
+  /** Little-endian, row-major; null before the first step has run. */
+  private final byte[] @Nullable [] state;
+
+  final Queue<Step> waiting = new ArrayDeque<>();
+
+  /** The step that has been handed over and has not ended. */
+  @Nullable Step running;
+
+  /** Somebody is handing steps over. */
+  boolean handingOver;
+
+  /** Steps that have begun to be admitted and have not ended. */
+  int open;
+
+  /** No further step can find it. */
+  boolean over;
+
+  long lastUsedNanos;
+  boolean counted = true;
+
+  Sequence(SequenceRules rules, SequenceStep.Id id, long nowNanos) {
+    this.rules = rules;
+    this.id = id;
+    state = new byte[rules.stateCount()] @Nullable [];
+    lastUsedNanos = nowNanos;
+  }
+
+  SequenceRules rules() {
+    return rules;
+  }
+
+  SequenceStep.Id id() {
+    return id;
+  }
+
+  /** Keeps what a step has left of the state. */
+  void keep(List<OutputTensor> outputs) {
+    for (int i = 0; i < state.length; i++) {
+      state[i] = outputs.get(i).data().toArray(ValueLayout.JAVA_BYTE);
+    }
+  }
+
+  /** What the next step starts from, as it is when that is copied to its batch. */
+  TensorData state(int index, int byteSize) {
+    return new Kept(index, byteSize);
+  }
+
+  private final class Kept implements TensorData {
+    private final int index;
+    private final int byteSize;
+
+    Kept(int index, int byteSize) {
+      this.index = index;
+      this.byteSize = byteSize;
+    }
+
+    @Override
+    public long byteSize() {
+      return byteSize;
+    }
+
+    /** It is counted as long as its sequence is there. */
+    @Override
+    public long heldBytes() {
+      return 0;
+    }
+
+    @Override
+    public void copyTo(long offset, MemorySegment target, long targetOffset, long length) {
+      byte[] kept = state[index];
+      if (kept == null) {
+        target.asSlice(targetOffset, length).fill((byte) 0);
+      } else {
+        MemorySegment.copy(MemorySegment.ofArray(kept), offset, target, targetOffset, length);
+      }
+    }
+  }
+}

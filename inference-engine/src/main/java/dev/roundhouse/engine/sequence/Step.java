@@ -1,0 +1,88 @@
+package dev.roundhouse.engine.sequence;
+
+import dev.roundhouse.engine.queue.Admitted;
+import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.SequenceStep;
+import java.util.List;
+
+/**
+ * One request of a sequence on its way. The answer passes it: what is kept for the next step stays
+ * here, the rest goes to the caller.
+ */
+public final class Step implements AnswerSink {
+  private final Sequences sequences;
+  private final Sequence sequence;
+  private final SequenceStep asked;
+  private final QueuedRequest request;
+  private final AnswerSink caller;
+
+  Step(Sequences sequences, Sequence sequence, SequenceStep asked, QueuedRequest request) {
+    this.sequences = sequences;
+    this.sequence = sequence;
+    this.asked = asked;
+    this.request = request;
+    this.caller = request.request().sink();
+  }
+
+  Sequence sequence() {
+    return sequence;
+  }
+
+  SequenceStep asked() {
+    return asked;
+  }
+
+  QueuedRequest request() {
+    return request;
+  }
+
+  /**
+   * The request as the program takes it.
+   *
+   * @param found what its caller sent and wants
+   * @throws RefusedException when a sequence cannot have such a step
+   */
+  public Admitted complete(Admitted found) throws RefusedException {
+    return sequence.rules().complete(found, asked, sequence);
+  }
+
+  @Override
+  public void onPart(Answer part) {
+    List<OutputTensor> all = part.outputs();
+    int visible = all.size() - sequence.rules().stateCount();
+    sequence.keep(all.subList(visible, all.size()));
+    caller.onPart(new WithoutState(part, all.subList(0, visible)));
+  }
+
+  @Override
+  public void onEnd(Outcome outcome) {
+    try {
+      caller.onEnd(outcome);
+    } finally {
+      sequences.ended(this);
+    }
+  }
+
+  /** An answer without what is kept. */
+  private record WithoutState(Answer whole, List<OutputTensor> outputs) implements Answer {
+    @Override
+    public String modelVersion() {
+      return whole.modelVersion();
+    }
+
+    @Override
+    public void free() {
+      whole.free();
+    }
+
+    @Override
+    public void close() {
+      whole.close();
+    }
+  }
+}
