@@ -9,6 +9,7 @@ import pytest
 import tritonclient.grpc as triton
 from tritonclient.grpc import service_pb2_grpc
 
+import client_tools
 from worker_process import SAMPLE_MODELS, WorkerProcess
 
 Launch = Callable[..., WorkerProcess]
@@ -58,6 +59,11 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     """Serves every sample model; shared, so a test must leave it as it was."""
     with running(SAMPLE_MODELS, tmp_path_factory.mktemp("worker") / "log") as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def perf_analyzer() -> client_tools.LinkedProgram:
+    return client_tools.perf_analyzer()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 import grpc
 import pytest
 import tritonclient.grpc as triton
+import tritonclient.http as triton_http
 from roundhouse_export import samples
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException
@@ -246,6 +247,75 @@ def test_should_refuse_trace_settings_that_cannot_be(
             with pytest.raises(InferenceServerException) as failure:
                 caller.update_trace_settings(model, settings)
             assert refused(failure, code, text), failure.value
+
+
+# --- The same over HTTP, whose client answers with the JSON as it came
+
+
+@pytest.fixture
+def http(traced: tuple[WorkerProcess, Path]) -> Iterator[triton_http.InferenceServerClient]:
+    worker, _ = traced
+    with triton_http.InferenceServerClient(f"127.0.0.1:{worker.ports.http}") as connected:
+        yield connected
+
+
+def over_http(values: dict) -> dict:
+    """Settings as gRPC says them, in the form of HTTP."""
+    return {name: next(iter(value.values())) for name, value in values["settings"].items()}
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_should_tell_over_http_what_grpc_tells_of_a_model(
+    http: triton_http.InferenceServerClient, client: triton.InferenceServerClient, name: str
+) -> None:
+    config = http.get_model_config(name)
+    assert (config["name"], config["backend"]) == (name, "xla")
+    told = client.get_model_config(name).config
+    assert config["max_batch_size"] == told.max_batch_size
+    for stated, expected in ((config["input"], told.input), (config["output"], told.output)):
+        assert [(t["name"], model_config_pb2.DataType.Value(t["data_type"]), t["dims"]) for t in stated] == [
+            (t.name, t.data_type, list(t.dims)) for t in expected
+        ]
+
+
+def test_should_count_over_http_what_has_been_answered(
+    http: triton_http.InferenceServerClient, traced: tuple[WorkerProcess, Path]
+) -> None:
+    before = http.get_inference_statistics("simple")["model_stats"][0]
+    with traced[0].client() as client:
+        infer(client, "simple", simple_inputs(rows=3))
+    after = http.get_inference_statistics("simple", "1")["model_stats"][0]
+    assert (after["inference_count"] - before["inference_count"]) == 3
+    assert (after["execution_count"] - before["execution_count"]) == 1
+    assert [stats["name"] for stats in http.get_inference_statistics()["model_stats"]] == sorted(samples.NAMES)
+
+
+def test_should_change_settings_over_http(
+    http: triton_http.InferenceServerClient, traced: tuple[WorkerProcess, Path]
+) -> None:
+    with traced[0].client() as client:
+        log, trace = http.get_log_settings(), http.get_trace_settings()
+        assert log == over_http(client.get_log_settings(as_json=True))
+        changed = http.update_log_settings({"log_info": False, "log_verbose_level": 1})
+        assert changed == log | {"log_info": False, "log_verbose_level": 1}
+        assert http.update_log_settings({"log_info": True, "log_verbose_level": 0}) == log
+
+        traced_now = http.update_trace_settings("simple", {"trace_level": ["TIMESTAMPS"], "trace_rate": "7"})
+        assert traced_now == trace | {"trace_level": ["TIMESTAMPS"], "trace_rate": "7"}
+        assert values(client.get_trace_settings("simple", as_json=True))["trace_rate"] == ["7"]
+        assert http.update_trace_settings("simple", TAKE_BACK) == trace
+
+
+def test_should_refuse_over_http_what_grpc_refuses(http: triton_http.InferenceServerClient) -> None:
+    for call, status, text in (
+        (lambda: http.get_model_config("ghost"), "404", "Request for unknown model: 'ghost' is not found"),
+        (lambda: http.get_inference_statistics("ghost"), "400", "requested model 'ghost' is not available"),
+        (lambda: http.update_log_settings({"log_debug": True}), "400", "unknown log setting 'log_debug'"),
+        (lambda: http.update_trace_settings("", {"trace_file": "x"}), "501", "trace file location can not be updated"),
+    ):
+        with pytest.raises(InferenceServerException) as failure:
+            call()
+        assert (failure.value.status(), text in failure.value.message()) == (status, True), failure.value
 
 
 # --- IsSameIPCNamespace, which the stock client does not have

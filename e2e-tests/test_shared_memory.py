@@ -11,6 +11,8 @@ import tritonclient.http as triton_http
 import tritonclient.utils.shared_memory as shm
 from tritonclient.utils import InferenceServerException
 
+import perf_load
+from client_tools import LinkedProgram
 from conftest import running
 from worker_process import SAMPLE_MODELS, WorkerProcess
 
@@ -96,6 +98,11 @@ def test_should_tell_an_inline_output_beside_one_in_shared_memory(sharing: Worke
         client.unregister_system_shared_memory()
         shm.destroy_shared_memory_region(region)
         client.close()
+
+
+@pytest.mark.parametrize("over", ["grpc", "http"])
+def test_should_serve_perf_analyzer(perf_analyzer: LinkedProgram, sharing: WorkerProcess, over: str) -> None:
+    perf_load.send(perf_analyzer, sharing, over, "--shared-memory=system", f"--output-shared-memory-size={BYTES}")
 
 
 @both

@@ -18,7 +18,10 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** RepositoryIndex, RepositoryModelLoad and RepositoryModelUnload, as Triton answers them. */
 @Timeout(120)
@@ -51,6 +54,22 @@ class RepositoryCallsTest {
       assertThat(ready(worker, "a")).isTrue();
       worker.stub().repositoryModelUnload(unload("never-heard-of"));
     }
+  }
+
+  @Test
+  @ExtendWith(OutputCaptureExtension.class)
+  void shouldGoOnCountingAModelThatComesBack(CapturedOutput output) throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "a");
+    try (RunningWorker worker = explicit()) {
+      for (int calls = 1; calls <= 2; calls++) {
+        worker.stub().repositoryModelLoad(load("a"));
+        worker.stub().modelInfer(WorkerTest.request("a", 1, 1, 2));
+        assertThat(worker.get("metrics", "/metrics"))
+            .contains("roundhouse_requests_accepted_total{model=\"a\"} %d.0".formatted(calls));
+        worker.stub().repositoryModelUnload(unload("a"));
+      }
+    }
+    assertThat(output).doesNotContain("already registered", "already been registered");
   }
 
   @Test

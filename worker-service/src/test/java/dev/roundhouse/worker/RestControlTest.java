@@ -134,9 +134,7 @@ class RestControlTest {
                   """
                       .formatted(at, at)))
           .startsWith("200 ")
-          .contains(
-              "\"parameters\":{\"shared_memory_region\":\"r\",\"shared_memory_offset\":16,\"shared_memory_byte_size\":8}")
-          .doesNotContain("data\"");
+          .endsWith("\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1,2]}]}");
       assertThat(object.get(24, 2)).containsExactly(6f, -8f);
 
       assertThat(post(region + "unregister", "")).isEqualTo("200 ");

@@ -15,6 +15,8 @@ import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.event.EventListener;
@@ -24,6 +26,9 @@ public final class EngineMeters implements MeterBinder {
   private final Engine engine;
   private final long maxHeldBytes;
   private volatile @Nullable MeterRegistry registry;
+
+  /** What has series already: a model that comes back goes on with those it had. */
+  private final Set<ModelTotals> bound = ConcurrentHashMap.newKeySet();
 
   /**
    * @param maxHeldBytes most bytes that inputs and answers together may hold
@@ -83,7 +88,7 @@ public final class EngineMeters implements MeterBinder {
 
   private void bind(ModelStatus model, MeterRegistry meters) {
     ModelTotals counters = engine.counters(model.name()).orElse(null);
-    if (counters == null || !model.isReady()) {
+    if (counters == null || !model.isReady() || !bound.add(counters)) {
       return;
     }
     Gauge.builder("roundhouse.requests.waiting", counters, ModelTotals::waiting)

@@ -7,6 +7,7 @@ import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.grpc.ConnectionShare;
+import dev.roundhouse.worker.transport.grpc.Deflate;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
@@ -39,6 +40,12 @@ import org.springframework.util.unit.DataSize;
 class GrpcServerConfiguration {
   /** Wide enough that one call carries large tensors at the link's rate. */
   private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
+
+  /** For either transport, in place of Boot's, which has what grpc-java has. */
+  @Bean
+  DecompressorRegistry decompressorRegistry() {
+    return DecompressorRegistry.getDefaultInstance().with(new Deflate(), true);
+  }
 
   /** Boot's, with our time to drain, and some for telling callers that it is over. */
   private static GrpcServerLifecycle lifecycle(

@@ -162,12 +162,9 @@ final class InferWriter {
       json.writeArrayPropertyStart("data");
       ElementsJson.write(json, output);
       json.writeEndArray();
-    } else {
+    } else if (isBinary(output)) {
       json.writeObjectPropertyStart("parameters");
-      output.parameters().forEach((name, value) -> writeParameter(json, name, value));
-      if (isBinary(output)) {
-        json.writeNumberProperty("binary_data_size", output.data().remaining());
-      }
+      json.writeNumberProperty("binary_data_size", output.data().remaining());
       json.writeEndObject();
     }
     json.writeEndObject();
@@ -195,7 +192,10 @@ final class InferWriter {
     return !isElsewhere(output) && !forms.isBinary(output.name());
   }
 
-  /** True when it was written to where its parameters say. */
+  /**
+   * True when it was written to where its parameters say. They stay out of the JSON, as Triton's:
+   * its C++ client takes an output with parameters for a binary one.
+   */
   private static boolean isElsewhere(ResponseTensor output) {
     return !output.parameters().isEmpty();
   }

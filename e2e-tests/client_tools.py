@@ -1,0 +1,119 @@
+"""Stock clients that are no Python packages: fetched once, by a pinned version, and kept in the cache.
+
+A test that needs one which cannot be had is skipped, and says why.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+FETCH_SECONDS = 600
+REASON = 300  # characters of what a program said that failed
+PERF_ANALYZER = "2.51.0"  # the last tritonclient whose wheel has the program
+CUDA_RUNTIME = "12.9.79"  # which it is linked to, and loads without a GPU too
+
+
+def go_tool(source: str) -> Path:
+    """The program that ``go install SOURCE`` makes; ``SOURCE`` ends in ``/NAME@VERSION``."""
+    name, version = source.rsplit("/", 1)[1].split("@")
+
+    def fetch(folder: Path) -> None:
+        _run("env", f"GOBIN={folder}", need("go"), "install", source)
+
+    return _kept(f"go-{name}-{version}", fetch, name) / name
+
+
+def node_packages(folder: Path) -> Path:
+    """The ``node_modules`` that the lock file in ``folder`` asks for."""
+    lock = folder / "package-lock.json"
+    key = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+
+    def fetch(into: Path) -> None:
+        for file in (folder / "package.json", lock):
+            shutil.copy(file, into)
+        quiet = ("--no-audit", "--no-fund", "--loglevel=error")
+        _run(need("npm"), "ci", "--ignore-scripts", *quiet, f"--prefix={into}")
+
+    return _kept(f"node-{key}", fetch, "node_modules") / "node_modules"
+
+
+@dataclass(frozen=True)
+class LinkedProgram:
+    program: Path
+    libraries: list[Path]
+
+    def environment(self) -> dict[str, str]:
+        return os.environ | {"LD_LIBRARY_PATH": ":".join(map(str, self.libraries))}
+
+
+def perf_analyzer() -> LinkedProgram:
+    """Triton's load generator, with the libraries that it wants and few machines have."""
+    if platform.machine() != "x86_64":
+        pytest.skip(f"there is no perf_analyzer for {platform.machine()}")
+
+    def fetch(into: Path) -> None:
+        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", f"--dest={into}")
+        _run(*pip, "--platform=manylinux1_x86_64", f"tritonclient=={PERF_ANALYZER}")
+        _run(*pip, f"nvidia-cuda-runtime-cu12=={CUDA_RUNTIME}")
+        _run(need("apt-get"), "download", "libb64-0d", cwd=into)
+        for wheel in into.glob("*.whl"):
+            shutil.unpack_archive(wheel, into, "zip")
+            wheel.unlink()
+        for package in into.glob("*.deb"):
+            _run(need("dpkg"), "-x", str(package), str(into))
+        program(into).chmod(0o755)
+
+    def program(folder: Path) -> Path:
+        return folder / f"tritonclient-{PERF_ANALYZER}.data" / "data" / "bin" / "perf_analyzer"
+
+    folder = _kept(f"perf-analyzer-{PERF_ANALYZER}", fetch, ".")
+    libraries = [folder / "nvidia" / "cuda_runtime" / "lib", folder / "usr" / "lib" / "x86_64-linux-gnu"]
+    return LinkedProgram(program(folder), libraries)
+
+
+def need(program: str) -> str:
+    """Where a program is, or a skip that names it."""
+    if found := shutil.which(program):
+        return found
+    pytest.skip(f"there is no '{program}' on this machine")
+
+
+def _kept(key: str, fetch: Callable[[Path], None], entry: str) -> Path:
+    """The folder ``key`` of the cache. It is filled under another name, so that nobody finds half of one."""
+    folder = _cache() / key
+    if not (folder / entry).exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f"{key}.", dir=folder.parent) as scratch:
+            made = Path(scratch) / "made"
+            made.mkdir()
+            fetch(made)
+            if not (folder / entry).exists():  # another run may have been faster
+                shutil.rmtree(folder, ignore_errors=True)
+                made.rename(folder)
+    return folder
+
+
+def _run(*command: str, cwd: Path | None = None) -> None:
+    said = " ".join(command)
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=FETCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"'{said}' was not done after {FETCH_SECONDS} s")
+    if done.returncode != 0:
+        why = " ".join((done.stdout + done.stderr).split())
+        pytest.skip(f"'{said}' ended with {done.returncode}: {why[:REASON]}")
+
+
+def _cache() -> Path:
+    if named := os.environ.get("ROUNDHOUSE_CACHE"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roundhouse"
