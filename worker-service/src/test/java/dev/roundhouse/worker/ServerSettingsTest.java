@@ -67,6 +67,7 @@ class ServerSettingsTest {
                 .serverMetadata(ServerMetadataRequest.getDefaultInstance())
                 .getExtensionsList())
         .containsExactly(
+            "classification",
             "model_repository",
             "model_repository(unload_dependents)",
             "schedule_policy",

@@ -35,6 +35,7 @@ public final class InferenceRequest {
   private final long priority;
   private final long queueTimeoutNanos;
   private final @Nullable MetaRun run;
+  private final AnswerForm answerForm;
   private final AnswerSink sink;
 
   @SuppressWarnings("UnusedVariable") // read and written through SUBMITTED
@@ -50,6 +51,7 @@ public final class InferenceRequest {
     priority = builder.priority;
     queueTimeoutNanos = builder.queueTimeoutNanos;
     run = builder.run;
+    answerForm = builder.answerForm;
     sink = builder.sink;
   }
 
@@ -102,6 +104,11 @@ public final class InferenceRequest {
     return run;
   }
 
+  /** What the caller makes of the outputs. */
+  public AnswerForm answerForm() {
+    return answerForm;
+  }
+
   /** Where the answer goes. */
   public AnswerSink sink() {
     return sink;
@@ -124,6 +131,7 @@ public final class InferenceRequest {
     private long priority;
     private long queueTimeoutNanos;
     private @Nullable MetaRun run;
+    private AnswerForm answerForm = AnswerForm.AS_IS;
 
     private Builder(String modelName, List<InputTensor> inputs, AnswerSink sink) {
       this.modelName = modelName;
@@ -171,6 +179,12 @@ public final class InferenceRequest {
     /** The meta's run that makes this call. */
     public Builder run(@Nullable MetaRun of) {
       run = of;
+      return this;
+    }
+
+    /** What the caller makes of the outputs; without it they are sent as they are. */
+    public Builder answerForm(AnswerForm form) {
+      answerForm = form;
       return this;
     }
 

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
@@ -30,6 +31,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One inference request while it is under way, whatever transport it came by: what was asked, the
@@ -50,6 +52,9 @@ public final class InferExchange implements AutoCloseable {
   /** Of inputs that came in the message; held until the exchange is closed. */
   private final MessageMemory memory;
 
+  /** Of outputs that are wanted as classes; null when none is. */
+  private final @Nullable Classification classification;
+
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private InferExchange(
@@ -63,6 +68,7 @@ public final class InferExchange implements AutoCloseable {
     this.leases = leases;
     this.places = places;
     this.memory = memory;
+    classification = Classification.of(request.requestedOutputs());
     memory.hold();
   }
 
@@ -127,13 +133,15 @@ public final class InferExchange implements AutoCloseable {
    *     negative when it is over
    */
   InferenceRequest toEngine(long nowNanos, long callNanos, AnswerSink sink) {
-    return InferenceRequest.of(request.modelName(), inputs, sink)
+    AnswerSink classified = classification == null ? sink : classification.before(sink);
+    return InferenceRequest.of(request.modelName(), inputs, classified)
         .version(request.modelVersion())
         .id(request.id())
         .outputs(outputNames())
         .deadlineNanos(deadline(nowNanos, Math.min(callNanos, request.timeoutNanos())))
         .priority(request.priority())
         .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
+        .answerForm(classification == null ? AnswerForm.AS_IS : classification)
         .build();
   }
 

@@ -17,6 +17,7 @@ public record ServerIdentity(
     List<String> names =
         new ArrayList<>(
             List.of(
+                "classification",
                 "model_repository",
                 "model_repository(unload_dependents)",
                 "schedule_policy",
