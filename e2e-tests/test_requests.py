@@ -50,11 +50,12 @@ def test_should_take_every_typed_field_when_one_input_uses_it(stub: GRPCInferenc
         assert "expected 13 inputs but got 1 inputs for model 'dtypes'" in failure.value.details(), token
 
 
-def test_should_return_the_requested_outputs_in_order_when_some_are_named(
+def test_should_return_the_requested_outputs_in_the_models_order_when_some_are_named(
     client: triton.InferenceServerClient,
 ) -> None:
     assert list(arrays(infer(client, "simple", simple_inputs(), ["OUTPUT1"]))) == ["OUTPUT1"]
     both = arrays(infer(client, "simple", simple_inputs(), ["OUTPUT1", "OUTPUT0"]))
+    assert list(both) == ["OUTPUT0", "OUTPUT1"]
     np.testing.assert_array_equal(both["OUTPUT1"], np.arange(16)[None] - 3)
     np.testing.assert_array_equal(both["OUTPUT0"], np.arange(16)[None] + 3)
 

@@ -268,6 +268,7 @@ final class ContractCheck {
                 contract.modelName(), sizes, variants.stream().map(Variant::sizes).toList()));
   }
 
+  /** In the model's order, whatever the order they were requested in. */
   private static int @Nullable [] outputs(ModelContract contract, List<String> requested)
       throws RefusedException {
     if (requested.isEmpty()) {
@@ -290,6 +291,7 @@ final class ContractCheck {
       }
       indices[i] = index;
     }
+    Arrays.sort(indices);
     return indices;
   }
 

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param inputBytes of all inputs together
  * @param answerBytes of all requested outputs together, as contract and rows promise, and of what
  *     their caller makes of them
- * @param outputs indices of the requested outputs, in the order requested; null for all
+ * @param outputs indices of the requested outputs, ascending; null for all
  */
 public record Admitted(
     int slot,

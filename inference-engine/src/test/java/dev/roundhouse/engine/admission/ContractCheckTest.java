@@ -203,6 +203,12 @@ class ContractCheckTest {
   }
 
   @Test
+  void shouldPutOutputsInTheModelsOrderWhateverTheyAreRequestedIn() throws RefusedException {
+    InferenceRequest request = request(List.of("DIFF", "SUM"), i32("A", 2, 16), i32("B", 2, 16));
+    assertThat(ContractCheck.check(3, SIMPLE, request).outputs()).containsExactly(0, 1);
+  }
+
+  @Test
   void shouldCountWhatTheCallerMakesOfOutputsWithThem() throws RefusedException {
     AnswerForm form =
         (outputs, variant, rows) -> outputs.size() + 10 * variant.size('s') + 1000L * rows;
