@@ -60,6 +60,12 @@ def test_should_return_the_requested_outputs_in_the_models_order_when_some_are_n
     np.testing.assert_array_equal(both["OUTPUT0"], np.arange(16)[None] + 3)
 
 
+@pytest.mark.parametrize("compression", ["gzip", "deflate"])
+def test_should_answer_when_messages_are_compressed(client: triton.InferenceServerClient, compression: str) -> None:
+    answer = arrays(infer(client, "simple", simple_inputs(8), compression_algorithm=compression))
+    np.testing.assert_array_equal(answer["OUTPUT0"], np.arange(8 * 16).reshape(8, 16) + 3)
+
+
 def test_should_echo_id_model_and_version_when_answering(client: triton.InferenceServerClient) -> None:
     response = infer(client, "simple", simple_inputs(), request_id="engine-7").get_response()
     assert (response.id, response.model_name, response.model_version) == ("engine-7", "simple", "1")

@@ -1,19 +1,20 @@
 package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.grpc.MemoryBudget;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.grpc.ConnectionShare;
+import io.grpc.Codec;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -40,6 +41,22 @@ class GrpcServerConfiguration {
   /** Wide enough that one call carries large tensors at the link's rate. */
   private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
 
+  /** Those of the library, and deflate. Answers are sent as they are, as by Triton's defaults. */
+  @Bean
+  CompressorRegistry grpcCompressors() {
+    CompressorRegistry registry = CompressorRegistry.newEmptyInstance();
+    registry.register(Codec.Identity.NONE);
+    registry.register(new Codec.Gzip());
+    registry.register(new DeflateCodec());
+    return registry;
+  }
+
+  /** Those of the library, and deflate. */
+  @Bean
+  DecompressorRegistry grpcDecompressors() {
+    return DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true);
+  }
+
   /** Boot's, with our time to drain, and some for telling callers that it is over. */
   private static GrpcServerLifecycle lifecycle(
       GrpcServerFactory factory, WorkerProperties properties, ApplicationEventPublisher events) {
@@ -61,16 +78,15 @@ class GrpcServerConfiguration {
         GrpcServiceDiscoverer services,
         GrpcServiceConfigurer configurer,
         SslBundles bundles,
-        ObjectProvider<CompressorRegistry> compressors,
-        ObjectProvider<DecompressorRegistry> decompressors,
+        CompressorRegistry compressors,
+        DecompressorRegistry decompressors,
         Engine engine) {
       Http2GrpcServerFactory factory =
           new Http2GrpcServerFactory(
               grpc,
               bundles,
               builder -> {
-                compressors.ifAvailable(builder::compressorRegistry);
-                decompressors.ifAvailable(builder::decompressorRegistry);
+                builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
                 configure(builder, properties, engine);
               });
       services.findServices().stream()
