@@ -3,18 +3,18 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.Http2ServerBuilder;
-import dev.roundhouse.grpc.MemoryBudget;
+import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.grpc.ConnectionShare;
+import dev.roundhouse.worker.transport.grpc.GrpcLoad;
 import io.grpc.Codec;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -80,14 +80,14 @@ class GrpcServerConfiguration {
         SslBundles bundles,
         CompressorRegistry compressors,
         DecompressorRegistry decompressors,
-        Engine engine) {
+        GrpcLoad load) {
       Http2GrpcServerFactory factory =
           new Http2GrpcServerFactory(
               grpc,
               bundles,
               builder -> {
                 builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
-                configure(builder, properties, engine);
+                configure(builder, properties, load);
               });
       services.findServices().stream()
           .map(service -> configurer.configure(service, factory))
@@ -96,7 +96,7 @@ class GrpcServerConfiguration {
     }
 
     private static void configure(
-        Http2ServerBuilder builder, WorkerProperties properties, Engine engine) {
+        Http2ServerBuilder builder, WorkerProperties properties, GrpcLoad load) {
       ServerProperties server = properties.server();
       builder
           .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
@@ -104,8 +104,19 @@ class GrpcServerConfiguration {
           .maxConcurrentStreams(server.maxConcurrentStreams())
           .maxConnections(server.maxConnections())
           .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
-          .memoryBudget(new EngineMemory(engine))
+          .memoryBudget(load)
+          .loadListener(load)
           .addTransportFilter(ConnectionShare.perConnection(server.maxUnread().toBytes()));
+    }
+
+    @Bean
+    GrpcLoad grpcLoad(Engine engine) {
+      return new GrpcLoad(engine);
+    }
+
+    @Bean
+    GrpcMeters grpcMeters(GrpcLoad load, WorkerProperties properties) {
+      return new GrpcMeters(load, properties.server().maxConnections());
     }
 
     @Bean
@@ -142,22 +153,6 @@ class GrpcServerConfiguration {
         WorkerProperties properties,
         ApplicationEventPublisher events) {
       return lifecycle(factory, properties, events);
-    }
-  }
-
-  /** Memory for requests, where the engine counts it. */
-  private record EngineMemory(Engine engine) implements MemoryBudget {
-    @Override
-    public @Nullable String take(long bytes) {
-      return engine.takeBytes(bytes)
-          ? null
-          : "Exceeds maximum queue size: requests hold %d bytes, this one needs %d more to be received, and the limit is %d; retry later, send less per request or raise roundhouse.worker.scheduler.max-queued-bytes"
-              .formatted(engine.heldBytes(), bytes, engine.maxHeldBytes());
-    }
-
-    @Override
-    public void giveBack(long bytes) {
-      engine.giveBackBytes(bytes);
     }
   }
 
