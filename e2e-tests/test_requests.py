@@ -50,13 +50,20 @@ def test_should_take_every_typed_field_when_one_input_uses_it(stub: GRPCInferenc
         assert "expected 13 inputs but got 1 inputs for model 'dtypes'" in failure.value.details(), token
 
 
-def test_should_return_the_requested_outputs_in_order_when_some_are_named(
+def test_should_return_the_requested_outputs_in_the_models_order_when_some_are_named(
     client: triton.InferenceServerClient,
 ) -> None:
     assert list(arrays(infer(client, "simple", simple_inputs(), ["OUTPUT1"]))) == ["OUTPUT1"]
     both = arrays(infer(client, "simple", simple_inputs(), ["OUTPUT1", "OUTPUT0"]))
+    assert list(both) == ["OUTPUT0", "OUTPUT1"]
     np.testing.assert_array_equal(both["OUTPUT1"], np.arange(16)[None] - 3)
     np.testing.assert_array_equal(both["OUTPUT0"], np.arange(16)[None] + 3)
+
+
+@pytest.mark.parametrize("compression", ["gzip", "deflate"])
+def test_should_answer_when_messages_are_compressed(client: triton.InferenceServerClient, compression: str) -> None:
+    answer = arrays(infer(client, "simple", simple_inputs(8), compression_algorithm=compression))
+    np.testing.assert_array_equal(answer["OUTPUT0"], np.arange(8 * 16).reshape(8, 16) + 3)
 
 
 def test_should_echo_id_model_and_version_when_answering(client: triton.InferenceServerClient) -> None:

@@ -94,7 +94,7 @@ def test_should_infer_in_every_form(
         response_compression_algorithm=compression,
     )
     assert result.get_response()["id"] == "q"
-    assert [output["name"] for output in result.get_response()["outputs"]] == ["OUTPUT1", "OUTPUT0"]
+    assert [output["name"] for output in result.get_response()["outputs"]] == ["OUTPUT0", "OUTPUT1"]
     np.testing.assert_array_equal(result.as_numpy("OUTPUT0"), arrays["INPUT0"] + arrays["INPUT1"])
     np.testing.assert_array_equal(result.as_numpy("OUTPUT1"), arrays["INPUT0"] - arrays["INPUT1"])
 

@@ -1,5 +1,6 @@
 """The life of a worker: what it answers before it is ready, how it ends, what it refuses to start with."""
 
+import signal
 import threading
 import time
 from pathlib import Path
@@ -12,9 +13,9 @@ from tritonclient.grpc.service_pb2 import ServerLiveRequest, ServerReadyRequest
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 import damaged_bundles
-from calls import request, simple_inputs
+from calls import infer, request, simple_inputs
 from conftest import Launch
-from worker_process import SAMPLE_MODELS, WorkerProcess, wait_until
+from worker_process import SAMPLE_MODELS, STOP_SECONDS, WorkerProcess, wait_until
 
 CLIENTS = 8
 WARM_CALLS = 200
@@ -107,6 +108,23 @@ def test_should_lose_no_accepted_call_when_terminated_under_load(launch: Launch)
     assert all(began + BUDGET_SECONDS >= signalled for began, _ in refusals), "a call was refused before SIGTERM"
     in_flight = [1 for c in callers for began, ended in c.finished if began < signalled < ended]
     assert in_flight, "no call was in flight at SIGTERM, so nothing was shown"
+
+
+def test_should_serve_on_without_being_ready_when_terminated_with_a_lame_duck_time(launch: Launch) -> None:
+    lame_duck = 10
+    worker = launch(SAMPLE_MODELS, f"--roundhouse.worker.server.lame-duck={lame_duck}s").await_ready()
+    with worker.client() as client:
+        assert client.is_server_ready()
+        began = time.monotonic()
+        worker.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not client.is_server_ready(), lame_duck, "ServerReady says no")
+        assert worker.get(worker.ports.http, "/v2/health/ready")[0] == 503
+        assert worker.get(worker.ports.metrics, "/actuator/health/readiness")[0] == 503
+        assert worker.get(worker.ports.metrics, "/actuator/health/liveness")[0] == 200
+        with worker.client() as late:
+            assert infer(late, "simple", simple_inputs()).as_numpy("OUTPUT0")[0][0] == 3
+    assert worker.process.wait(lame_duck + STOP_SECONDS) in SIGTERM_EXIT_CODES
+    assert time.monotonic() - began >= lame_duck
 
 
 def test_should_stop_cleanly_when_terminated_while_compiling(tmp_path: Path, launch: Launch) -> None:

@@ -405,7 +405,13 @@ final class Connection extends Http2ConnectionHandler {
     }
 
     @Override
+    public void onStreamActive(Http2Stream stream) {
+      settings.load().callOpened();
+    }
+
+    @Override
     public void onStreamClosed(Http2Stream stream) {
+      settings.load().callClosed();
       Call<?, ?> call = stream.removeProperty(callKey);
       if (call != null) {
         call.streamClosed();

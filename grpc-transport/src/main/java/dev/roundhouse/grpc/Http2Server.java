@@ -114,6 +114,8 @@ final class Http2Server extends Server {
         socket.close();
         return;
       }
+      settings.load().connectionOpened();
+      socket.closeFuture().addListener(closed -> settings.load().connectionClosed());
       if (settings.tls() == null) {
         socket.config().setRecvByteBufAllocator(new ReceiveBuffers());
         addHttp2(socket.pipeline());

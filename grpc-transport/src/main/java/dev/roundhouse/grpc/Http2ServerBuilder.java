@@ -50,6 +50,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
   private @Nullable SslContext tls;
   private MemoryBudget budget = MemoryBudget.UNLIMITED;
+  private LoadListener load = LoadListener.NONE;
   private int maxMessageBytes = 4 << 20;
   private int maxMetadataBytes = 8 << 10;
   private int maxConcurrentStreams = 4096;
@@ -98,6 +99,12 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   /** Where large messages are counted while they arrive; without it, nowhere. */
   public Http2ServerBuilder memoryBudget(MemoryBudget counted) {
     budget = counted;
+    return this;
+  }
+
+  /** Who hears of connections and calls as they begin and end. */
+  public Http2ServerBuilder loadListener(LoadListener listener) {
+    load = listener;
     return this;
   }
 
@@ -270,6 +277,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
             budget,
+            load,
             maxMessageBytes,
             maxMetadataBytes,
             maxConcurrentStreams,

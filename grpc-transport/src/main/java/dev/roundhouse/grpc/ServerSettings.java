@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param filters told of each connection, in this order
  * @param headers of all calls
  * @param budget where large messages are counted while they arrive
+ * @param load hears of connections and calls
  * @param maxMessageBytes of one message, uncompressed too
  * @param maxMetadataBytes of one call's header fields
  * @param maxConcurrentStreams calls of one connection at a time
@@ -33,6 +34,7 @@ record ServerSettings(
     List<ServerTransportFilter> filters,
     HeaderCodec headers,
     MemoryBudget budget,
+    LoadListener load,
     int maxMessageBytes,
     int maxMetadataBytes,
     int maxConcurrentStreams,

@@ -74,8 +74,7 @@ public final class Bundle implements AutoCloseable {
   }
 
   /**
-   * Reads another file of the bundle, such as labels or glue; its digest is checked on the bytes
-   * returned.
+   * Reads another file of the bundle, such as glue; its digest is checked on the bytes returned.
    *
    * @param file name inside the bundle, as the manifest writes it
    * @throws BundleException when there is no such file or its digest differs

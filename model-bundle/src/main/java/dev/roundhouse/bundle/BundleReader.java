@@ -5,7 +5,6 @@ import dev.roundhouse.bundle.manifest.Manifest;
 import dev.roundhouse.bundle.manifest.ManifestReader;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.ModelSpec.Kind;
-import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.weights.AxisOrder;
 import dev.roundhouse.bundle.weights.WeightsFile;
 import java.io.IOException;
@@ -15,7 +14,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Reads a folder into a {@link Bundle}, or says by file name why it is none. */
 public final class BundleReader {
@@ -53,10 +51,9 @@ public final class BundleReader {
     Path manifestFile = files.find(MANIFEST).orElse(folder.resolve(MANIFEST));
     Manifest manifest = ManifestReader.read(manifestFile, modelName);
     manifest.digests().ifPresent(files::check);
-    ModelSpec spec = manifest.spec();
-    Glue glue = glue(folder, files, spec);
-    checkLabels(folder, files, spec);
     Map<String, String> digests = manifest.digests().orElse(Map.of());
+    ModelSpec spec = new LabelFiles(folder, files, digests).readInto(manifest.spec());
+    Glue glue = glue(folder, files, spec);
     if (spec.kind() == Kind.META) {
       return new Bundle(folder, spec, List.of(), null, glue, files, digests);
     }
@@ -116,35 +113,9 @@ public final class BundleReader {
     return glue;
   }
 
-  private static void checkLabels(Path folder, BundleFiles files, ModelSpec spec) {
-    Stream.concat(spec.outputs().stream(), spec.clientOutputs().stream())
-        .map(TensorSpec::labels)
-        .flatMap(Optional::stream)
-        .filter(labels -> !files.has(labels))
-        .findFirst()
-        .ifPresent(
-            labels -> {
-              throw new BundleException(
-                  folder.resolve(labels).toString(),
-                  "is named as labels in the manifest, but is not there");
-            });
-  }
-
   private static ModelSpec withBatchSizes(ModelSpec spec, List<ProgramFile> programs) {
     List<Integer> sizes =
         programs.stream().map(ProgramFile::batchSize).filter(size -> size > 0).toList();
-    return new ModelSpec(
-        spec.name(),
-        spec.formatVersion(),
-        spec.kind(),
-        spec.description(),
-        spec.inputs(),
-        spec.outputs(),
-        spec.client(),
-        sizes,
-        spec.variants(),
-        spec.calls(),
-        spec.serving(),
-        spec.provenance());
+    return spec.withBatchSizes(sizes);
   }
 }

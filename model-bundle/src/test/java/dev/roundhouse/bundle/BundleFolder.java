@@ -59,6 +59,12 @@ final class BundleFolder {
     return file(name, text.getBytes(StandardCharsets.UTF_8));
   }
 
+  /** Changes the manifest's text. */
+  BundleFolder replace(String text, String by) {
+    manifest = manifest.replace(text, by);
+    return this;
+  }
+
   BundleFolder without(String name) {
     files.remove(name);
     return this;

@@ -1,16 +1,20 @@
 package dev.roundhouse.bundle;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.ClassLabels;
+import dev.roundhouse.bundle.model.TensorSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -110,16 +114,48 @@ class BundleReaderTest {
             .write(),
         "model.jar",
         "keep one of them");
-    folder = root.resolve("labels");
-    Path labels =
-        BundleFolder.format3(folder, "").file("model.mlir", "x").file("labels.txt", "a").write();
-    try {
-      String manifest = Files.readString(labels.resolve("manifest.yaml"));
-      rewrite(labels, manifest.replace("name: y,", "name: y, labels: names.txt,"));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  }
+
+  @Test
+  void shouldReadLabelsWithTheModel() {
+    try (Bundle bundle = BundleReader.read(labelled("cat\ndog\n".getBytes(UTF_8)))) {
+      TensorSpec output = bundle.spec().outputs().getFirst();
+      assertThat(output.labels()).contains("labels.txt");
+      assertThat(output.classes()).isEqualTo(ClassLabels.parse("cat\ndog".getBytes(UTF_8)));
+      assertThat(bundle.spec().clientOutputs()).containsExactly(output);
     }
-    assertRefused(labels, "names.txt", "is named as labels in the manifest, but is not there");
+  }
+
+  @Test
+  void shouldRefuseLabelsThatCannotBeRead() throws Exception {
+    Path missing = labelled("a".getBytes(UTF_8));
+    String manifest = Files.readString(missing.resolve("manifest.yaml"));
+    rewrite(missing, manifest.replace("labels: labels.txt", "labels: names.txt"));
+    assertRefused(missing, "names.txt", "is named as labels in the manifest, but is not there");
+
+    folder = root.resolve("changed");
+    Path changed = labelled("a".getBytes(UTF_8));
+    Files.writeString(changed.resolve("labels.txt"), "b");
+    assertRefused(changed, "labels.txt", "was changed or cut off");
+
+    folder = root.resolve("latin");
+    assertRefused(
+        labelled(new byte[] {(byte) 0xe4, '\n'}),
+        "labels.txt",
+        "is named as labels in the manifest, but is no UTF-8");
+
+    folder = root.resolve("large");
+    byte[] large = new byte[(16 << 20) + 1];
+    Arrays.fill(large, (byte) 'a');
+    assertRefused(labelled(large), "labels.txt", "has more than 16777216 bytes");
+  }
+
+  private Path labelled(byte[] labels) {
+    return BundleFolder.format3(folder, "")
+        .replace("name: y,", "name: y, labels: labels.txt,")
+        .file("model.mlir", BundleFolder.PROGRAM)
+        .file("labels.txt", labels)
+        .write();
   }
 
   @Test
@@ -267,7 +303,7 @@ class BundleReaderTest {
   void shouldReadMetaWhenGlueIsThere() throws IOException {
     Files.createDirectories(folder);
     Files.writeString(folder.resolve("Model.java"), "x");
-    rewrite(folder, META.formatted(Digest.of("x".getBytes(StandardCharsets.UTF_8))));
+    rewrite(folder, META.formatted(Digest.of("x".getBytes(UTF_8))));
     try (Bundle bundle = BundleReader.read(folder)) {
       assertThat(bundle.spec().calls()).containsExactly("a");
       assertThat(bundle.programs()).isEmpty();

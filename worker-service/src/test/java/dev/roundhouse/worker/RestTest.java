@@ -82,7 +82,7 @@ class RestTest {
     assertThat(worker.get("http", "/v2"))
         .startsWith("200 {\"name\":\"triton\",\"version\":\"")
         .endsWith(
-            "\"extensions\":[\"sequence\",\"sequence(string_id)\",\"model_repository\",\"model_repository(unload_dependents)\",\"schedule_policy\",\"model_configuration\",\"binary_tensor_data\",\"parameters\",\"statistics\",\"trace\",\"logging\"]}");
+            "\"extensions\":[\"classification\",\"sequence\",\"sequence(string_id)\",\"model_repository\",\"model_repository(unload_dependents)\",\"schedule_policy\",\"model_configuration\",\"binary_tensor_data\",\"parameters\",\"statistics\",\"trace\",\"logging\"]}");
     assertThat(worker.get("http", "/v2/models"))
         .isEqualTo("200 {\"models\":[\"double\",\"one\",\"wide\"]}");
     String metadata =

@@ -67,6 +67,7 @@ class ServerSettingsTest {
                 .serverMetadata(ServerMetadataRequest.getDefaultInstance())
                 .getExtensionsList())
         .containsExactly(
+            "classification",
             "sequence",
             "sequence(string_id)",
             "model_repository",

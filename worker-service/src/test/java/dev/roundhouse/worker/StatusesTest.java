@@ -50,6 +50,7 @@ class StatusesTest {
   @BeforeAll
   static void start() throws Exception {
     TestBundle.doubling(2, 1, 4).write(repository, "double");
+    TestBundle.halves().write(repository, "halves");
     Path broken = TestBundle.doubling(2, 1).write(repository, "broken");
     Files.writeString(broken.resolve("weights.safetensors"), "short");
     worker =
@@ -128,6 +129,7 @@ class StatusesTest {
     InferRequestedOutputTensor output =
         InferRequestedOutputTensor.newBuilder().setName("y").build();
     InferParameter text = InferParameter.newBuilder().setStringParam("r").build();
+    InferParameter none = InferParameter.newBuilder().setInt64Param(0).build();
     InferParameter one = InferParameter.newBuilder().setInt64Param(1).build();
     InferParameter eight = InferParameter.newBuilder().setInt64Param(8).build();
     Map<String, ModelInferRequest> all = new TreeMap<>();
@@ -168,8 +170,22 @@ class StatusesTest {
                     .putParameters("shared_memory_byte_size", eight))
             .build());
     all.put(
-        "classification is asked for",
+        "fewer classes than one are asked for",
         good.toBuilder()
+            .addOutputs(output.toBuilder().putParameters("classification", none))
+            .build());
+    all.put(
+        "classes are asked for in shared memory",
+        good.toBuilder()
+            .addOutputs(
+                output.toBuilder()
+                    .putParameters("classification", one)
+                    .putParameters("shared_memory_region", text)
+                    .putParameters("shared_memory_byte_size", eight))
+            .build());
+    all.put(
+        "an output has no classes",
+        WorkerTest.request("halves", 1, 1, 2).toBuilder()
             .addOutputs(output.toBuilder().putParameters("classification", one))
             .build());
     all.put(FULL, good);

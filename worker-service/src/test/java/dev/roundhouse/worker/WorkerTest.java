@@ -203,7 +203,7 @@ class WorkerTest {
     var server = worker.stub().serverMetadata(ServerMetadataRequest.getDefaultInstance());
     assertThat(server.getName()).isEqualTo("triton");
     assertThat(server.getVersion()).isNotEmpty();
-    assertThat(server.getExtensionsList()).contains("statistics").doesNotContain("classification");
+    assertThat(server.getExtensionsList()).contains("statistics", "classification");
 
     var model =
         worker.stub().modelMetadata(ModelMetadataRequest.newBuilder().setName("double").build());

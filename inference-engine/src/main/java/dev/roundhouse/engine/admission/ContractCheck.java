@@ -7,6 +7,7 @@ import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import java.util.ArrayList;
@@ -43,14 +44,24 @@ final class ContractCheck {
     int variant = variant(contract, inputs);
     int[] outputs = outputs(contract, request.requestedOutputs());
     int count = checkRows(contract, rows);
+    long answer = contract.answerBytes(variant, count, outputs);
     return new Admitted(
         slot,
         count,
         variant,
         inputs,
         bytes,
-        contract.answerBytes(variant, count, outputs),
+        answer + formBytes(contract, variant, count, request.answerForm()),
         outputs);
+  }
+
+  private static long formBytes(ModelContract contract, int variant, int rows, AnswerForm form)
+      throws RefusedException {
+    try {
+      return form.extraBytes(contract.outputs(), contract.variants().get(variant), rows);
+    } catch (IllegalArgumentException e) {
+      throw RefusedException.invalid(String.valueOf(e.getMessage()));
+    }
   }
 
   /** The inputs in the order the program takes them; the same list when they came that way. */
@@ -258,6 +269,7 @@ final class ContractCheck {
                 contract.modelName(), sizes, variants.stream().map(Variant::sizes).toList()));
   }
 
+  /** In the model's order, whatever the order they were requested in. */
   private static int @Nullable [] outputs(ModelContract contract, List<String> requested)
       throws RefusedException {
     if (requested.isEmpty()) {
@@ -280,6 +292,7 @@ final class ContractCheck {
       }
       indices[i] = index;
     }
+    Arrays.sort(indices);
     return indices;
   }
 

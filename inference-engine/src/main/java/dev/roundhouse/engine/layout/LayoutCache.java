@@ -67,8 +67,8 @@ public final class LayoutCache {
 
     static Key of(ModelSpec spec, CompiledProgram compiled) {
       List<TensorType> inputs = compiled.program().parameters().subList(0, spec.inputs().size());
-      return new Key(
-          spec.inputs(), List.copyOf(inputs), spec.outputs(), compiled.program().results());
+      List<TensorSpec> outputs = spec.outputs().stream().map(TensorSpec::withoutLabels).toList();
+      return new Key(spec.inputs(), List.copyOf(inputs), outputs, compiled.program().results());
     }
   }
 }

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  * @param variant index of the shape variant that fits the inputs
  * @param inputs in the order the program takes them
  * @param inputBytes of all inputs together
- * @param answerBytes of all requested outputs together, as contract and rows promise
- * @param outputs indices of the requested outputs, in the order requested; null for all
+ * @param answerBytes of all requested outputs together, as contract and rows promise, and of what
+ *     their caller makes of them
+ * @param outputs indices of the requested outputs, ascending; null for all
  */
 public record Admitted(
     int slot,

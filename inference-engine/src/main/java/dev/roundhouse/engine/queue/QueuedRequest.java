@@ -136,7 +136,7 @@ public final class QueuedRequest implements Submission {
     return variant;
   }
 
-  /** Indices of the requested outputs, in the order requested; null for all. */
+  /** Indices of the requested outputs, ascending; null for all. */
   public int @Nullable [] outputs() {
     return outputs;
   }

@@ -16,8 +16,8 @@ public interface Answer extends AutoCloseable {
   String modelVersion();
 
   /**
-   * Those requested, in the order requested; all, in the model's order, when none were named.
-   * Readable until {@link #free} or {@link #close}.
+   * Those requested, all when none were named; in the model's order either way. Readable until
+   * {@link #free} or {@link #close}.
    */
   List<OutputTensor> outputs();
 

@@ -36,6 +36,7 @@ public final class InferenceRequest {
   private final long queueTimeoutNanos;
   private final @Nullable SequenceStep sequence;
   private final @Nullable MetaRun run;
+  private final AnswerForm answerForm;
   private final AnswerSink sink;
 
   @SuppressWarnings("UnusedVariable") // read and written through SUBMITTED
@@ -52,6 +53,7 @@ public final class InferenceRequest {
     queueTimeoutNanos = builder.queueTimeoutNanos;
     sequence = builder.sequence;
     run = builder.run;
+    answerForm = builder.answerForm;
     sink = builder.sink;
   }
 
@@ -109,6 +111,11 @@ public final class InferenceRequest {
     return run;
   }
 
+  /** What the caller makes of the outputs. */
+  public AnswerForm answerForm() {
+    return answerForm;
+  }
+
   /** Where the answer goes. */
   public AnswerSink sink() {
     return sink;
@@ -132,6 +139,7 @@ public final class InferenceRequest {
     private long queueTimeoutNanos;
     private @Nullable SequenceStep sequence;
     private @Nullable MetaRun run;
+    private AnswerForm answerForm = AnswerForm.AS_IS;
 
     private Builder(String modelName, List<InputTensor> inputs, AnswerSink sink) {
       this.modelName = modelName;
@@ -185,6 +193,12 @@ public final class InferenceRequest {
     /** The meta's run that makes this call. */
     public Builder run(@Nullable MetaRun of) {
       run = of;
+      return this;
+    }
+
+    /** What the caller makes of the outputs; without it they are sent as they are. */
+    public Builder answerForm(AnswerForm form) {
+      answerForm = form;
       return this;
     }
 

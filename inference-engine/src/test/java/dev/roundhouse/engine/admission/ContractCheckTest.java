@@ -13,6 +13,7 @@ import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Status;
@@ -192,9 +193,48 @@ class ContractCheckTest {
   }
 
   private static InferenceRequest variantRequest(int x, int mask) {
-    return request(
-        new InputTensor("x", DType.F32, Shape.of(2, x), zeros(2L * x * 4)),
-        new InputTensor("mask", DType.BOOL, Shape.of(2, mask), zeros(2L * mask)));
+    return request(variantInputs(x, mask));
+  }
+
+  private static InputTensor[] variantInputs(int x, int mask) {
+    return new InputTensor[] {
+      new InputTensor("x", DType.F32, Shape.of(2, x), zeros(2L * x * 4)),
+      new InputTensor("mask", DType.BOOL, Shape.of(2, mask), zeros(2L * mask))
+    };
+  }
+
+  @Test
+  void shouldPutOutputsInTheModelsOrderWhateverTheyAreRequestedIn() throws RefusedException {
+    InferenceRequest request = request(List.of("DIFF", "SUM"), i32("A", 2, 16), i32("B", 2, 16));
+    assertThat(ContractCheck.check(3, SIMPLE, request).outputs()).containsExactly(0, 1);
+  }
+
+  @Test
+  void shouldCountWhatTheCallerMakesOfOutputsWithThem() throws RefusedException {
+    AnswerForm form =
+        (outputs, variant, rows) -> outputs.size() + 10 * variant.size('s') + 1000L * rows;
+    Admitted admitted = ContractCheck.check(3, VARIANTS, formed(form));
+    assertThat(admitted.answerBytes()).isEqualTo(2 * 4 + 1 + 320 + 2000);
+    assertThat(ContractCheck.check(3, VARIANTS, formed(AnswerForm.AS_IS)).answerBytes())
+        .isEqualTo(2 * 4);
+  }
+
+  @Test
+  void shouldRefuseAFormThatAnOutputCannotTake() {
+    AnswerForm form =
+        (outputs, variant, rows) -> {
+          throw new IllegalArgumentException("output 'y' has no such form");
+        };
+    assertThatThrownBy(() -> ContractCheck.check(3, VARIANTS, formed(form)))
+        .isInstanceOfSatisfying(
+            RefusedException.class, e -> assertThat(e.status()).isEqualTo(Status.INVALID_ARGUMENT))
+        .hasMessage("output 'y' has no such form");
+  }
+
+  private static InferenceRequest formed(AnswerForm form) {
+    return InferenceRequest.of("m", List.of(variantInputs(32, 32)), new ReplySink())
+        .answerForm(form)
+        .build();
   }
 
   private static InferenceRequest request(InputTensor... inputs) {

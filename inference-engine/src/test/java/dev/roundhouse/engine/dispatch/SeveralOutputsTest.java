@@ -68,16 +68,16 @@ class SeveralOutputsTest {
   }
 
   @Test
-  void shouldReturnTheOutputsThatAreAskedForInTheOrderAskedFor() {
+  void shouldReturnTheOutputsThatAreAskedForInTheModelsOrder() {
     Submission swapped = submit(List.of("last", "wide"), 4, 5);
     Submission single = submit(List.of("last"), 6);
     engine.run();
     assertThat(engine.completed(swapped).outputs())
         .extracting(OutputTensor::name)
-        .containsExactly("last", "wide");
-    assertThat(Floats.of(engine.completed(swapped).outputs().getFirst()))
+        .containsExactly("wide", "last");
+    assertThat(Floats.of(engine.completed(swapped).outputs().getLast()))
         .containsExactly(40, 50, 400, 500);
-    assertThat(Floats.of(engine.completed(swapped).outputs().getLast())[WIDE]).isEqualTo(5);
+    assertThat(Floats.of(engine.completed(swapped).outputs().getFirst())[WIDE]).isEqualTo(5);
     assertThat(engine.completed(single).outputs()).hasSize(1);
     assertThat(Floats.of(engine.completed(single).outputs().getFirst())).containsExactly(60, 600);
     done();

@@ -185,6 +185,25 @@ public final class TestBundle {
         .formatted("tensor<" + rows + "x1xf32>", rows);
   }
 
+  /** A model {@code x f32[n,2] -> y f16[n,4]}, for one row: the same bytes. */
+  public static TestBundle halves() {
+    TestBundle bundle = doubling(2, 1);
+    bundle.manifest =
+        bundle.manifest.replace(
+            "{name: y, dtype: f32, shape: [n, 2]}", "{name: y, dtype: f16, shape: [n, 4]}");
+    return bundle.program(
+        "model.b1.mlir",
+        """
+        module {
+          func.func public @main(%x: tensor<1x2xf32>) -> tensor<1x4xf16> {
+            %0 = stablehlo.bitcast_convert %x : (tensor<1x2xf32>) -> tensor<1x2x2xf16>
+            %1 = stablehlo.reshape %0 : (tensor<1x2x2xf16>) -> tensor<1x4xf16>
+            return %1 : tensor<1x4xf16>
+          }
+        }
+        """);
+  }
+
   /** StableHLO text of one doubling program. */
   public static String doublingProgram(int rows, int width) {
     return doublingProgram("tensor<" + rows + "x" + width + "xf32>");
@@ -217,6 +236,12 @@ public final class TestBundle {
   public TestBundle changed(String from, String to) {
     manifest = manifest.replace(from, to);
     return this;
+  }
+
+  /** Labels for the elements of {@code y}, in a file of the bundle. */
+  public TestBundle labels(String text) {
+    manifest = manifest.replace("{name: y,", "{name: y, labels: labels.txt,");
+    return file("labels.txt", text.getBytes(StandardCharsets.UTF_8));
   }
 
   public TestBundle file(String file, byte[] bytes) {

@@ -3,6 +3,7 @@ package dev.roundhouse.bundle.model;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * A model as its manifest describes it.
@@ -54,6 +55,42 @@ public record ModelSpec(
     variants = List.copyOf(variants);
     calls = List.copyOf(calls);
     provenance = Map.copyOf(provenance);
+  }
+
+  public ModelSpec withBatchSizes(List<Integer> sizes) {
+    return new ModelSpec(
+        name,
+        formatVersion,
+        kind,
+        description,
+        inputs,
+        outputs,
+        client,
+        sizes,
+        variants,
+        calls,
+        serving,
+        provenance);
+  }
+
+  /** The same model, each output replaced, as programs and as callers see it. */
+  public ModelSpec withOutputs(UnaryOperator<TensorSpec> replaced) {
+    return new ModelSpec(
+        name,
+        formatVersion,
+        kind,
+        description,
+        inputs,
+        outputs.stream().map(replaced).toList(),
+        client.map(
+            contract ->
+                new ClientContract(
+                    contract.inputs(), contract.outputs().stream().map(replaced).toList())),
+        batchSizes,
+        variants,
+        calls,
+        serving,
+        provenance);
   }
 
   /** Inputs as callers see them: without those that the server feeds. */

@@ -10,8 +10,10 @@ import java.util.Optional;
  * A named tensor of a model's contract, axes in row-major (wire) order.
  *
  * @param labels file in the bundle with one class label per line, for outputs that are class scores
+ * @param classes what that file says, once the bundle has been read
  */
-public record TensorSpec(String name, DType dtype, List<Axis> axes, Optional<String> labels) {
+public record TensorSpec(
+    String name, DType dtype, List<Axis> axes, Optional<String> labels, ClassLabels classes) {
 
   public TensorSpec {
     axes = List.copyOf(axes);
@@ -22,6 +24,20 @@ public record TensorSpec(String name, DType dtype, List<Axis> axes, Optional<Str
 
   public TensorSpec(String name, DType dtype, List<Axis> axes) {
     this(name, dtype, axes, Optional.empty());
+  }
+
+  public TensorSpec(String name, DType dtype, List<Axis> axes, Optional<String> labels) {
+    this(name, dtype, axes, labels, ClassLabels.NONE);
+  }
+
+  /** The same tensor, its labels read. */
+  public TensorSpec withClasses(ClassLabels read) {
+    return new TensorSpec(name, dtype, axes, labels, read);
+  }
+
+  /** The same tensor as a program has it: what its elements are called is not its business. */
+  public TensorSpec withoutLabels() {
+    return labels.isEmpty() ? this : new TensorSpec(name, dtype, axes);
   }
 
   public int rank() {

@@ -1,7 +1,6 @@
 package dev.roundhouse.kserve.codec;
 
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.kserve.status.WireStatus;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -170,13 +169,28 @@ final class Parameters {
             .formatted(name, tensor, expected, kind(got)));
   }
 
-  /** Refuses what would change what an output's bytes mean. */
-  static void checkOutput(Map<String, ParameterValue> parameters, String output) {
-    if (parameters.containsKey(CLASSIFICATION)) {
-      throw new WireException(
-          WireStatus.UNIMPLEMENTED,
-          "the classification extension is not supported; ask for '" + output + "' without it");
-    }
+  /**
+   * How many of an output's highest elements are wanted in its stead; 0 for the output itself.
+   *
+   * @param output its name
+   */
+  static long classes(Map<String, ParameterValue> parameters, String output) {
+    return switch (parameters.get(CLASSIFICATION)) {
+      case null -> 0;
+      case ParameterValue.Signed(long count) when count > 0 -> {
+        if (parameters.containsKey(SHARED_MEMORY)) {
+          throw WireException.invalidArgument(
+              "output can't set both '%s' and '%s', as '%s' does; ask for one of them"
+                  .formatted(SHARED_MEMORY, CLASSIFICATION, output));
+        }
+        yield count;
+      }
+      case ParameterValue.Signed(long count) ->
+          throw WireException.invalidArgument(
+              "invalid value for '%s' parameter, expected > 0 but got %d for output '%s'"
+                  .formatted(CLASSIFICATION, count, output));
+      case ParameterValue other -> throw wrongType(CLASSIFICATION, "int64_param", other);
+    };
   }
 
   private static String kind(ParameterValue value) {

@@ -21,8 +21,7 @@ public final class RequestCheck {
   }
 
   /**
-   * @throws WireException INVALID_ARGUMENT for whatever is wrong in the message itself,
-   *     UNIMPLEMENTED for extensions that are not served
+   * @throws WireException INVALID_ARGUMENT for whatever is wrong in the message itself
    */
   public static WireRequest check(InferMessage message) {
     if (message.modelName().isEmpty()) {
@@ -130,7 +129,6 @@ public final class RequestCheck {
     List<RequestedOutput> outputs = new ArrayList<>(wanted.size());
     Names names = new Names(wanted.size());
     for (OutputHeader output : wanted) {
-      Parameters.checkOutput(output.parameters(), output.name());
       if (!names.add(output.name())) {
         throw WireException.invalidArgument(
             "output '"
@@ -141,7 +139,9 @@ public final class RequestCheck {
       }
       outputs.add(
           new RequestedOutput(
-              output.name(), Parameters.region(output.parameters(), output.name())));
+              output.name(),
+              Parameters.region(output.parameters(), output.name()),
+              Parameters.classes(output.parameters(), output.name())));
     }
     return outputs;
   }

@@ -39,7 +39,7 @@ class GoldenBytesTest {
     assertThat(request.modelVersion()).isEqualTo("1");
     assertThat(request.id()).isEqualTo("r-7");
     assertThat(request.timeoutNanos()).isEqualTo(250_000_000L);
-    assertThat(request.requestedOutputs()).containsExactly(new RequestedOutput("OUT", null));
+    assertThat(request.requestedOutputs()).containsExactly(new RequestedOutput("OUT", null, 0));
     WireInput input = request.inputs().get(0);
     assertThat(input.name()).isEqualTo("INPUT0");
     assertThat(input.dtype()).isEqualTo(DType.I32);

@@ -233,16 +233,34 @@ class HostileRequestTest {
             "shared memory and contents",
             request().addInputs(shared("r", number(4), null).setContents(floats(1))),
             "unexpected 'content' provided when using shared memory for input tensor 'X'"),
-        argumentSet(
-            "classification",
+        refusal(
+            "no classes",
+            request().addOutputs(classes("Y", number(0))),
+            "invalid value for 'classification' parameter, expected > 0 but got 0 for output 'Y'"),
+        refusal(
+            "fewer than no classes",
+            request().addOutputs(classes("Y", number(Long.MIN_VALUE))),
+            "expected > 0 but got -9223372036854775808 for output 'Y'"),
+        refusal(
+            "a number of classes that is a text",
+            request()
+                .addOutputs(classes("Y", InferParameter.newBuilder().setStringParam("3").build())),
+            "invalid value type for 'classification' parameter, expected int64_param but got string_param"),
+        refusal(
+            "an unsigned number of classes",
+            request()
+                .addOutputs(classes("Y", InferParameter.newBuilder().setUint64Param(3).build())),
+            "expected int64_param but got uint64_param"),
+        refusal(
+            "classes in shared memory",
             request()
                 .addOutputs(
-                    output("Y")
+                    classes("Y", number(3))
                         .putParameters(
-                            "classification",
-                            InferParameter.newBuilder().setInt64Param(3).build())),
-            WireStatus.UNIMPLEMENTED,
-            "classification extension is not supported"));
+                            "shared_memory_region",
+                            InferParameter.newBuilder().setStringParam("r").build())
+                        .putParameters("shared_memory_byte_size", number(8))),
+            "output can't set both 'shared_memory_region' and 'classification', as 'Y' does"));
   }
 
   @ParameterizedTest
@@ -255,6 +273,10 @@ class HostileRequestTest {
     assertThat(refusal).isNotNull();
     assertThat(refusal.status()).isEqualTo(status);
     assertThat(refusal.text()).contains(text);
+  }
+
+  private static InferRequestedOutputTensor.Builder classes(String name, InferParameter count) {
+    return output(name).putParameters("classification", count);
   }
 
   private static Arguments refusal(String name, ModelInferRequest.Builder request, String text) {

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.config;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
 import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
@@ -21,6 +22,8 @@ import org.springframework.util.unit.DataSize;
  * @param maxConnections gRPC connections; further ones are closed at once. Only with `http2`.
  * @param stalledMessageTimeout A gRPC call whose message has begun to arrive and has not gone on
  *     for so long ends with DEADLINE_EXCEEDED. Only with `http2`.
+ * @param lameDuck After SIGTERM the worker is not ready, and serves on for so long before it turns
+ *     calls away and `shutdown.drain` begins. Whatever kills it must wait for both.
  */
 public record ServerProperties(
     @NotBlank @DefaultValue("roundhouse") String name,
@@ -29,4 +32,5 @@ public record ServerProperties(
     @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread,
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
     @Min(1) @DefaultValue("10000") int maxConnections,
-    @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout) {}
+    @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
+    @DurationMin(seconds = 0) @DurationMax(minutes = 10) @DefaultValue("0s") Duration lameDuck) {}

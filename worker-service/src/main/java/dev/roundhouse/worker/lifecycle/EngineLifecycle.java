@@ -27,11 +27,11 @@ import org.springframework.context.event.ContextClosedEvent;
 /**
  * Starts the models before the first port opens and closes the engine after the last has closed.
  *
- * <p>Stopping: readiness goes off when the context begins to close; then the gRPC server, whose
- * phase is the highest, sends GOAWAY and lets calls on their way end, still accepted by the engine,
- * so that none of them fails; only then is the engine drained of what is left and closed. When
- * {@code shutdown.drain} is over before that, the engine is closed first: what still waits is told
- * so while there is a connection to tell it on.
+ * <p>Stopping: readiness goes off when the context begins to close, for {@link LameDuck} before
+ * anything else; then the gRPC server, whose phase is the highest, sends GOAWAY and lets calls on
+ * their way end, still accepted by the engine, so that none of them fails; only then is the engine
+ * drained of what is left and closed. When {@code shutdown.drain} is over before that, the engine
+ * is closed first: what still waits is told so while there is a connection to tell it on.
  */
 public final class EngineLifecycle
     implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
@@ -53,6 +54,9 @@ public final class InferExchange implements AutoCloseable {
   /** Of inputs that came in the message; held until the exchange is closed. */
   private final MessageMemory memory;
 
+  /** Of outputs that are wanted as classes; null when none is. */
+  private final @Nullable Classification classification;
+
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private InferExchange(
@@ -66,6 +70,7 @@ public final class InferExchange implements AutoCloseable {
     this.leases = leases;
     this.places = places;
     this.memory = memory;
+    classification = Classification.of(request.requestedOutputs());
     memory.hold();
   }
 
@@ -130,7 +135,8 @@ public final class InferExchange implements AutoCloseable {
    *     negative when it is over
    */
   InferenceRequest toEngine(long nowNanos, long callNanos, AnswerSink sink) {
-    return InferenceRequest.of(request.modelName(), inputs, sink)
+    AnswerSink classified = classification == null ? sink : classification.before(sink);
+    return InferenceRequest.of(request.modelName(), inputs, classified)
         .version(request.modelVersion())
         .id(request.id())
         .outputs(outputNames())
@@ -138,6 +144,7 @@ public final class InferExchange implements AutoCloseable {
         .priority(request.priority())
         .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
         .sequence(step(request.sequence()))
+        .answerForm(classification == null ? AnswerForm.AS_IS : classification)
         .build();
   }
 

@@ -17,6 +17,7 @@ public record ServerIdentity(
     List<String> names =
         new ArrayList<>(
             List.of(
+                "classification",
                 "sequence",
                 "sequence(string_id)",
                 "model_repository",

@@ -29,6 +29,7 @@ import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.FailStopExit;
+import dev.roundhouse.worker.lifecycle.LameDuck;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
@@ -95,6 +96,12 @@ class EngineConfiguration {
   FailStopExit failStopExit(
       Engine engine, Readiness readiness, ApplicationContext context, IntConsumer processExit) {
     return new FailStopExit(engine, readiness, context, processExit);
+  }
+
+  @Bean
+  LameDuck lameDuck(
+      ApplicationContext context, Readiness readiness, Engine engine, WorkerProperties properties) {
+    return new LameDuck(context, readiness, engine, properties.server().lameDuck());
   }
 
   @Bean

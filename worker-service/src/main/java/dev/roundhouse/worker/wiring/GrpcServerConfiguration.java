@@ -1,20 +1,20 @@
 package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.Http2ServerBuilder;
-import dev.roundhouse.grpc.MemoryBudget;
+import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.grpc.ConnectionShare;
-import dev.roundhouse.worker.transport.grpc.Deflate;
+import dev.roundhouse.worker.transport.grpc.GrpcLoad;
+import io.grpc.Codec;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -41,10 +41,20 @@ class GrpcServerConfiguration {
   /** Wide enough that one call carries large tensors at the link's rate. */
   private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
 
-  /** For either transport, in place of Boot's, which has what grpc-java has. */
+  /** Those of the library, and deflate. Answers are sent as they are, as by Triton's defaults. */
   @Bean
-  DecompressorRegistry decompressorRegistry() {
-    return DecompressorRegistry.getDefaultInstance().with(new Deflate(), true);
+  CompressorRegistry grpcCompressors() {
+    CompressorRegistry registry = CompressorRegistry.newEmptyInstance();
+    registry.register(Codec.Identity.NONE);
+    registry.register(new Codec.Gzip());
+    registry.register(new DeflateCodec());
+    return registry;
+  }
+
+  /** Those of the library, and deflate. */
+  @Bean
+  DecompressorRegistry grpcDecompressors() {
+    return DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true);
   }
 
   /** Boot's, with our time to drain, and some for telling callers that it is over. */
@@ -68,17 +78,16 @@ class GrpcServerConfiguration {
         GrpcServiceDiscoverer services,
         GrpcServiceConfigurer configurer,
         SslBundles bundles,
-        ObjectProvider<CompressorRegistry> compressors,
-        ObjectProvider<DecompressorRegistry> decompressors,
-        Engine engine) {
+        CompressorRegistry compressors,
+        DecompressorRegistry decompressors,
+        GrpcLoad load) {
       Http2GrpcServerFactory factory =
           new Http2GrpcServerFactory(
               grpc,
               bundles,
               builder -> {
-                compressors.ifAvailable(builder::compressorRegistry);
-                decompressors.ifAvailable(builder::decompressorRegistry);
-                configure(builder, properties, engine);
+                builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
+                configure(builder, properties, load);
               });
       services.findServices().stream()
           .map(service -> configurer.configure(service, factory))
@@ -87,7 +96,7 @@ class GrpcServerConfiguration {
     }
 
     private static void configure(
-        Http2ServerBuilder builder, WorkerProperties properties, Engine engine) {
+        Http2ServerBuilder builder, WorkerProperties properties, GrpcLoad load) {
       ServerProperties server = properties.server();
       builder
           .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
@@ -95,8 +104,19 @@ class GrpcServerConfiguration {
           .maxConcurrentStreams(server.maxConcurrentStreams())
           .maxConnections(server.maxConnections())
           .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
-          .memoryBudget(new EngineMemory(engine))
+          .memoryBudget(load)
+          .loadListener(load)
           .addTransportFilter(ConnectionShare.perConnection(server.maxUnread().toBytes()));
+    }
+
+    @Bean
+    GrpcLoad grpcLoad(Engine engine) {
+      return new GrpcLoad(engine);
+    }
+
+    @Bean
+    GrpcMeters grpcMeters(GrpcLoad load, WorkerProperties properties) {
+      return new GrpcMeters(load, properties.server().maxConnections());
     }
 
     @Bean
@@ -133,22 +153,6 @@ class GrpcServerConfiguration {
         WorkerProperties properties,
         ApplicationEventPublisher events) {
       return lifecycle(factory, properties, events);
-    }
-  }
-
-  /** Memory for requests, where the engine counts it. */
-  private record EngineMemory(Engine engine) implements MemoryBudget {
-    @Override
-    public @Nullable String take(long bytes) {
-      return engine.takeBytes(bytes)
-          ? null
-          : "Exceeds maximum queue size: requests hold %d bytes, this one needs %d more to be received, and the limit is %d; retry later, send less per request or raise roundhouse.worker.scheduler.max-queued-bytes"
-              .formatted(engine.heldBytes(), bytes, engine.maxHeldBytes());
-    }
-
-    @Override
-    public void giveBack(long bytes) {
-      engine.giveBackBytes(bytes);
     }
   }
 

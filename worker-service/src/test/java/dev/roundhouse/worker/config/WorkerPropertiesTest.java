@@ -302,9 +302,10 @@ class WorkerPropertiesTest {
                 GrpcTransport.HTTP2,
                 DataSize.ofMegabytes(512),
                 DataSize.ofMegabytes(256),
-                1000,
+                4096,
                 10_000,
-                Duration.ofSeconds(60)));
+                Duration.ofSeconds(60),
+                Duration.ZERO));
   }
 
   @Test
@@ -317,7 +318,8 @@ class WorkerPropertiesTest {
                     "server.max-unread=4MB",
                     "server.max-concurrent-streams=7",
                     "server.max-connections=8",
-                    "server.stalled-message-timeout=9s")
+                    "server.stalled-message-timeout=9s",
+                    "server.lame-duck=10s")
                 .server())
         .isEqualTo(
             new ServerProperties(
@@ -327,7 +329,8 @@ class WorkerPropertiesTest {
                 DataSize.ofMegabytes(4),
                 7,
                 8,
-                Duration.ofSeconds(9)));
+                Duration.ofSeconds(9),
+                Duration.ofSeconds(10)));
   }
 
   @Test
@@ -420,6 +423,8 @@ class WorkerPropertiesTest {
             "compile.max-program-memory=1KB",
             "server.name=",
             "server.max-message-size=2GB",
+            "server.lame-duck=-1s",
+            "server.lame-duck=11m",
             "shutdown.drain=-1s",
             "shutdown.drain=2h",
             "models.m.weight=0",

@@ -1,0 +1,33 @@
+package dev.roundhouse.grpc;
+
+/**
+ * Hears how much a server has open: each connection and each call once when it begins and once when
+ * it ends. Called on event loops, so it must be brief. Thread-safe.
+ */
+public interface LoadListener {
+  /** One that does not listen. */
+  LoadListener NONE =
+      new LoadListener() {
+        @Override
+        public void connectionOpened() {}
+
+        @Override
+        public void connectionClosed() {}
+
+        @Override
+        public void callOpened() {}
+
+        @Override
+        public void callClosed() {}
+      };
+
+  /** A socket was accepted; its handshake may still be to come. */
+  void connectionOpened();
+
+  void connectionClosed();
+
+  /** A client has opened a stream; its call may still be refused. */
+  void callOpened();
+
+  void callClosed();
+}

@@ -1,0 +1,37 @@
+package dev.roundhouse.worker.actuator;
+
+import dev.roundhouse.worker.transport.grpc.GrpcLoad;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+
+/** Shows how near the gRPC server is to what it allows; requests that wait, the engine tells. */
+public final class GrpcMeters implements MeterBinder {
+  private final GrpcLoad load;
+  private final int maxConnections;
+
+  /**
+   * @param maxConnections further ones are closed
+   */
+  public GrpcMeters(GrpcLoad load, int maxConnections) {
+    this.load = load;
+    this.maxConnections = maxConnections;
+  }
+
+  @Override
+  public void bindTo(MeterRegistry meters) {
+    Gauge.builder("roundhouse.grpc.connections.open", load, GrpcLoad::connections)
+        .description("gRPC connections, those in their handshake included")
+        .register(meters);
+    Gauge.builder("roundhouse.grpc.connections.limit", this, each -> each.maxConnections)
+        .description("gRPC connections that there may be; further ones are closed")
+        .register(meters);
+    Gauge.builder("roundhouse.grpc.calls.open", load, GrpcLoad::calls)
+        .description("gRPC calls that have not ended, of any method; a stream is one")
+        .register(meters);
+    Gauge.builder("roundhouse.grpc.receiving", load, GrpcLoad::receivingBytes)
+        .description("gRPC messages that are arriving, as far as they are counted one by one")
+        .baseUnit("bytes")
+        .register(meters);
+  }
+}

@@ -1,0 +1,91 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.worker.transport.grpc.GrpcLoad;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the metrics tell of the gRPC server's load. */
+@Timeout(120)
+class GrpcMetersTest {
+  @TempDir Path repository;
+  private final Gate gate = new Gate();
+
+  @Test
+  void shouldShowWhatIsOpenBesideWhatMayBe() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository,
+                gate,
+                "--roundhouse.worker.server.transport=http2",
+                "--roundhouse.worker.server.max-connections=17")
+            .awaitLoaded()) {
+      awaitMetrics(worker, "connections_open 0.0", "connections_limit 17.0", "calls_open 0.0");
+
+      gate.shut();
+      var call =
+          GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
+              .modelInfer(WorkerTest.request("double", 1, 1, 2));
+      gate.awaitArrival();
+      awaitMetrics(worker, "connections_open 1.0", "calls_open 1.0");
+      gate.open();
+      call.get();
+      awaitMetrics(worker, "connections_open 1.0", "calls_open 0.0");
+    }
+  }
+
+  @Test
+  void shouldShowMessagesThatAreArriving() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository,
+                gate,
+                "--roundhouse.worker.server.transport=http2",
+                "--roundhouse.worker.scheduler.max-queued-bytes=4MB")
+            .awaitLoaded()) {
+      GrpcLoad load = worker.bean(GrpcLoad.class);
+      assertThat(load.take(3 << 20)).isNull();
+      assertThat(load.take(2 << 20)).contains("requests hold 3145728 bytes", "2097152 more");
+      awaitMetrics(worker, "receiving_bytes 3145728.0");
+      assertThat(worker.bean(Engine.class).heldBytes()).isEqualTo(3 << 20);
+
+      load.giveBack(3 << 20);
+      awaitMetrics(worker, "receiving_bytes 0.0");
+      assertThat(worker.bean(Engine.class).heldBytes()).isZero();
+    }
+  }
+
+  @Test
+  void shouldShowNothingThatTheLibrarysTransportDoesNotTell() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(repository, gate, "--roundhouse.worker.server.transport=grpc-java")
+            .awaitLoaded()) {
+      assertThat(worker.get("metrics", "/metrics")).doesNotContain("roundhouse_grpc_");
+    }
+  }
+
+  private static void awaitMetrics(RunningWorker worker, String... lines) throws Exception {
+    while (true) {
+      String metrics = worker.get("metrics", "/metrics");
+      boolean all = true;
+      for (String line : lines) {
+        all &= metrics.contains("\nroundhouse_grpc_" + line + "\n");
+      }
+      if (all) {
+        return;
+      }
+      if (Thread.currentThread().isInterrupted()) {
+        throw new AssertionError(metrics);
+      }
+    }
+  }
+}
