@@ -1,4 +1,4 @@
-"""A model that keeps state: it answers the sum of what its sequence has been sent."""
+"""Models of sequences: one that answers the sum of what its sequence has been sent, and one that marks the first."""
 
 from pathlib import Path
 
@@ -46,3 +46,38 @@ def write(repository: Path, name: str) -> Path:
     return bundle_files.write(
         repository / name, MANIFEST, {f"model.b{rows}.mlir": program(rows) for rows in BATCH_SIZES}
     )
+
+
+MARKING_MANIFEST = f"""\
+format_version: "3"
+kind: model
+description: adds 1 to the first number of a sequence
+inputs:
+  - {{name: INPUT, dtype: i32, shape: [n, 1]}}
+  - {{name: START, dtype: i32, shape: [n, 1]}}
+outputs:
+  - {{name: OUTPUT, dtype: i32, shape: [n, 1]}}
+batch_sizes: {list(BATCH_SIZES)}
+serving:
+  sequence:
+    controls: {{start: START}}
+files:
+"""
+
+
+def marking_program(rows: int) -> str:
+    numbers = f"tensor<{rows}x1xi32>"
+    return f"""\
+module {{
+  func.func public @main(%x: {numbers}, %start: {numbers}) -> {numbers} {{
+    %0 = stablehlo.add %x, %start : {numbers}
+    return %0 : {numbers}
+  }}
+}}
+"""
+
+
+def write_marking(repository: Path, name: str) -> Path:
+    """As the ``simple_sequence`` that Triton's examples want."""
+    programs = {f"model.b{rows}.mlir": marking_program(rows) for rows in BATCH_SIZES}
+    return bundle_files.write(repository / name, MARKING_MANIFEST, programs)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import adding_bundle
+import summing_bundle
 from conftest import running
 from worker_process import SAMPLE_MODELS, WorkerProcess
 
@@ -32,12 +33,16 @@ PROGRAMS = (
     "simple_grpc_infer_client.py -C deflate",
     "simple_grpc_infer_client.py -C gzip",
     "simple_grpc_keepalive_client.py",
+    "simple_grpc_aio_sequence_stream_infer_client.py",
+    "simple_grpc_sequence_stream_infer_client.py",
+    "simple_grpc_sequence_sync_infer_client.py",
     "simple_grpc_shm_client.py",
     "simple_http_aio_infer_client.py",
     "simple_http_async_infer_client.py",
     "simple_http_health_metadata.py",
     "simple_http_infer_client.py",
     "simple_http_infer_client.py --request-compression-algorithm deflate --response-compression-algorithm gzip",
+    "simple_http_sequence_sync_infer_client.py",
     "simple_http_shm_client.py",
 )
 
@@ -58,6 +63,7 @@ def example_worker(examples: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     models = tmp_path_factory.mktemp("models")
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     adding_bundle.write(models, "simple_int8", "i8")
+    summing_bundle.write_marking(models, "simple_sequence")
     settings = ("--roundhouse.worker.server.name=triton", "--roundhouse.worker.shared-memory.enabled=true")
     with running(models, tmp_path_factory.mktemp("examples") / "log", *settings) as process:
         yield process

@@ -259,8 +259,20 @@ final class Call<Q, R> extends ServerCall<Q, R> {
           .withDescription("Can't decode compressed gRPC message as compression not configured")
           .asRuntimeException();
     }
-    try (InputStream inflated = decompressor.decompress(message)) {
+    try (InputStream inflated = inflated(message, decompressor)) {
       return method.parseRequest(new BoundedStream(inflated, connection.maxMessageBytes()));
+    }
+  }
+
+  private static InputStream inflated(ReceivedMessage message, Decompressor with) {
+    try {
+      return with.decompress(message);
+    } catch (IOException e) {
+      throw Status.INVALID_ARGUMENT
+          .withDescription(
+              "the message is not compressed by %s: %s"
+                  .formatted(with.getMessageEncoding(), e.getMessage()))
+          .asRuntimeException();
     }
   }
 

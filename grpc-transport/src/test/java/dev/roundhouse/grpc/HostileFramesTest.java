@@ -319,6 +319,21 @@ class HostileFramesTest {
   }
 
   @Test
+  void shouldRefuseWhatIsNotCompressedAsItSays() throws Exception {
+    RawClient client = client();
+    client.quietly(
+        RawClient.HEADERS,
+        RawClient.END_HEADERS,
+        1,
+        RawClient.call("Echo", "grpc-encoding", "gzip"));
+    client.frame(RawClient.DATA, RawClient.END_STREAM, 1, new byte[] {1, 0, 0, 0, 3, 7, 8, 9});
+    RawClient.Frame end = client.awaitEnd(1);
+    assertThat(end.status()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    client.call(3, "Echo", 1);
+    assertThat(client.awaitEnd(3).status()).isEqualTo(Status.Code.OK);
+  }
+
+  @Test
   void shouldCountLargeMessagesWhileTheyArrive() throws Exception {
     budget.limit = 10 << 20;
     RawClient client = client();
