@@ -80,6 +80,21 @@ class DispatchThreadTest {
     assertThat(dispatch.isAlive()).isFalse();
   }
 
+  /** One that does not sleep turns a million times in this time; a slow machine less. */
+  @Test
+  void shouldSleepWhileThereIsNothingToDo() throws Exception {
+    TurnedEngine engine = turned();
+    DispatchThread dispatch = new DispatchThread(engine.proxy(), 0, Watchdog.Limits.DEFAULT);
+    dispatch.begin();
+    LiveEngine.await("it sleeps", dispatch::isParked);
+    long before = dispatch.turns();
+    Thread.sleep(100);
+    assertThat(dispatch.turns() - before).isLessThan(10);
+    assertThat(dispatch.isParked()).isTrue();
+    engine.stopBy(dispatch::close);
+    engine.close();
+  }
+
   @Test
   void shouldStopWhenItSleepsAndNotForgetThatTheCloserIsInterrupted() {
     TurnedEngine engine = turned();
