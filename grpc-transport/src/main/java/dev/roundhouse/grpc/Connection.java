@@ -16,6 +16,7 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2LocalFlowController;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.ssl.SslHandler;
@@ -108,6 +109,25 @@ final class Connection extends Http2ConnectionHandler {
     }
     server.opened(this);
     timers.start();
+    widen(active);
+  }
+
+  /**
+   * Lets a connection have as much on its way as a stream: it begins with 64 KiB, for which a
+   * client that sends more would have to wait again and again.
+   */
+  private void widen(ChannelHandlerContext active) {
+    Http2LocalFlowController window = connection().local().flowController();
+    Http2Stream whole = connection().connectionStream();
+    int more = settings.streamWindowBytes() - window.windowSize(whole);
+    if (more > 0) {
+      try {
+        window.incrementWindowSize(whole, more);
+        active.flush();
+      } catch (Http2Exception e) {
+        onError(active, true, e);
+      }
+    }
   }
 
   @Override

@@ -218,6 +218,14 @@ class HostileFramesTest {
   }
 
   @Test
+  void shouldLetAConnectionSendAsMuchAsAStream() throws Exception {
+    RawClient client = client(with -> with.streamWindow(1 << 20));
+    RawClient.Frame update = client.await(RawClient.WINDOW_UPDATE);
+    assertThat(update.stream()).isZero();
+    assertThat(update.number(0)).isEqualTo((1 << 20) - 65_535);
+  }
+
+  @Test
   void shouldRefuseDataBeyondTheWindow() throws Exception {
     RawClient client = client(with -> with.streamWindow(1000));
     client.quietly(RawClient.SETTINGS, RawClient.ACK, 0, new byte[0]);
