@@ -101,6 +101,14 @@ def test_should_keep_sequences_of_many_clients_apart(summing: WorkerProcess) -> 
     assert seen == {sequence: [s * sequence for s in SUMS] for sequence in range(1, 9)}
 
 
+def test_should_rank_the_output_of_a_step(summing: WorkerProcess) -> None:
+    outputs = [triton.InferRequestedOutput("OUTPUT", class_count=1)]
+    with summing.client() as client:
+        for i, value in enumerate(VALUES):
+            result = client.infer("sums", tensor(triton, value), outputs=outputs, sequence_id=9, **step_of(i))
+            assert result.as_numpy("OUTPUT").tolist() == [[f"{SUMS[i]}:0".encode()]]
+
+
 def test_should_say_what_is_wrong_with_a_step(summing: WorkerProcess) -> None:
     with summing.client() as client:
         for wrong, text in (

@@ -65,13 +65,7 @@ class ClassificationTest {
   @AfterEach
   void shouldHoldNothing() {
     GATE.open();
-    Engine engine = worker.bean(Engine.class);
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (engine.heldBytes() > 0 && System.nanoTime() < end) {
-      Thread.onSpinWait();
-    }
-    assertThat(engine.openRequests()).isZero();
-    assertThat(engine.heldBytes()).isZero();
+    worker.assertHoldsNothing();
   }
 
   @Test

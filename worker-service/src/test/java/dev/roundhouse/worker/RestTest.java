@@ -2,7 +2,6 @@ package dev.roundhouse.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -18,7 +17,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.zip.DeflaterOutputStream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
@@ -68,13 +66,7 @@ class RestTest {
   @AfterEach
   void shouldHoldNothing() {
     GATE.open();
-    Engine engine = worker.bean(Engine.class);
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (engine.heldBytes() > 0 && System.nanoTime() < end) {
-      Thread.onSpinWait();
-    }
-    assertThat(engine.openRequests()).isZero();
-    assertThat(engine.heldBytes()).isZero();
+    worker.assertHoldsNothing();
   }
 
   @Test

@@ -1,5 +1,8 @@
 package dev.roundhouse.worker;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
@@ -89,6 +92,20 @@ final class RunningWorker implements AutoCloseable {
     channel =
         Grpc.newChannelBuilder("127.0.0.1:" + port("grpc"), InsecureChannelCredentials.create())
             .build();
+  }
+
+  /**
+   * No request is open, and nothing is held: a client may have read its answer before the server
+   * knows that it was sent.
+   */
+  void assertHoldsNothing() {
+    Engine engine = bean(Engine.class);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (engine.heldBytes() > 0 && System.nanoTime() < end) {
+      Thread.onSpinWait();
+    }
+    assertThat(engine.openRequests()).isZero();
+    assertThat(engine.heldBytes()).isZero();
   }
 
   <T> T bean(Class<T> type) {

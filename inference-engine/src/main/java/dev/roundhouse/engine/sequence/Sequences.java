@@ -11,6 +11,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 public final class Sequences {
   /** Of the memory for requests, what sequences may hold at most. */
   private static final int MEMORY_PART = 4;
+
+  /** Between two looks for sequences that are silent; a look keeps a closed engine in memory. */
+  private static final long MOST_TO_LOOK_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /** What a sequence costs besides its state. */
   private static final long RECORD_BYTES = 512;
@@ -40,7 +44,7 @@ public final class Sequences {
   private boolean lookingLater;
 
   /**
-   * @param handOver gives an accepted request to the dispatch thread, or ends it
+   * @param handOver gives an accepted request to the dispatch thread, or ends it; throws nothing
    * @param later runs a task when so many nanoseconds have passed
    */
   public Sequences(
@@ -252,7 +256,7 @@ public final class Sequences {
   private void lookLater(SequenceRules rules) {
     if (!lookingLater) {
       lookingLater = true;
-      later.accept(this::look, rules.idle().toNanos());
+      later.accept(this::look, Math.min(rules.idle().toNanos(), MOST_TO_LOOK_NANOS));
     }
   }
 

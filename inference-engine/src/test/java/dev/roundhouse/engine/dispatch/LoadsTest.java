@@ -51,8 +51,7 @@ class LoadsTest {
     load(engine, "eighth", 11, BYTES / 8);
     load(engine, "tiny", 13, BYTES / 64);
     load(engine, "tiny2", 17, BYTES / 64);
-    engine.engine().compact(List.of());
-    engine.run();
+    takeAllAway(engine);
     Submission first = ask(engine, "a");
     ask(engine, "b");
     ask(engine, "c");
@@ -61,22 +60,19 @@ class LoadsTest {
     assertPlace(engine, "c", Place.ABSENT);
     engine.run();
     assertThat(answer(engine, first)).isEqualTo(2);
-    engine.engine().compact(List.of());
-    engine.run();
+    takeAllAway(engine);
     ask(engine, "a");
     ask(engine, "b");
     ask(engine, "quarter");
     assertPlace(engine, "quarter", Place.ABSENT);
     engine.run();
-    engine.engine().compact(List.of());
-    engine.run();
+    takeAllAway(engine);
     ask(engine, "a");
     ask(engine, "b");
     ask(engine, "eighth");
     assertPlace(engine, "eighth", Place.LOADING);
     engine.run();
-    engine.engine().compact(List.of());
-    engine.run();
+    takeAllAway(engine);
     ask(engine, "a");
     ask(engine, "b");
     ask(engine, "eighth");
@@ -321,5 +317,10 @@ class LoadsTest {
             throw failure;
           }
         });
+  }
+
+  private static void takeAllAway(TestEngine engine) {
+    engine.engine().compact(List.of());
+    engine.run();
   }
 }

@@ -82,6 +82,9 @@ final class Parameters {
 
   /** The sequence that the request belongs to; null, as for 0 and an empty text, for none. */
   static @Nullable SequenceParameters sequence(Map<String, ParameterValue> parameters) {
+    if (parameters.isEmpty()) {
+      return null;
+    }
     boolean start = flag(parameters, SEQUENCE_START);
     boolean end = flag(parameters, SEQUENCE_END);
     SequenceParameters sequence =

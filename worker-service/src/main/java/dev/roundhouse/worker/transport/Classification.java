@@ -135,33 +135,38 @@ final class Classification implements AnswerForm {
         sink.onEnd(outcome);
         return;
       }
-      Thread.ofVirtual().name("classification").start(() -> rank(part, outcome));
+      try {
+        Thread.ofVirtual().name("classification").start(() -> rank(part, outcome));
+      } catch (RuntimeException | Error e) {
+        fail(part, e);
+      }
     }
 
     private void rank(Answer part, Outcome outcome) {
+      Answer ranked;
       try {
-        tell(part, outcome);
+        ranked = new WithClasses(part, replaced(part.outputs()));
       } catch (RuntimeException | Error e) {
-        log.error("an answer with classes could not be handed on", e);
-      }
-    }
-
-    private void tell(Answer part, Outcome outcome) {
-      List<OutputTensor> outputs;
-      try {
-        outputs = replaced(part.outputs());
-      } catch (RuntimeException | Error e) {
-        // The request must end: its client would wait for ever.
-        part.close();
-        log.error("the classes of an answer could not be told", e);
-        sink.onEnd(
-            new Outcome.Failed(
-                Status.INTERNAL,
-                "the classes of the answer could not be told; see the server's log"));
+        fail(part, e);
         return;
       }
-      sink.onPart(new WithClasses(part, outputs));
+      try {
+        sink.onPart(ranked);
+      } catch (RuntimeException | Error e) {
+        part.close();
+        log.error("the receiver of an answer with classes threw", e);
+      }
       sink.onEnd(outcome);
+    }
+
+    /** The request must end: its client would wait for ever. */
+    private void fail(Answer part, Throwable cause) {
+      part.close();
+      log.error("the classes of an answer could not be told", cause);
+      sink.onEnd(
+          new Outcome.Failed(
+              Status.INTERNAL,
+              "the classes of the answer could not be told; see the server's log"));
     }
   }
 
