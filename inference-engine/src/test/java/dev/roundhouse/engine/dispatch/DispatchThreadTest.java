@@ -80,6 +80,18 @@ class DispatchThreadTest {
     assertThat(dispatch.isAlive()).isFalse();
   }
 
+  @Test
+  void shouldBeWatchedFromItsStart() {
+    TurnedEngine engine = turned();
+    Watchdog.Limits limits = new Watchdog.Limits(Duration.ofMillis(1), Duration.ofHours(1));
+    DispatchThread dispatch = DispatchThread.start(engine.proxy(), 0, limits);
+    engine.stopBy(dispatch::close);
+    engine.proxy().loop().calls().runStarted(System.nanoTime() - TimeUnit.HOURS.toNanos(1));
+    assertThat(LiveEngine.get(engine.proxy().failStop().ended()))
+        .hasMessageContaining("a run on the device has taken");
+    engine.close();
+  }
+
   /** One that does not sleep turns a million times in this time; a slow machine less. */
   @Test
   void shouldSleepWhileThereIsNothingToDo() throws Exception {

@@ -12,6 +12,7 @@ import static dev.roundhouse.engine.testing.SmallDevice.row;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.TurnedEngine;
 import dev.roundhouse.engine.TurnedEngine.Beside;
 import dev.roundhouse.engine.device.DeviceException;
@@ -23,6 +24,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.Gate;
 import dev.roundhouse.engine.testing.HookedDevice.Call;
@@ -30,7 +32,10 @@ import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.SmallDevice;
 import dev.roundhouse.engine.testing.TestEngine;
 import dev.roundhouse.engine.testing.TestImage;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -40,6 +45,11 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class LoadsTest {
   private static final long MILLISECOND_FOR_ONE = 1_000L * BYTES;
+
+  /** Of a model that is not brought in one go. */
+  private static final int TENSORS = 100;
+
+  private static final int NUMBERS = 1000;
 
   // --- how many at a time
 
@@ -51,6 +61,7 @@ class LoadsTest {
     load(engine, "eighth", 11, BYTES / 8);
     load(engine, "tiny", 13, BYTES / 64);
     load(engine, "tiny2", 17, BYTES / 64);
+    load(engine, "dust", 19, BYTES / 512);
     takeAllAway(engine);
     Submission first = ask(engine, "a");
     ask(engine, "b");
@@ -80,6 +91,8 @@ class LoadsTest {
     assertPlace(engine, "tiny", Place.LOADING);
     ask(engine, "tiny2");
     assertPlace(engine, "tiny2", Place.ABSENT);
+    ask(engine, "dust");
+    assertPlace(engine, "dust", Place.ABSENT); // four at a time, however small
     engine.run();
     engine.assertQuiescent();
     engine.assertNothingLeaks();
@@ -294,6 +307,61 @@ class LoadsTest {
     assertThat(engine.clock().nanoTime() - began).isEqualTo(MILLIS);
     engine.turnUntil("it is loaded", load::isDone);
     engine.close();
+  }
+
+  @Test
+  void shouldSleepWhileNoWeightsAreToBeBrought() {
+    Set<Thread> before = weightsThreads();
+    TurnedEngine engine = beside();
+    engine.load(of -> of.load(TestImage.scaled("a", 2, 64)));
+    Set<Thread> after = weightsThreads();
+    after.removeAll(before);
+    assertThat(after).hasSize(1);
+    Thread thread = after.iterator().next();
+    LiveEngine.await("it sleeps", () -> thread.getState() == Thread.State.WAITING);
+    engine.close();
+    assertThat(thread.isAlive()).isFalse();
+  }
+
+  private static Set<Thread> weightsThreads() {
+    Set<Thread> threads = new HashSet<>(Thread.getAllStackTraces().keySet());
+    threads.removeIf(each -> !each.getName().equals("weights"));
+    return threads;
+  }
+
+  /** What has come of them by then is freed: nothing is left on the device. */
+  @Test
+  void shouldGiveUpALoadThatIsUnderWayWhenItCloses() {
+    TurnedEngine engine =
+        new TurnedEngine(
+            SimulatedDeviceOptions.instant(SmallDevice.SCALE),
+            new Fifo(),
+            false,
+            EngineOptions.builder()
+                .residency(SmallDevice.LRU.withPartBytes(NUMBERS * Float.BYTES))
+                .build(),
+            Beside.WEIGHTS);
+    Gate gate = new Gate();
+    AtomicInteger uploads = new AtomicInteger();
+    engine.hook(
+        (call, of) -> {
+          if (call == Call.UPLOAD && uploads.incrementAndGet() == 1) {
+            gate.pass();
+          }
+        });
+    List<float[]> weights = Collections.nCopies(TENSORS, new float[NUMBERS]);
+    CompletableFuture<ModelStatus> load =
+        engine.begin(of -> of.load(TestImage.weighted("a", weights)));
+    engine.turn();
+    LiveEngine.await("weights are uploaded", gate::isReached);
+    Thread closing = Thread.ofPlatform().start(engine.proxy()::stop);
+    LiveEngine.await("it waits", () -> closing.getState() == Thread.State.WAITING);
+    gate.open();
+    LiveEngine.await("it has stopped", () -> !closing.isAlive());
+    engine.stopBy(() -> {});
+    engine.close();
+    assertThat(uploads).hasValueLessThan(TENSORS);
+    assertThat(LiveEngine.get(load).state()).isEqualTo(ModelState.FAILED);
   }
 
   private static TurnedEngine beside() {

@@ -165,6 +165,28 @@ class OutputsThreadTest {
     assertThat(proxy.failStop().cause()).isNull();
   }
 
+  @Test
+  void shouldAnswerWhatItHasBeforeItCloses() {
+    load("large", LARGE);
+    engine.hook(
+        (call, of) -> {
+          if (call == Call.READ) {
+            gate.pass();
+          }
+        });
+    CompletableFuture<Reply> first = submit("large", LARGE);
+    engine.turnUntil("it is being read", gate::isReached);
+    CompletableFuture<Reply> second = submit("large", LARGE);
+    engine.turnUntil("the other waits to be", () -> loop.hasWork() && engine.turn() == 0);
+    Thread closing = Thread.ofPlatform().start(proxy::stop);
+    LiveEngine.await("it waits for the thread", () -> closing.getState() == Thread.State.WAITING);
+    gate.open();
+    LiveEngine.await("it has closed", () -> !closing.isAlive());
+    engine.stopBy(() -> {});
+    LiveEngine.assertCompleted(first);
+    LiveEngine.assertCompleted(second);
+  }
+
   private void load(String name, int width) {
     engine.load(of -> of.load(TestBundle.doubling(width, 1).write(repository, name)));
   }

@@ -40,6 +40,16 @@ public final class TestImage {
         2);
   }
 
+  /** {@code x f32[n,2] -> y}, for one row, with these weights. */
+  public static ModelImage weighted(String name, List<float[]> weights) {
+    return of(
+        name,
+        List.of(tensor("x", Axis.BATCH, new Axis.Fixed(2))),
+        List.of(tensor("y", Axis.BATCH, new Axis.Fixed(2))),
+        weights,
+        1);
+  }
+
   /**
    * {@code x f32[n,2] -> y}, for one row, with weights of so many bytes, a multiple of 4, in one
    * tensor that begins with {@code first}.
