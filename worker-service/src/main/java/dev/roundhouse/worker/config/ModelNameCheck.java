@@ -1,5 +1,8 @@
 package dev.roundhouse.worker.config;
 
+import dev.roundhouse.platform.config.KnownKeys;
+import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.config.UnknownKeyCheck;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -11,7 +14,7 @@ import java.util.stream.Stream;
  * Refuses model names that would be bound as another name than the one written: a dot ends a name,
  * other characters are dropped, and a variable of the environment has neither case nor dots.
  */
-final class ModelNameCheck {
+final class ModelNameCheck implements UnknownKeyCheck.Names {
   private static final String MODELS = WorkerProperties.PREFIX + ".models.";
   private static final String VARIABLES = "ROUNDHOUSE_WORKER_MODELS_";
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_-]+");
@@ -41,7 +44,8 @@ final class ModelNameCheck {
    * @param keys as they are written, lists and documents flattened
    * @throws StartRefusedException naming the key and the way to write it
    */
-  void checkKeys(List<String> keys) {
+  @Override
+  public void checkKeys(List<String> keys) {
     for (String key : keys) {
       if (key.startsWith(MODELS)) {
         Matcher parts = setting.matcher(key.substring(MODELS.length()));
@@ -59,7 +63,8 @@ final class ModelNameCheck {
    * @param variables names of the environment's
    * @throws StartRefusedException when one sets something for a model of more than one word
    */
-  void checkVariables(List<String> variables) {
+  @Override
+  public void checkVariables(List<String> variables) {
     for (String variable : variables) {
       if (variable.startsWith(VARIABLES)) {
         for (String ending : variableEndings) {

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.config;
 
+import dev.roundhouse.platform.config.DataSizeRange;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;

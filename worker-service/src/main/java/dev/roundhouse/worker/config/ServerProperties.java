@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.config;
 
+import dev.roundhouse.platform.config.DataSizeRange;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
 import java.time.Duration;

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.platform.lifecycle.ReadinessChanged;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
@@ -69,7 +70,4 @@ public final class Readiness {
       events.publishEvent(new ReadinessChanged(ready));
     }
   }
-
-  /** Published on the thread that noticed. */
-  public record ReadinessChanged(boolean ready) {}
 }

@@ -1,7 +1,7 @@
 package dev.roundhouse.worker.trace;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.worker.config.StartRefusedException;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.TraceProperties;
 import java.io.File;
 import java.nio.file.Files;

@@ -4,7 +4,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.pjrt.CompileOptions;
-import dev.roundhouse.worker.config.StartRefusedException;
+import dev.roundhouse.platform.config.StartRefusedException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;

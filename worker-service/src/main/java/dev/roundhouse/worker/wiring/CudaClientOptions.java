@@ -2,9 +2,9 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.pjrt.ClientOptions;
 import dev.roundhouse.pjrt.PluginOptions;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.CudaProperties;
 import dev.roundhouse.worker.config.DeviceProperties;
-import dev.roundhouse.worker.config.StartRefusedException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;

@@ -22,7 +22,7 @@ import dev.roundhouse.worker.actuator.SchedulerEndpoint;
 import dev.roundhouse.worker.actuator.WorkerInfo;
 import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.SchedulerProperties;
-import dev.roundhouse.worker.config.UnknownKeyCheck;
+import dev.roundhouse.worker.config.WorkerKeys;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.control.ControlCalls;
 import dev.roundhouse.worker.control.ControlGrpcService;
@@ -58,7 +58,7 @@ class EngineConfiguration {
   /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
   @Bean
   static BeanFactoryPostProcessor unknownKeyCheck(Environment environment) {
-    return beans -> new UnknownKeyCheck().check(environment);
+    return beans -> WorkerKeys.check().check(environment);
   }
 
   /** Closed by {@link EngineLifecycle}, after the last call. */

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.Http2ServerBuilder;
+import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
@@ -85,6 +86,7 @@ class GrpcServerConfiguration {
           new Http2GrpcServerFactory(
               grpc,
               bundles,
+              ", or set roundhouse.worker.server.transport to grpc-java",
               builder -> {
                 builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
                 configure(builder, properties, load);

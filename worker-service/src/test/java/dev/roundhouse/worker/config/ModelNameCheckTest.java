@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import dev.roundhouse.platform.config.StartRefusedException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -124,7 +125,7 @@ class ModelNameCheckTest {
         .remove(StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
     environment.getPropertySources().addFirst(source);
     ConfigurationPropertySources.attach(environment);
-    new UnknownKeyCheck().check(environment);
+    WorkerKeys.check().check(environment);
     return environment;
   }
 }

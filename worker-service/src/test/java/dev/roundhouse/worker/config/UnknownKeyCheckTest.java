@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.roundhouse.platform.config.StartRefusedException;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -67,6 +68,8 @@ class UnknownKeyCheckTest {
     "roundhouse.worker.models[a.b].weight",
     "roundhouse.worker.device.options.memory_fraction",
     "roundhouse.pjrt.plugin",
+    "roundhouse.gateway.anything.of-its-own",
+    "roundhouse.node.workers",
     "server.port",
   })
   void shouldAcceptKnownKeys(String key) {
@@ -103,6 +106,6 @@ class UnknownKeyCheckTest {
         .remove(StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
     environment.getPropertySources().addFirst(source);
     ConfigurationPropertySources.attach(environment);
-    new UnknownKeyCheck().check(environment);
+    WorkerKeys.check().check(environment);
   }
 }

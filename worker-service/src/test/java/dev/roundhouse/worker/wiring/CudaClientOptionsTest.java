@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.pjrt.ClientOptions;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.CudaProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
 import dev.roundhouse.worker.config.DeviceProperties;
 import dev.roundhouse.worker.config.DeviceProperties.Cpu;
 import dev.roundhouse.worker.config.DeviceProperties.Weights;
-import dev.roundhouse.worker.config.StartRefusedException;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

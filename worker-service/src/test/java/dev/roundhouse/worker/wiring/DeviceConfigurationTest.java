@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.PluginOptions;
-import dev.roundhouse.worker.config.StartRefusedException;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.WorkerProperties;
 import java.nio.file.Files;
 import java.nio.file.Path;

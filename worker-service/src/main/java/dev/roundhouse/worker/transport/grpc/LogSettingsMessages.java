@@ -2,7 +2,7 @@ package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.kserve.proto.LogSettingsRequest;
 import dev.roundhouse.kserve.proto.LogSettingsResponse;
-import dev.roundhouse.worker.logging.LogSettings;
+import dev.roundhouse.platform.logging.LogSettings;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

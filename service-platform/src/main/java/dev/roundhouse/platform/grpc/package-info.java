@@ -1,0 +1,5 @@
+/** The gRPC port: the server of {@link dev.roundhouse.grpc} by Boot's settings, and its health. */
+@NullMarked
+package dev.roundhouse.platform.grpc;
+
+import org.jspecify.annotations.NullMarked;

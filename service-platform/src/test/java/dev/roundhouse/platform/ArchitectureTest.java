@@ -1,0 +1,29 @@
+package dev.roundhouse.platform;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+@AnalyzeClasses(packages = "dev.roundhouse.platform", importOptions = DoNotIncludeTests.class)
+class ArchitectureTest {
+
+  @ArchTest
+  static final ArchRule KNOWS_NO_APPLICATION_AND_NO_ENGINE =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "dev.roundhouse.worker..",
+              "dev.roundhouse.gateway..",
+              "dev.roundhouse.node..",
+              "dev.roundhouse.engine..",
+              "dev.roundhouse.pjrt..");
+
+  @ArchTest
+  static final ArchRule NO_CYCLES =
+      slices().matching("dev.roundhouse.platform.(**)").should().beFreeOfCycles();
+}
