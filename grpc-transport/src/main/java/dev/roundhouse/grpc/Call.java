@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * One call: hands what arrives to the service's listener, on the connection's event loop, and takes
  * its answers from any thread, one at a time.
  */
-final class Call<Q, R> extends ServerCall<Q, R> {
+final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   private static final Logger log = LoggerFactory.getLogger(Call.class);
 
   /** A call with more bytes on their way than this is not ready for more. */
@@ -126,13 +126,8 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     deliver();
   }
 
-  /**
-   * Takes a frame's data.
-   *
-   * @param padding bytes that count and carry nothing
-   * @return how many of all bytes the client may send again
-   */
-  int receive(ByteBuf data, int padding, boolean endOfStream) {
+  @Override
+  public int receive(ByteBuf data, int padding, boolean endOfStream) {
     int bytes = data.readableBytes() + padding;
     if (told || trailersWritten) {
       return bytes;
@@ -162,7 +157,8 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     return 0;
   }
 
-  void endOfStream() {
+  @Override
+  public void endOfStream() {
     if (assembly.isWithinMessage()) {
       end(Status.INTERNAL.withDescription("Encountered end-of-stream mid-frame"));
       return;
@@ -171,8 +167,8 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     deliver();
   }
 
-  /** Ends the call when part of a message has arrived and nothing of the rest since then. */
-  void endIfStalled(long sinceNanos) {
+  @Override
+  public void endIfStalled(long sinceNanos) {
     if (assembly.isWithinMessage() && unconsumed == 0 && heardNanos - sinceNanos < 0) {
       end(
           Status.DEADLINE_EXCEEDED.withDescription(
@@ -276,8 +272,8 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     }
   }
 
-  /** The client has reset the stream, or the connection is gone. */
-  void streamClosed() {
+  @Override
+  public void streamClosed() {
     if (gone) {
       return;
     }

@@ -51,12 +51,41 @@ final class CallOpener {
               : "Content-Type '" + contentType + "' is not supported");
       return;
     }
-    Metadata metadata = HeaderCodec.metadata(headers);
     try {
-      open(stream, headers, metadata, endOfStream);
+      if (!forward(stream, headers, endOfStream)) {
+        open(stream, headers, HeaderCodec.metadata(headers), endOfStream);
+      }
     } catch (StatusRuntimeException e) {
       refuse(stream, e.getStatus());
     }
+  }
+
+  /** Sends a call on, if it is one that is; false if it is not. */
+  private boolean forward(Http2Stream stream, Http2Headers headers, boolean endOfStream) {
+    ServerSettings.Forwarding forwarding = settings.forwarding();
+    CharSequence path = headers.path();
+    if (forwarding == null || path == null || path.length() < 2 || path.charAt(0) != '/') {
+      return false;
+    }
+    String method = path.subSequence(1, path.length()).toString();
+    if (!forwarding.router().forwards(method)) {
+      return false;
+    }
+    Metadata times = HeaderCodec.only(GrpcUtil.TIMEOUT_KEY.name(), headers);
+    Long timeoutNanos = timeoutNanos(times);
+    ForwardedCall call =
+        new ForwardedCall(
+            connection,
+            stream,
+            method,
+            headers,
+            timeoutNanos == null ? Long.MAX_VALUE : timeoutNanos,
+            forwarding);
+    connection.attach(stream, call);
+    if (endOfStream) {
+      call.endOfStream();
+    }
+    return true;
   }
 
   private void open(
@@ -109,19 +138,22 @@ final class CallOpener {
   }
 
   private Context.CancellableContext callContext(Metadata metadata) {
-    Long timeoutNanos;
-    try {
-      timeoutNanos = metadata.get(GrpcUtil.TIMEOUT_KEY);
-    } catch (IllegalArgumentException e) {
-      throw Status.INVALID_ARGUMENT
-          .withDescription("grpc-timeout is malformed: " + e.getMessage())
-          .asRuntimeException();
-    }
+    Long timeoutNanos = timeoutNanos(metadata);
     if (timeoutNanos == null) {
       return serverContext.withCancellation();
     }
     return serverContext.withDeadline(
         Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), connection.context().executor());
+  }
+
+  private static @Nullable Long timeoutNanos(Metadata metadata) {
+    try {
+      return metadata.get(GrpcUtil.TIMEOUT_KEY);
+    } catch (IllegalArgumentException e) {
+      throw Status.INVALID_ARGUMENT
+          .withDescription("grpc-timeout is malformed: " + e.getMessage())
+          .asRuntimeException();
+    }
   }
 
   private void refuse(Http2Stream stream, Status status) {

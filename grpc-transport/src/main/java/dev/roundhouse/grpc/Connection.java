@@ -52,6 +52,7 @@ final class Connection extends Http2ConnectionHandler {
   private boolean reading;
 
   private boolean ready;
+  private boolean flushing;
   private boolean spokenTo;
 
   Connection(
@@ -288,7 +289,7 @@ final class Connection extends Http2ConnectionHandler {
   }
 
   /** Has what arrives on a stream go to a call; on the event loop. */
-  void attach(Http2Stream stream, Call<?, ?> call) {
+  void attach(Http2Stream stream, StreamHandler call) {
     stream.setProperty(callKey, call);
     timers.callBegan();
   }
@@ -302,6 +303,20 @@ final class Connection extends Http2ConnectionHandler {
   private void flushUnlessReading() {
     if (!reading) {
       flush(context());
+    }
+  }
+
+  /** Has what was written leave with all that is written in this turn of the event loop. */
+  void flushSoon() {
+    if (!flushing) {
+      flushing = true;
+      context()
+          .executor()
+          .execute(
+              () -> {
+                flushing = false;
+                flush(context());
+              });
     }
   }
 
@@ -330,7 +345,7 @@ final class Connection extends Http2ConnectionHandler {
       connection()
           .forEachActiveStream(
               stream -> {
-                Call<?, ?> call = stream.getProperty(callKey);
+                StreamHandler call = stream.getProperty(callKey);
                 if (call != null) {
                   call.endIfStalled(sinceNanos);
                 }
@@ -406,7 +421,7 @@ final class Connection extends Http2ConnectionHandler {
       if (stream == null) {
         return;
       }
-      Call<?, ?> known = stream.getProperty(callKey);
+      StreamHandler known = stream.getProperty(callKey);
       if (known == null) {
         opener.open(stream, headers, endOfStream);
       } else if (endOfStream) {
@@ -418,7 +433,7 @@ final class Connection extends Http2ConnectionHandler {
     public int onDataRead(
         ChannelHandlerContext from, int streamId, ByteBuf data, int padding, boolean endOfStream) {
       Http2Stream stream = connection().stream(streamId);
-      Call<?, ?> call = stream == null ? null : stream.getProperty(callKey);
+      StreamHandler call = stream == null ? null : stream.getProperty(callKey);
       return call == null
           ? data.readableBytes() + padding
           : call.receive(data, padding, endOfStream);
@@ -432,7 +447,7 @@ final class Connection extends Http2ConnectionHandler {
     @Override
     public void onStreamClosed(Http2Stream stream) {
       settings.load().callClosed();
-      Call<?, ?> call = stream.removeProperty(callKey);
+      StreamHandler call = stream.removeProperty(callKey);
       if (call != null) {
         call.streamClosed();
         timers.callEnded();

@@ -27,6 +27,16 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
 
   private boolean started;
 
+  /** Of frames that a client sends, after its preface. */
+  FrameCutter() {}
+
+  /** Of frames that a server sends. */
+  static FrameCutter ofServer() {
+    FrameCutter cutter = new FrameCutter();
+    cutter.started = true;
+    return cutter;
+  }
+
   /** Frames follow that are larger than allowed: the decoder may say so. */
   private boolean lost;
 

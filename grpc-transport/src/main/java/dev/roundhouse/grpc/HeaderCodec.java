@@ -65,6 +65,16 @@ final class HeaderCodec {
     return InternalMetadata.newMetadata(TransportFrameUtil.toRawSerializedHeaders(used));
   }
 
+  /** As {@link #metadata}, one field alone. */
+  static Metadata only(String name, Http2Headers headers) {
+    Metadata metadata = new Metadata();
+    CharSequence value = headers.get(name);
+    if (value != null) {
+      metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value.toString());
+    }
+    return metadata;
+  }
+
   private static byte[] bytes(AsciiString text) {
     return text.isEntireArrayUsed() ? text.array() : text.toByteArray();
   }

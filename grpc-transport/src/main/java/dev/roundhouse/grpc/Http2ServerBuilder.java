@@ -46,6 +46,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private final List<ServerInterceptor> interceptors = new ArrayList<>();
   private final List<ServerTransportFilter> filters = new ArrayList<>();
   private @Nullable HandlerRegistry fallback;
+  private @Nullable CallRouter router;
   private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
   private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
   private @Nullable SslContext tls;
@@ -105,6 +106,12 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   /** Who hears of connections and calls as they begin and end. */
   public Http2ServerBuilder loadListener(LoadListener listener) {
     load = listener;
+    return this;
+  }
+
+  /** Has calls that the router names be sent on. Interceptors do not see them. */
+  public Http2ServerBuilder forward(CallRouter router) {
+    this.router = router;
     return this;
   }
 
@@ -274,6 +281,9 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             tls,
             methods(),
             fallback,
+            router == null
+                ? null
+                : new ServerSettings.Forwarding(router, new UpstreamPool(streamWindowBytes)),
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
             budget,

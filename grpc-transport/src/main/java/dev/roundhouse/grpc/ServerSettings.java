@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param tls null for plain text
  * @param methods by path without the slash before it
  * @param fallback asked for methods that are not among them
+ * @param forwarding of calls that are other servers'; null for none
  * @param filters told of each connection, in this order
  * @param headers of all calls
  * @param budget where large messages are counted while they arrive
@@ -31,6 +32,7 @@ record ServerSettings(
     @Nullable SslContext tls,
     Map<String, ServerMethodDefinition<?, ?>> methods,
     @Nullable HandlerRegistry fallback,
+    @Nullable Forwarding forwarding,
     List<ServerTransportFilter> filters,
     HeaderCodec headers,
     MemoryBudget budget,
@@ -43,6 +45,14 @@ record ServerSettings(
     long handshakeNanos,
     long stalledNanos,
     Manners manners) {
+
+  /**
+   * Calls that are sent on.
+   *
+   * @param router says which, and where to
+   * @param servers that they go to
+   */
+  record Forwarding(CallRouter router, UpstreamPool servers) {}
 
   /**
    * How long connections live, and what clients may do to keep them alive. {@link Long#MAX_VALUE}

@@ -1,0 +1,43 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.Status;
+import io.grpc.StatusException;
+import java.net.SocketAddress;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says which calls are sent on to other servers, and to which. Messages are passed on as they
+ * arrive, and are not read but for the beginning of the first. Called on event loops: it must not
+ * block.
+ */
+public interface CallRouter {
+
+  /** True when calls of a method are sent on. Others are this server's own. */
+  boolean forwards(String method);
+
+  /**
+   * Chooses a server.
+   *
+   * @param begin of the first message as it has arrived, uncompressed; borrowed
+   * @param more false when no more of it will be shown
+   * @return null when more of the message is needed to tell, if there is more
+   * @throws StatusException what the call ends with instead
+   */
+  @Nullable Route route(String method, ByteBuffer begin, boolean more) throws StatusException;
+
+  /** A call's way to a server. On the event loop of the call. */
+  interface Route {
+    SocketAddress address();
+
+    /**
+     * The server could not answer, and nothing of an answer has been passed on.
+     *
+     * @return another to ask; null to tell the client. When there is another, this one has ended
+     */
+    @Nullable Route other(Status status);
+
+    /** The call is over; called once, of the last route. */
+    void ended(Status status);
+  }
+}

@@ -1,0 +1,429 @@
+package dev.roundhouse.grpc;
+
+import dev.roundhouse.grpc.CallRouter.Route;
+import io.grpc.Decompressor;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufInputStream;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.AsciiString;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call that is sent on to another server, frame by frame: what arrives is not copied, and a side
+ * may send more when the other has taken what it sent. A server that cannot answer is followed by
+ * another, as long as nothing of an answer has been passed on and the request is still here. On the
+ * event loop of the client's connection.
+ */
+final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
+  /** How much of a request is kept to be sent once more. */
+  private static final int MOST_KEPT_BYTES = 4 << 20;
+
+  /** As much of the first message as a router is shown. */
+  private static final int MOST_SHOWN_BYTES = 1 << 16;
+
+  private static final int PREFIX_BYTES = 5;
+  private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
+  private static final AsciiString STATUS = AsciiString.cached("grpc-status");
+  private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
+  private static final String ENCODING = "grpc-encoding";
+  private static final AsciiString HTTP = AsciiString.cached("http");
+
+  private final Connection client;
+  private final Http2Stream stream;
+  private final String method;
+  private final Http2Headers request;
+  private final CallRouter router;
+  private final UpstreamPool servers;
+  private final MessageBounds bounds;
+  private final long endNanos;
+  private final @Nullable ScheduledFuture<?> alarm;
+
+  /** What has come of the request, as long as it may have to be sent again. */
+  private final List<ByteBuf> kept = new ArrayList<>(2);
+
+  private int keptBytes;
+  private boolean keeps = true;
+
+  /** Of the request, not sent on yet: the client is not told that they were read. */
+  private int unsent;
+
+  private boolean halfClosed;
+  private long heardNanos;
+  private @Nullable Route route;
+  private UpstreamConnection.@Nullable Exchange exchange;
+
+  /** What the answer begins with, until more of it comes. */
+  private @Nullable Http2Headers begin;
+
+  private boolean answered;
+  private boolean over;
+
+  ForwardedCall(
+      Connection client,
+      Http2Stream stream,
+      String method,
+      Http2Headers request,
+      long timeoutNanos,
+      ServerSettings.Forwarding forwarding) {
+    this.client = client;
+    this.stream = stream;
+    this.method = method;
+    this.request = request;
+    router = forwarding.router();
+    servers = forwarding.servers();
+    bounds = new MessageBounds(client.maxMessageBytes());
+    endNanos = timeoutNanos == Long.MAX_VALUE ? timeoutNanos : System.nanoTime() + timeoutNanos;
+    alarm =
+        timeoutNanos == Long.MAX_VALUE
+            ? null
+            : loop().schedule(this::late, Math.max(0, timeoutNanos), TimeUnit.NANOSECONDS);
+  }
+
+  private EventLoop loop() {
+    return client.context().channel().eventLoop();
+  }
+
+  // The request.
+
+  @Override
+  public int receive(ByteBuf data, int padding, boolean endOfStream) {
+    int bytes = data.readableBytes() + padding;
+    if (over) {
+      return bytes;
+    }
+    try {
+      bounds.look(data);
+    } catch (StatusException e) {
+      end(e.getStatus());
+      return bytes;
+    }
+    heardNanos = System.nanoTime();
+    halfClosed |= endOfStream;
+    unsent += bytes;
+    if (keeps) {
+      keep(data);
+    }
+    if (exchange == null) {
+      choose();
+    } else {
+      exchange.send(data.retainedSlice(), bytes, endOfStream);
+    }
+    return 0;
+  }
+
+  @Override
+  public void endOfStream() {
+    if (over) {
+      return;
+    }
+    halfClosed = true;
+    if (exchange != null) {
+      exchange.send(Unpooled.EMPTY_BUFFER, 0, true);
+    } else {
+      choose();
+    }
+  }
+
+  private void keep(ByteBuf data) {
+    keptBytes += data.readableBytes();
+    if (keptBytes > MOST_KEPT_BYTES && exchange != null) {
+      forget();
+      return;
+    }
+    kept.add(data.retainedSlice());
+  }
+
+  /** The request cannot be sent again from here on. */
+  private void forget() {
+    keeps = false;
+    kept.forEach(ByteBuf::release);
+    kept.clear();
+  }
+
+  /** Finds a server by what has come. */
+  private void choose() {
+    ByteBuf have = Unpooled.wrappedBuffer(kept.toArray(ByteBuf[]::new));
+    if (have.readableBytes() < PREFIX_BYTES) {
+      if (halfClosed) {
+        end(Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));
+      }
+      return;
+    }
+    boolean compressed = have.getByte(have.readerIndex()) != 0;
+    long length = have.getUnsignedInt(have.readerIndex() + 1);
+    int arrived = (int) Math.min(length, have.readableBytes() - PREFIX_BYTES);
+    try {
+      ByteBuf message = have.slice(have.readerIndex() + PREFIX_BYTES, arrived);
+      ByteBuffer shown = compressed ? uncompressed(message) : view(message);
+      boolean more = arrived < length && shown.remaining() < MOST_SHOWN_BYTES && !halfClosed;
+      Route found = router.route(method, shown, more);
+      if (found != null) {
+        begin(found);
+      } else if (!more) {
+        end(Status.INVALID_ARGUMENT.withDescription("the message does not say where it is to go"));
+      }
+    } catch (StatusException e) {
+      end(e.getStatus());
+    } catch (StatusRuntimeException e) {
+      end(e.getStatus());
+    }
+  }
+
+  private static ByteBuffer view(ByteBuf message) {
+    int length = Math.min(message.readableBytes(), MOST_SHOWN_BYTES);
+    if (message.nioBufferCount() == 1) {
+      return message.nioBuffer(message.readerIndex(), length).asReadOnlyBuffer();
+    }
+    byte[] copy = new byte[length];
+    message.getBytes(message.readerIndex(), copy);
+    return ByteBuffer.wrap(copy).asReadOnlyBuffer();
+  }
+
+  /** As much of a message as comes out of what has arrived of it. */
+  private ByteBuffer uncompressed(ByteBuf message) throws StatusException {
+    Decompressor with = client.headers().decompressor(HeaderCodec.only(ENCODING, request));
+    if (with == null) {
+      throw Status.INTERNAL
+          .withDescription("Can't decode compressed gRPC message as compression not configured")
+          .asException();
+    }
+    byte[] out = new byte[MOST_SHOWN_BYTES];
+    int length = 0;
+    try (InputStream in = with.decompress(new ByteBufInputStream(message))) {
+      for (int more = 0; more >= 0 && length < out.length; length += Math.max(0, more)) {
+        more = in.read(out, length, out.length - length);
+      }
+    } catch (EOFException e) {
+      // The rest has not arrived.
+    } catch (IOException e) {
+      throw Status.INVALID_ARGUMENT
+          .withDescription(
+              "the message is not compressed by %s: %s"
+                  .formatted(with.getMessageEncoding(), e.getMessage()))
+          .asException();
+    }
+    return ByteBuffer.wrap(out, 0, length).asReadOnlyBuffer();
+  }
+
+  /** Sends what is here to a server, and from then on what comes. */
+  private void begin(Route to) {
+    route = to;
+    long left = endNanos == Long.MAX_VALUE ? endNanos : endNanos - System.nanoTime();
+    if (left <= 0) {
+      late();
+      return;
+    }
+    UpstreamConnection connection = servers.connection(loop(), to.address());
+    UpstreamConnection.Exchange opened = connection.open(this, headers(to.address(), left));
+    exchange = opened;
+    int bytes = unsent;
+    for (int i = 0; i < kept.size(); i++) {
+      boolean last = i == kept.size() - 1;
+      // All that has come is told of with the last part of it.
+      opened.send(kept.get(i).retainedSlice(), last ? bytes : 0, last && halfClosed);
+    }
+  }
+
+  private Http2Headers headers(SocketAddress address, long leftNanos) {
+    Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 1);
+    headers
+        .method(request.method())
+        .scheme(HTTP)
+        .authority(authority(address))
+        .path(request.path());
+    for (Map.Entry<CharSequence, CharSequence> field : request) {
+      CharSequence name = field.getKey();
+      if (name.length() > 0 && name.charAt(0) != ':' && !TIMEOUT.contentEquals(name)) {
+        headers.add(name, field.getValue());
+      }
+    }
+    if (leftNanos != Long.MAX_VALUE) {
+      headers.set(TIMEOUT, GrpcTimeout.text(leftNanos));
+    }
+    return headers;
+  }
+
+  private static CharSequence authority(SocketAddress address) {
+    return address instanceof InetSocketAddress inet
+        ? inet.getHostString() + ":" + inet.getPort()
+        : "localhost";
+  }
+
+  @Override
+  public void onSent(int bytes) {
+    if (bytes > 0 && !over) {
+      unsent -= bytes;
+      client.consume(stream, bytes);
+    }
+  }
+
+  @Override
+  public void endIfStalled(long sinceNanos) {
+    // What the server does not take is no fault of the client's.
+    if (!over && bounds.isWithinMessage() && unsent == 0 && heardNanos - sinceNanos < 0) {
+      end(
+          Status.DEADLINE_EXCEEDED.withDescription(
+              "a message has stopped arriving: " + bounds.progress()));
+    }
+  }
+
+  // The answer.
+
+  @Override
+  public void onHeaders(Http2Headers headers) {
+    begin = headers;
+  }
+
+  @Override
+  public int onData(ByteBuf data, int padding) {
+    int bytes = data.readableBytes() + padding;
+    UpstreamConnection.Exchange from = exchange;
+    if (over || from == null) {
+      return bytes;
+    }
+    passBegin();
+    ChannelHandlerContext to = client.context();
+    ChannelPromise sent = to.newPromise();
+    client.writing();
+    client.encoder().writeData(to, stream.id(), data.retainedSlice(), 0, false, sent);
+    sent.addListener(
+        done -> {
+          client.written();
+          from.consume(bytes);
+        });
+    client.flushSoon();
+    return 0;
+  }
+
+  private void passBegin() {
+    Http2Headers first = begin;
+    if (first != null) {
+      begin = null;
+      answered = true;
+      forget();
+      ChannelHandlerContext to = client.context();
+      client.encoder().writeHeaders(to, stream.id(), first, 0, false, to.newPromise());
+    }
+  }
+
+  @Override
+  public void onTrailers(Http2Headers trailers) {
+    Status status = status(trailers);
+    if (over || tryAnother(status)) {
+      return;
+    }
+    passBegin();
+    finish(status);
+    write(trailers);
+  }
+
+  @Override
+  public void onLost(Status status) {
+    if (!over && !tryAnother(status)) {
+      end(status);
+    }
+  }
+
+  private boolean tryAnother(Status status) {
+    Route failed = route;
+    if (status.isOk() || answered || !keeps || failed == null) {
+      return false;
+    }
+    Route other = failed.other(status);
+    if (other == null) {
+      return false;
+    }
+    this.begin = null;
+    exchange = null;
+    begin(other);
+    return true;
+  }
+
+  private static Status status(Http2Headers trailers) {
+    CharSequence code = trailers.get(STATUS);
+    if (code == null) {
+      return Status.UNKNOWN.withDescription("the server has given no status");
+    }
+    try {
+      Status status = Status.fromCodeValue(Integer.parseInt(code.toString()));
+      CharSequence message = trailers.get(MESSAGE);
+      return message == null ? status : status.withDescription(message.toString());
+    } catch (NumberFormatException e) {
+      return Status.UNKNOWN.withDescription("the server's status is '" + code + "'");
+    }
+  }
+
+  // How it ends.
+
+  private void late() {
+    end(Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed"));
+  }
+
+  /** Ends the call in the place of a server. */
+  private void end(Status status) {
+    if (over) {
+      return;
+    }
+    UpstreamConnection.Exchange at = exchange;
+    finish(status);
+    if (at != null) {
+      at.cancel();
+    }
+    write(client.headers().end(status, new Metadata(), !answered));
+  }
+
+  private void write(Http2Headers trailers) {
+    ChannelHandlerContext to = client.context();
+    client
+        .encoder()
+        .writeHeaders(to, stream.id(), trailers, 0, true, to.newPromise())
+        .addListener(done -> client.stopSending(stream));
+    client.flushSoon();
+  }
+
+  @Override
+  public void streamClosed() {
+    if (over) {
+      return;
+    }
+    UpstreamConnection.Exchange at = exchange;
+    finish(Status.CANCELLED.withDescription("the client has ended the call"));
+    if (at != null) {
+      at.cancel();
+    }
+  }
+
+  private void finish(Status status) {
+    over = true;
+    forget();
+    if (alarm != null) {
+      alarm.cancel(false);
+    }
+    Route last = route;
+    if (last != null) {
+      route = null;
+      last.ended(status);
+    }
+  }
+}

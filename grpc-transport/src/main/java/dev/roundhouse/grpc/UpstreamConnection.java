@@ -1,0 +1,408 @@
+package dev.roundhouse.grpc;
+
+import io.grpc.Status;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.DefaultHttp2Connection;
+import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2EventAdapter;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2LocalFlowController;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A connection to a server that calls are sent on to, of one event loop: that of the calls. Calls
+ * that are opened before it stands wait for it.
+ */
+final class UpstreamConnection extends Http2ConnectionHandler {
+  private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
+  private static final float REFILL = 0.5f;
+
+  /** Calls of streams that have not been closed; those that wait for a stream too. */
+  private final Map<Integer, Exchange> exchanges = new HashMap<>();
+
+  private final List<Exchange> waiting = new ArrayList<>();
+  private final int windowBytes;
+  private final String name;
+  private @Nullable ChannelHandlerContext ctx;
+  private boolean active;
+  private boolean flushing;
+
+  /** True when no further calls may be opened. */
+  private boolean leaving;
+
+  private UpstreamConnection(
+      Http2ConnectionDecoder decoder,
+      Http2ConnectionEncoder encoder,
+      Http2Settings initial,
+      int windowBytes,
+      String name) {
+    super(decoder, encoder, initial);
+    this.windowBytes = windowBytes;
+    this.name = name;
+    Events events = new Events();
+    decoder.frameListener(events);
+    connection().addListener(events);
+  }
+
+  /**
+   * @param name of the server, for people
+   * @param windowBytes that it may send before it hears that they were read
+   */
+  static UpstreamConnection to(String name, int windowBytes) {
+    return new Builder(name, windowBytes).make();
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext added) throws Exception {
+    ctx = added;
+    super.handlerAdded(added);
+    if (added.channel().isActive()) {
+      begin();
+    }
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext now) throws Exception {
+    super.channelActive(now);
+    begin();
+  }
+
+  private void begin() throws Http2Exception {
+    if (active) {
+      return;
+    }
+    active = true;
+    Http2LocalFlowController window = connection().local().flowController();
+    Http2Stream whole = connection().connectionStream();
+    window.incrementWindowSize(whole, windowBytes - window.windowSize(whole));
+    waiting.forEach(Exchange::begin);
+    waiting.clear();
+    flushSoon();
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext gone) throws Exception {
+    leaving = true;
+    super.channelInactive(gone);
+    lost(name + " has closed the connection");
+  }
+
+  /** The connection could not be made. */
+  void notConnected(Throwable cause) {
+    leaving = true;
+    lost(name + " cannot be reached: " + cause.getMessage());
+  }
+
+  private void lost(String text) {
+    List<Exchange> all = new ArrayList<>(exchanges.values());
+    all.addAll(waiting);
+    exchanges.clear();
+    waiting.clear();
+    all.forEach(each -> each.end(Status.UNAVAILABLE.withDescription(text)));
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext caught, Throwable cause) throws Exception {
+    log.debug("connection to {} failed", name, cause);
+    super.exceptionCaught(caught, cause);
+    caught.close();
+  }
+
+  /** False when a call is to be opened on another connection. */
+  boolean takesCalls() {
+    return !leaving;
+  }
+
+  /** Opens a call. */
+  Exchange open(Answers answers, Http2Headers headers) {
+    Exchange exchange = new Exchange(answers, headers);
+    if (active) {
+      exchange.begin();
+    } else {
+      waiting.add(exchange);
+    }
+    return exchange;
+  }
+
+  private ChannelHandlerContext context() {
+    ChannelHandlerContext known = ctx;
+    if (known == null) {
+      throw new IllegalStateException("the connection is not part of a channel");
+    }
+    return known;
+  }
+
+  /** What is written in one turn of the event loop leaves together. */
+  private void flushSoon() {
+    if (!flushing) {
+      flushing = true;
+      context()
+          .executor()
+          .execute(
+              () -> {
+                flushing = false;
+                flush(context());
+              });
+    }
+  }
+
+  /** What comes back of a call. On the event loop. */
+  interface Answers {
+    void onHeaders(Http2Headers headers);
+
+    /**
+     * @param data borrowed
+     * @return how many bytes the server may send again; the others are counted as read later
+     */
+    int onData(ByteBuf data, int padding);
+
+    /** The server has ended the call. */
+    void onTrailers(Http2Headers trailers);
+
+    /** The call has ended without the server's word. */
+    void onLost(Status status);
+
+    /** So many bytes of the request have left. */
+    void onSent(int bytes);
+  }
+
+  /** A call at the server. */
+  final class Exchange {
+    private final Answers answers;
+    private final Http2Headers headers;
+    private final List<Part> parts = new ArrayList<>(1);
+    private int id;
+    private boolean begun;
+    private boolean over;
+
+    private record Part(ByteBuf data, int bytes, boolean last) {}
+
+    Exchange(Answers answers, Http2Headers headers) {
+      this.answers = answers;
+      this.headers = headers;
+    }
+
+    private void begin() {
+      if (over) {
+        return;
+      }
+      begun = true;
+      id = connection().local().incrementAndGetNextStreamId();
+      if (id < 0) {
+        leaving = true;
+        end(Status.UNAVAILABLE.withDescription("the connection to " + name + " is used up"));
+        return;
+      }
+      exchanges.put(id, this);
+      encoder()
+          .writeHeaders(context(), id, headers, 0, false, context().newPromise())
+          .addListener(
+              sent -> {
+                if (!sent.isSuccess()) {
+                  end(
+                      Status.UNAVAILABLE.withDescription(
+                          "the call could not be sent to " + name + ": " + sent.cause()));
+                }
+              });
+      parts.forEach(part -> write(part.data, part.bytes, part.last));
+      parts.clear();
+      flushSoon();
+    }
+
+    /**
+     * Sends part of the request.
+     *
+     * @param data taken
+     * @param bytes that {@link Answers#onSent} is told of
+     */
+    void send(ByteBuf data, int bytes, boolean last) {
+      if (over) {
+        data.release();
+      } else if (begun) {
+        write(data, bytes, last);
+        flushSoon();
+      } else {
+        parts.add(new Part(data, bytes, last));
+      }
+    }
+
+    private void write(ByteBuf data, int bytes, boolean last) {
+      ChannelPromise sent = context().newPromise();
+      encoder().writeData(context(), id, data, 0, last, sent);
+      sent.addListener(
+          done -> {
+            if (!over) {
+              answers.onSent(bytes);
+            }
+          });
+    }
+
+    /** Lets the server send as many bytes more. */
+    void consume(int bytes) {
+      Http2Stream stream = connection().stream(id);
+      if (over || stream == null) {
+        return; // with the stream, all of its bytes count as read
+      }
+      try {
+        if (connection().local().flowController().consumeBytes(stream, bytes)) {
+          flushSoon();
+        }
+      } catch (Http2Exception e) {
+        onError(context(), true, e);
+      }
+    }
+
+    /** Ends the call because its client has. */
+    void cancel() {
+      if (over) {
+        return;
+      }
+      finish();
+      if (begun && active) {
+        resetStream(context(), id, Http2Error.CANCEL.code(), context().newPromise());
+        flushSoon();
+      }
+    }
+
+    private void end(Status status) {
+      if (!over) {
+        finish();
+        answers.onLost(status);
+      }
+    }
+
+    private void finish() {
+      over = true;
+      exchanges.remove(id);
+      waiting.remove(this);
+      parts.forEach(part -> part.data.release());
+      parts.clear();
+    }
+  }
+
+  private final class Events extends Http2EventAdapter {
+    @Override
+    public void onHeadersRead(
+        ChannelHandlerContext from,
+        int streamId,
+        Http2Headers headers,
+        int streamDependency,
+        short weight,
+        boolean exclusive,
+        int padding,
+        boolean endOfStream) {
+      onHeadersRead(from, streamId, headers, padding, endOfStream);
+    }
+
+    @Override
+    public void onHeadersRead(
+        ChannelHandlerContext from,
+        int streamId,
+        Http2Headers headers,
+        int padding,
+        boolean endOfStream) {
+      Exchange exchange = exchanges.get(streamId);
+      if (exchange == null) {
+        return;
+      }
+      if (endOfStream) {
+        exchange.finish();
+        exchange.answers.onTrailers(headers);
+      } else {
+        exchange.answers.onHeaders(headers);
+      }
+    }
+
+    @Override
+    public int onDataRead(
+        ChannelHandlerContext from, int streamId, ByteBuf data, int padding, boolean endOfStream) {
+      Exchange exchange = exchanges.get(streamId);
+      if (exchange == null) {
+        return data.readableBytes() + padding;
+      }
+      int read = exchange.answers.onData(data, padding);
+      if (endOfStream) {
+        exchange.end(
+            Status.INTERNAL.withDescription(name + " has ended an answer without a status"));
+      }
+      return read;
+    }
+
+    @Override
+    public void onRstStreamRead(ChannelHandlerContext from, int streamId, long errorCode) {
+      Exchange exchange = exchanges.get(streamId);
+      if (exchange != null) {
+        exchange.end(reset(errorCode));
+      }
+    }
+
+    private Status reset(long code) {
+      Http2Error error = Http2Error.valueOf(code);
+      String text = "%s has reset the call: %s".formatted(name, error == null ? code : error);
+      return (error == Http2Error.REFUSED_STREAM ? Status.UNAVAILABLE : Status.INTERNAL)
+          .withDescription(text);
+    }
+
+    /** Also of streams that the server says it will not look at, as it goes away. */
+    @Override
+    public void onStreamClosed(Http2Stream stream) {
+      Exchange exchange = exchanges.get(stream.id());
+      if (exchange != null) {
+        exchange.end(Status.UNAVAILABLE.withDescription(name + " has closed the call"));
+      }
+    }
+
+    @Override
+    public void onGoAwayReceived(int lastStreamId, long errorCode, ByteBuf debugData) {
+      leaving = true;
+      if (exchanges.isEmpty()) {
+        context().close();
+      }
+    }
+  }
+
+  private static final class Builder
+      extends AbstractHttp2ConnectionHandlerBuilder<UpstreamConnection, Builder> {
+    private final String name;
+    private final int windowBytes;
+
+    Builder(String name, int windowBytes) {
+      this.name = name;
+      this.windowBytes = windowBytes;
+    }
+
+    UpstreamConnection make() {
+      Http2Connection connection = new DefaultHttp2Connection(false);
+      connection
+          .local()
+          .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));
+      return connection(connection)
+          .initialSettings(new Http2Settings().pushEnabled(false).initialWindowSize(windowBytes))
+          .encoderEnforceMaxConcurrentStreams(true) // calls beyond what the server allows wait
+          .build();
+    }
+
+    @Override
+    protected UpstreamConnection build(
+        Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
+      return new UpstreamConnection(decoder, encoder, initial, windowBytes, name);
+    }
+  }
+}
