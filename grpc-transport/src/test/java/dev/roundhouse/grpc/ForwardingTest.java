@@ -1,0 +1,413 @@
+package dev.roundhouse.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.grpc.CallOptions;
+import io.grpc.Deadline;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Server;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ServerCalls;
+import io.grpc.stub.StreamObserver;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.SocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Where calls are sent on to, by what they begin with, and what becomes of those that fail. */
+@Timeout(60)
+class ForwardingTest {
+  private static final int NAME_BYTES = 4;
+
+  private final List<Server> servers = new ArrayList<>();
+  private final TestService service = new TestService();
+  private final Names names = new Names();
+  private @Nullable ManagedChannel channel;
+
+  @BeforeEach
+  void start() throws Exception {
+    names.add("good", address(serve(service.definition())));
+    names.add("busy", address(serve(failing(Status.UNAVAILABLE.withDescription("busy")))));
+    names.add("gone", address(serve(failing(Status.NOT_FOUND))));
+    names.add("over", address(serve(breaking())));
+    names.add("down", closedPort());
+    Server front =
+        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
+            .forward(names)
+            .maxInboundMessageSize(8 << 20)
+            .build()
+            .start();
+    servers.add(front);
+    channel =
+        NettyChannelBuilder.forAddress("127.0.0.1", front.getPort())
+            .usePlaintext()
+            .maxInboundMessageSize(16 << 20)
+            .build();
+  }
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    channel().shutdownNow();
+    for (Server server : servers) {
+      assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
+    }
+    assertThat(names.open).as("every route is told its end").hasValue(0);
+  }
+
+  // --- which server
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 16_000, 70_000, 3_000_000})
+  void shouldSendACallWhereItsFirstMessageSays(int bytes) {
+    byte[] message = message("good", bytes);
+    assertThat(call(TestService.ECHO, message)).isEqualTo(message);
+    assertThat(names.ends).containsExactly("good OK");
+  }
+
+  @Test
+  void shouldReadTheBeginningOfACompressedMessage() {
+    byte[] message = message("good", 500_000);
+    byte[] noise = new byte[400_000];
+    new Random(5).nextBytes(noise);
+    System.arraycopy(noise, 0, message, 100, noise.length); // so that it does not fit into a frame
+    assertThat(
+            ClientCalls.blockingUnaryCall(
+                channel(), TestService.ECHO, CallOptions.DEFAULT.withCompression("gzip"), message))
+        .isEqualTo(message);
+  }
+
+  @Test
+  void shouldWaitForTheRestOfWhatItNeeds() {
+    names.needs = 40_000; // more than two frames
+    byte[] message = message("good", 50_000);
+    assertThat(call(TestService.ECHO, message)).isEqualTo(message);
+    assertThat(names.asked.get()).as("once for each frame").isBetween(2, 10);
+    byte[] small = message("good", 10);
+    assertThat(call(TestService.ECHO, small)).as("there is no more of it").isEqualTo(small);
+  }
+
+  @Test
+  void shouldTellWhyThereIsNoWay() {
+    assertThat(statusOf(() -> call(TestService.ECHO, message("none", 10))))
+        .satisfies(
+            status -> {
+              assertThat(status.getCode()).isEqualTo(Status.Code.NOT_FOUND);
+              assertThat(status.getDescription()).isEqualTo("there is no 'none'");
+            });
+    assertThat(names.ends).isEmpty();
+  }
+
+  @Test
+  void shouldRefuseAMessageThatIsTooLargeItself() {
+    Status status = statusOf(() -> call(TestService.ECHO, message("good", 9 << 20)));
+    assertThat(status.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(status.getDescription())
+        .isEqualTo("gRPC message exceeds maximum size 8388608: 9437188");
+    assertThat(names.asked).hasValue(0);
+  }
+
+  // --- servers that do not answer
+
+  @ParameterizedTest
+  @ValueSource(strings = {"busy", "gone", "down"})
+  void shouldAskAnotherServerWithTheSameRequest(String first) {
+    names.then("good");
+    byte[] message = message(first, 200_000);
+    assertThat(call(TestService.ECHO, message)).isEqualTo(message);
+    assertThat(names.ends).containsExactly("good OK");
+  }
+
+  @Test
+  void shouldTellWhatTheLastServerSaid() {
+    names.then("down", "busy");
+    Status status = statusOf(() -> call(TestService.ECHO, message("gone", 10)));
+    assertThat(status.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(status.getDescription()).isEqualTo("busy");
+    assertThat(names.ends).containsExactly("busy UNAVAILABLE");
+  }
+
+  @Test
+  void shouldSayThatAServerCannotBeReached() {
+    Status status = statusOf(() -> call(TestService.ECHO, message("down", 10)));
+    assertThat(status.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(status.getDescription()).contains("cannot be reached");
+  }
+
+  @Test
+  void shouldNotAskAnotherOnceSomethingWasAnswered() {
+    names.then("good");
+    Iterator<byte[]> answers =
+        ClientCalls.blockingServerStreamingCall(
+            channel(), TestService.FLOOD, CallOptions.DEFAULT, message("over", 10));
+    assertThat(answers.next()).hasSize(3);
+    assertThat(statusOf(answers::next).getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(names.ends).containsExactly("over UNAVAILABLE");
+  }
+
+  @Test
+  void shouldNotAskAnotherWithALargerRequestThanItKeeps() {
+    names.then("good");
+    Status status = statusOf(() -> call(TestService.ECHO, message("busy", 6 << 20)));
+    assertThat(status.getDescription()).isEqualTo("busy");
+  }
+
+  @Test
+  void shouldSayThatAServerHasGoneInTheMiddleOfACall() throws Exception {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    ClientCalls.asyncUnaryCall(
+        channel().newCall(TestService.WAIT, CallOptions.DEFAULT),
+        message("good", 10),
+        new Ending(end));
+    service.arrived.await();
+    servers.getFirst().shutdownNow();
+    assertThat(end.get(20, TimeUnit.SECONDS).getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+  }
+
+  @Test
+  void shouldUseANewConnectionWhenAServerIsBack() throws Exception {
+    call(TestService.ECHO, message("good", 10));
+    Server first = servers.getFirst();
+    int port = first.getPort();
+    first.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+    assertThat(statusOf(() -> call(TestService.ECHO, message("good", 10))).getCode())
+        .isEqualTo(Status.Code.UNAVAILABLE);
+    servers.add(
+        Http2ServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", port))
+            .addService(service.definition())
+            .build()
+            .start());
+    assertThat(call(TestService.ECHO, message("good", 10))).hasSize(14);
+  }
+
+  // --- clients that do not wait
+
+  @Test
+  void shouldTellTheServerHowMuchTimeIsLeft() {
+    ClientCalls.blockingUnaryCall(
+        channel(),
+        TestService.ECHO,
+        CallOptions.DEFAULT.withDeadlineAfter(700, TimeUnit.MILLISECONDS),
+        message("good", 10));
+    Deadline told = Objects.requireNonNull(service.lastDeadline);
+    assertThat(told.timeRemaining(TimeUnit.MILLISECONDS))
+        .as("not rounded to whole seconds")
+        .isLessThan(700);
+  }
+
+  @Test
+  void shouldEndACallAtItsDeadlineAndTellTheServer() {
+    Status status =
+        statusOf(
+            () ->
+                ClientCalls.blockingUnaryCall(
+                    channel(),
+                    TestService.WAIT,
+                    CallOptions.DEFAULT.withDeadlineAfter(300, TimeUnit.MILLISECONDS),
+                    message("good", 10)));
+    assertThat(status.getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
+    GrpcContract.await(() -> service.cancelled.get() == 1);
+    GrpcContract.await(() -> names.ends.size() == 1);
+    assertThat(names.ends.getFirst()).isIn("good DEADLINE_EXCEEDED", "good CANCELLED");
+  }
+
+  @Test
+  void shouldTellTheServerThatTheClientIsGone() throws Exception {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    ClientCalls.asyncUnaryCall(
+        channel().newCall(TestService.WAIT, CallOptions.DEFAULT),
+        message("good", 10),
+        new Ending(end));
+    service.arrived.await();
+    channel().shutdownNow();
+    GrpcContract.await(() -> service.cancelled.get() == 1);
+    GrpcContract.await(() -> names.ends.size() == 1);
+  }
+
+  // --- of this test
+
+  private ManagedChannel channel() {
+    return Objects.requireNonNull(channel);
+  }
+
+  private byte[] call(MethodDescriptor<byte[], byte[]> method, byte[] message) {
+    return ClientCalls.blockingUnaryCall(channel(), method, CallOptions.DEFAULT, message);
+  }
+
+  private Server serve(ServerServiceDefinition definition) throws Exception {
+    Server server =
+        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
+            .addService(definition)
+            .maxInboundMessageSize(16 << 20)
+            .build()
+            .start();
+    servers.add(server);
+    return server;
+  }
+
+  private static SocketAddress address(Server server) {
+    return new InetSocketAddress(InetAddress.getLoopbackAddress(), server.getPort());
+  }
+
+  private static SocketAddress closedPort() throws Exception {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalSocketAddress();
+    }
+  }
+
+  private static ServerServiceDefinition failing(Status status) {
+    return ServerServiceDefinition.builder("test.Test")
+        .addMethod(
+            TestService.ECHO,
+            ServerCalls.asyncUnaryCall((message, out) -> out.onError(status.asRuntimeException())))
+        .build();
+  }
+
+  /** Answers with a message, and then that it is unavailable. */
+  private static ServerServiceDefinition breaking() {
+    return ServerServiceDefinition.builder("test.Test")
+        .addMethod(
+            TestService.FLOOD,
+            ServerCalls.asyncServerStreamingCall(
+                (message, out) -> {
+                  out.onNext(new byte[3]);
+                  out.onError(Status.UNAVAILABLE.asRuntimeException());
+                }))
+        .build();
+  }
+
+  /** A message for a server, with so many bytes behind its name. */
+  private static byte[] message(String name, int bytes) {
+    return Arrays.copyOf(name.getBytes(StandardCharsets.US_ASCII), NAME_BYTES + bytes);
+  }
+
+  private static Status statusOf(Runnable call) {
+    return catchThrowableOfType(StatusRuntimeException.class, call::run).getStatus();
+  }
+
+  private record Ending(CompletableFuture<Status> end) implements StreamObserver<byte[]> {
+    @Override
+    public void onNext(byte[] message) {}
+
+    @Override
+    public void onError(Throwable failure) {
+      end.complete(Status.fromThrowable(failure));
+    }
+
+    @Override
+    public void onCompleted() {
+      end.complete(Status.OK);
+    }
+  }
+
+  /** A message begins with the name of the server that it is for. */
+  private static final class Names implements CallRouter {
+    private final List<Named> known = new CopyOnWriteArrayList<>();
+    private final List<String> ends = new CopyOnWriteArrayList<>();
+    private final AtomicInteger open = new AtomicInteger();
+    private final AtomicInteger asked = new AtomicInteger();
+    private volatile List<String> others = List.of();
+    private volatile int needs = NAME_BYTES;
+
+    private record Named(String name, SocketAddress address) {}
+
+    void add(String name, SocketAddress address) {
+      known.add(new Named(name, address));
+    }
+
+    /** Who is asked after the first. */
+    void then(String... names) {
+      others = List.of(names);
+    }
+
+    @Override
+    public boolean forwards(String method) {
+      return method.startsWith("test.Test/");
+    }
+
+    @Override
+    public @Nullable Route route(String method, ByteBuffer begin, boolean more)
+        throws StatusException {
+      asked.incrementAndGet();
+      if (begin.remaining() < needs && more) {
+        return null;
+      }
+      byte[] name = new byte[NAME_BYTES];
+      begin.get(begin.position(), name);
+      return way(new String(name, StandardCharsets.US_ASCII), 0);
+    }
+
+    private Route way(String name, int next) throws StatusException {
+      for (Named each : known) {
+        if (each.name().equals(name)) {
+          open.incrementAndGet();
+          return new Way(each, next);
+        }
+      }
+      throw Status.NOT_FOUND.withDescription("there is no '" + name + "'").asException();
+    }
+
+    private final class Way implements Route {
+      private final Named to;
+      private final int next;
+
+      Way(Named to, int next) {
+        this.to = to;
+        this.next = next;
+      }
+
+      @Override
+      public SocketAddress address() {
+        return to.address();
+      }
+
+      @Override
+      public @Nullable Route other(Status status) {
+        boolean safe =
+            status.getCode() == Status.Code.UNAVAILABLE
+                || status.getCode() == Status.Code.NOT_FOUND;
+        if (!safe || next >= others.size()) {
+          return null;
+        }
+        try {
+          Route other = way(others.get(next), next + 1);
+          open.decrementAndGet();
+          return other;
+        } catch (StatusException e) {
+          return null;
+        }
+      }
+
+      @Override
+      public void ended(Status status) {
+        open.decrementAndGet();
+        ends.add(to.name() + " " + status.getCode());
+      }
+    }
+  }
+}
