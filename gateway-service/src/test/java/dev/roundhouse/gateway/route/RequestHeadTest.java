@@ -1,0 +1,143 @@
+package dev.roundhouse.gateway.route;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.roundhouse.kserve.proto.InferParameter;
+import dev.roundhouse.kserve.proto.InferTensorContents;
+import dev.roundhouse.kserve.proto.ModelInferRequest;
+import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
+import java.nio.ByteBuffer;
+import java.util.Objects;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RequestHeadTest {
+  private static final int PAYLOAD = 1000;
+
+  @Test
+  void shouldReadWhatDecidesAndNoPayload() {
+    byte[] message = message(7).toByteArray();
+    ByteBuffer withoutPayload = ByteBuffer.wrap(message, 0, message.length - PAYLOAD + 10);
+    assertThat(RequestHead.read(withoutPayload, true))
+        .isEqualTo(new RequestHead("resnet", "2", "", 7));
+  }
+
+  @Test
+  void shouldAskForMoreUntilItKnowsModelAndItems() {
+    byte[] message = message(7).toByteArray();
+    int head = message.length - PAYLOAD - 3; // tag and length of the payload
+    int needed = 0;
+    while (RequestHead.read(ByteBuffer.wrap(message, 0, needed), true) == null) {
+      needed++;
+    }
+    assertThat(needed).isLessThanOrEqualTo(head);
+    for (int shown = needed; shown <= message.length; shown++) {
+      assertThat(RequestHead.read(ByteBuffer.wrap(message, 0, shown), true))
+          .isEqualTo(new RequestHead("resnet", "2", "", 7));
+    }
+    assertThat(RequestHead.read(ByteBuffer.wrap(message, 0, 3), false))
+        .as("there is no more")
+        .isEqualTo(new RequestHead("", "", "", 1));
+  }
+
+  @Test
+  void shouldReadDirectMemoryAndLeaveTheBufferAsItIs() {
+    byte[] message = message(3).toByteArray();
+    ByteBuffer direct = ByteBuffer.allocateDirect(message.length).put(message).flip();
+    RequestHead head = RequestHead.read(direct.asReadOnlyBuffer(), false);
+    assertThat(head).isEqualTo(new RequestHead("resnet", "2", "", 3));
+    assertThat(direct.remaining()).isEqualTo(message.length);
+  }
+
+  @Test
+  void shouldReadItemsOfAMessageWithTypedContents() {
+    byte[] message =
+        ModelInferRequest.newBuilder()
+            .setModelName("m")
+            .addInputs(
+                InferInputTensor.newBuilder()
+                    .setName("x")
+                    .setDatatype("INT32")
+                    .addShape(5)
+                    .addShape(2000)
+                    .setContents(
+                        InferTensorContents.newBuilder()
+                            .addAllIntContents(IntStream.range(0, 10_000).boxed().toList())))
+            .build()
+            .toByteArray();
+    assertThat(RequestHead.read(ByteBuffer.wrap(message, 0, 500), true))
+        .isEqualTo(new RequestHead("m", "", "", 5));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 42, -1})
+  void shouldReadTheNumberOfASequence(long number) {
+    ModelInferRequest message =
+        message(1).toBuilder()
+            .putParameters("other", InferParameter.newBuilder().setStringParam("x").build())
+            .putParameters("sequence_id", InferParameter.newBuilder().setInt64Param(number).build())
+            .build();
+    assertThat(head(message).sequence()).isEqualTo(Long.toUnsignedString(number));
+  }
+
+  @Test
+  void shouldReadTheTextOfASequenceAndTakeZeroForNone() {
+    InferParameter text = InferParameter.newBuilder().setStringParam("call-7").build();
+    InferParameter zero = InferParameter.newBuilder().setUint64Param(0).build();
+    assertThat(head(message(1).toBuilder().putParameters("sequence_id", text).build()).sequence())
+        .isEqualTo("call-7");
+    assertThat(head(message(1).toBuilder().putParameters("sequence_id", zero).build()).sequence())
+        .isEmpty();
+  }
+
+  @Test
+  void shouldTakeAnythingForOneItemThatSaysNoOther() {
+    ModelInferRequest.Builder none = ModelInferRequest.newBuilder().setModelName("m");
+    assertThat(head(none.build()).items()).isEqualTo(1);
+    assertThat(head(none.addInputs(InferInputTensor.newBuilder().setName("x")).build()).items())
+        .isEqualTo(1);
+    assertThat(head(message(0)).items()).isEqualTo(1);
+    assertThat(head(message(-3)).items()).isEqualTo(1);
+    assertThat(head(message(Long.MAX_VALUE)).items()).isEqualTo(Integer.MAX_VALUE);
+  }
+
+  /** Whatever comes, it says something or asks for more. */
+  @Test
+  void shouldNotFailOfAnyBytes() {
+    Random random = new Random(11);
+    byte[] message = message(7).toByteArray();
+    for (int round = 0; round < 20_000; round++) {
+      byte[] changed = message.clone();
+      for (int i = 0; i < 1 + random.nextInt(4); i++) {
+        changed[random.nextInt(60)] = (byte) random.nextInt();
+      }
+      assertThat(RequestHead.read(ByteBuffer.wrap(changed), false)).isNotNull();
+    }
+  }
+
+  private static RequestHead head(ModelInferRequest message) {
+    RequestHead head = RequestHead.read(ByteBuffer.wrap(message.toByteArray()), false);
+    assertThat(head).isNotNull();
+    return Objects.requireNonNull(head);
+  }
+
+  private static ModelInferRequest message(long items) {
+    return ModelInferRequest.newBuilder()
+        .setModelName("resnet")
+        .setModelVersion("2")
+        .setId("id-1")
+        .addInputs(
+            InferInputTensor.newBuilder()
+                .setName("x")
+                .setDatatype("UINT8")
+                .addShape(items)
+                .addShape(10))
+        .addInputs(InferInputTensor.newBuilder().setName("y").setDatatype("UINT8").addShape(99))
+        .addRawInputContents(ByteString.copyFrom(new byte[PAYLOAD]))
+        .build();
+  }
+}
