@@ -379,9 +379,7 @@ abstract class GrpcContract {
     ManagedChannel channel = channel(server);
     RawClient raw = new RawClient(server.getPort());
     raw.settings();
-    for (int i = 0; i < 20; i++) {
-      raw.ping(i);
-    }
+    raw.pings(20);
     RawClient.Frame goAway = raw.await(RawClient.GOAWAY);
     assertThat(goAway.text()).endsWith("too_many_pings");
     assertThat(call(channel, TestService.ECHO, bytes("other"))).isEqualTo(bytes("other"));

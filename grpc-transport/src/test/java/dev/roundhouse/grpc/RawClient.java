@@ -125,10 +125,14 @@ final class RawClient implements AutoCloseable {
     return bytes;
   }
 
-  void ping(long data) throws IOException {
-    byte[] payload = new byte[8];
-    number((int) data, payload, 4);
-    frame(PING, 0, 0, payload);
+  /** So many, one after the other, all of which leave before anything is answered. */
+  void pings(int count) throws IOException {
+    for (int i = 0; i < count; i++) {
+      byte[] payload = new byte[8];
+      number(i, payload, 4);
+      quietly(PING, 0, 0, payload);
+    }
+    out.flush();
   }
 
   /** Header fields as literals that nobody is to remember. */

@@ -111,6 +111,11 @@ public final class ReplicaRouter {
     return routed;
   }
 
+  /** Items of a full batch. */
+  public long quantum() {
+    return quantum;
+  }
+
   public List<String> workers() {
     return replicas.stream().map(replica -> replica.worker).toList();
   }

@@ -1,0 +1,81 @@
+package dev.roundhouse.gateway.fleet;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** All workers as they were last seen, and what models cost. Immutable. */
+public final class Fleet {
+  /** Nobody has been seen. */
+  public static final Fleet EMPTY = new Fleet(List.of(), Map.of());
+
+  /** What a request is taken to cost as long as nothing was measured anywhere. */
+  private static final double UNMEASURED_NANOS = 1e9;
+
+  private final List<WorkerView> workers;
+  private final Map<String, List<WorkerView>> serving = new HashMap<>();
+  private final Map<String, ModelCost> costs;
+  private final double meanPerItem;
+  private final double meanPerRequest;
+
+  /**
+   * @param costs of the models that have been measured
+   */
+  public Fleet(List<WorkerView> workers, Map<String, ModelCost> costs) {
+    this.workers = workers.stream().sorted(Comparator.comparing(WorkerView::name)).toList();
+    this.costs = Map.copyOf(costs);
+    for (WorkerView worker : this.workers) {
+      for (String model : worker.models().keySet()) {
+        if (worker.serves(model)) {
+          serving.computeIfAbsent(model, unknown -> new ArrayList<>()).add(worker);
+        }
+      }
+    }
+    serving.replaceAll((model, its) -> List.copyOf(its));
+    meanPerItem = mean(costs.values().stream().mapToDouble(ModelCost::perItem).toArray());
+    meanPerRequest = mean(costs.values().stream().mapToDouble(ModelCost::perRequest).toArray());
+  }
+
+  private static double mean(double[] measured) {
+    double sum = 0;
+    for (double each : measured) {
+      sum += each;
+    }
+    return measured.length == 0 ? UNMEASURED_NANOS : sum / measured.length;
+  }
+
+  /** By name. */
+  public List<WorkerView> workers() {
+    return workers;
+  }
+
+  /** Those that are ready and have the model ready, by name. */
+  public List<WorkerView> serving(String model) {
+    return serving.getOrDefault(model, List.of());
+  }
+
+  /** Those that are ready, by name. */
+  public List<WorkerView> ready() {
+    return workers.stream().filter(WorkerView::ready).toList();
+  }
+
+  /** Device time of one item; that of the mean model when this one has not been measured. */
+  public double nanosPerItem(String model) {
+    ModelCost cost = costs.get(model);
+    return cost == null ? meanPerItem : cost.perItem();
+  }
+
+  /** Device time of one request; that of the mean model when this one has not been measured. */
+  public double nanosPerRequest(String model) {
+    ModelCost cost = costs.get(model);
+    return cost == null ? meanPerRequest : cost.perRequest();
+  }
+
+  /** Items of the model that run together; 0 when that is not known. */
+  public long maxBatch(String model) {
+    ModelCost cost = costs.get(model);
+    return cost == null ? 0 : cost.maxBatch();
+  }
+}

@@ -1,0 +1,25 @@
+package dev.roundhouse.gateway.fleet;
+
+import java.net.SocketAddress;
+import java.util.Map;
+
+/**
+ * A worker as it was last seen. Immutable.
+ *
+ * @param name that operators know it by; ties are decided by it
+ * @param address of its gRPC port
+ * @param ready whether it takes requests
+ * @param models by name
+ */
+public record WorkerView(
+    String name, SocketAddress address, boolean ready, Map<String, ModelView> models) {
+  public WorkerView {
+    models = Map.copyOf(models);
+  }
+
+  /** True when it can answer a request of the model. */
+  public boolean serves(String model) {
+    ModelView view = models.get(model);
+    return ready && view != null && view.ready();
+  }
+}
