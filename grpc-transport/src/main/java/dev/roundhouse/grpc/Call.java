@@ -16,6 +16,7 @@ import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.io.IOException;
@@ -57,12 +58,28 @@ final class Call<Q, R> extends ServerCall<Q, R> {
 
   private long requested;
   private int unconsumed;
-  private long heardNanos;
+  private final StallWatch arrival = new StallWatch();
+  private long messagesArrived;
+  private long bytesArrived;
+  private final StallWatch departure = new StallWatch();
+  private long messagesLeft;
+  private int messagesLeaving;
+
+  /** What the client has allowed by WINDOW_UPDATE. */
+  private long credit;
+
   private boolean halfClosed;
   private boolean halfCloseTold;
   private boolean headersWritten;
   private boolean trailersWritten;
   private boolean gone;
+
+  /** The stream is being reset. */
+  private boolean givenUp;
+
+  /** The call was ended with it in the place of the service, which has not been told. */
+  private @Nullable Status endsWith;
+
   private boolean told;
 
   // Of whoever answers.
@@ -137,14 +154,19 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     if (told || trailersWritten) {
       return bytes;
     }
+    bytesArrived += data.readableBytes();
     try {
       for (ReceivedMessage message = assembly.next(data);
           message != null;
           message = assembly.next(data)) {
+        messagesArrived++;
         offer(message, assembly.isCompressed());
         if (told || trailersWritten) {
           return bytes;
         }
+      }
+      if (single != null && !endOfStream) {
+        assembly.keep();
       }
     } catch (StatusException e) {
       end(e.getStatus());
@@ -152,8 +174,6 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     }
     if (endOfStream) {
       endOfStream();
-    } else if (assembly.isWithinMessage()) {
-      heardNanos = System.nanoTime();
     }
     if (backlog == null || backlog.isEmpty()) {
       return bytes;
@@ -171,13 +191,48 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     deliver();
   }
 
-  /** Ends the call when part of a message has arrived and nothing of the rest since then. */
-  void endIfStalled(long sinceNanos) {
-    if (assembly.isWithinMessage() && unconsumed == 0 && heardNanos - sinceNanos < 0) {
-      end(
-          Status.DEADLINE_EXCEEDED.withDescription(
-              "a message has stopped arriving: " + assembly.progress()));
+  /**
+   * Ends the call when it waits for the rest of a message, or of a request that is one message, and
+   * its client does not send it. What the client may not send because we do not read is ours.
+   *
+   * @return true when it was ended
+   */
+  boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
+    boolean awaited = assembly.isWithinMessage() || asksOnce && !halfClosed;
+    if (!awaited || unconsumed > 0 || told || trailersWritten) {
+      arrival.rest();
+      return false;
     }
+    if (!arrival.hasStalled(messagesArrived, bytesArrived, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    end(
+        Status.DEADLINE_EXCEEDED.withDescription(
+            "a message has stopped arriving: " + assembly.progress()));
+    return true;
+  }
+
+  /**
+   * Gives the call up when its client does not read what it was answered.
+   *
+   * @return true when it was given up
+   */
+  boolean endIfDepartureStalled(long nowNanos, long timeoutNanos) {
+    if (messagesLeaving == 0 || gone || givenUp) {
+      departure.rest();
+      return false;
+    }
+    long sent = credit + connection.unusedWindow(stream);
+    if (!departure.hasStalled(messagesLeft, sent, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    giveUp(Http2Error.ENHANCE_YOUR_CALM);
+    return true;
+  }
+
+  /** The client allows so many bytes more to be sent. */
+  void allowed(int bytes) {
+    credit += bytes;
   }
 
   private void offer(ReceivedMessage message, boolean compressed) {
@@ -289,9 +344,21 @@ final class Call<Q, R> extends ServerCall<Q, R> {
   }
 
   private void endIfLate() {
-    if (!told && !gone) {
+    if (told || gone) {
+      return;
+    }
+    if (messagesLeaving > 0) {
+      giveUp(Http2Error.CANCEL); // the client has given up too
+    } else {
       end(Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed"));
     }
+  }
+
+  /** Ends the call without a status; the service hears of it when nothing is held any more. */
+  private void giveUp(Http2Error error) {
+    cancelled = true;
+    givenUp = true;
+    connection.reset(stream, error);
   }
 
   private void releaseSingle() {
@@ -319,9 +386,17 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     }
   }
 
-  /** Ends the call in the place of the service, which hears that first. */
+  /**
+   * Ends the call in the place of the service, which hears that first; or, when answers of it have
+   * not left yet, after them: they are counted until then.
+   */
   void end(Status status) {
-    tellCancelled(status);
+    if (messagesLeaving == 0 || gone) {
+      tellCancelled(status);
+    } else if (!trailersWritten) {
+      cancelled = true;
+      endsWith = status;
+    }
     if (!trailersWritten && !gone) {
       connection.writeEnd(this, connection.headers().end(status, new Metadata(), !headersWritten));
     }
@@ -343,7 +418,10 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     dropPending();
   }
 
-  private void tellComplete() {
+  private void tellEnd() {
+    if (endsWith != null) {
+      tellCancelled(endsWith);
+    }
     if (told) {
       return;
     }
@@ -537,6 +615,7 @@ final class Call<Q, R> extends ServerCall<Q, R> {
       ChannelPromise promise = ctx.newPromise();
       int bytes = message.readableBytes();
       connection.writing();
+      messagesLeaving++;
       promise.addListener(done -> left(bytes));
       connection.encoder().writeData(ctx, id, message, 0, false, promise);
     }
@@ -552,7 +631,7 @@ final class Call<Q, R> extends ServerCall<Q, R> {
     promise.addListener(
         done -> {
           if (done.isSuccess()) {
-            tellComplete();
+            tellEnd();
             connection.stopSending(stream);
           } else {
             tellCancelled(Status.CANCELLED.withDescription("the answer could not be sent"));
@@ -562,6 +641,8 @@ final class Call<Q, R> extends ServerCall<Q, R> {
 
   private void left(int bytes) {
     connection.written();
+    messagesLeaving--;
+    messagesLeft++;
     if (answersOnce) {
       return;
     }

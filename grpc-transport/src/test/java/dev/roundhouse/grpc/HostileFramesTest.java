@@ -15,7 +15,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -38,7 +37,7 @@ class HostileFramesTest {
   private static final Logger NETTY = Logger.getLogger("io.netty.handler.codec.http2");
 
   private final TestService service = new TestService();
-  private final Budget budget = new Budget();
+  private final CountingBudget budget = new CountingBudget();
   private final List<RawClient> clients = new ArrayList<>();
   private @Nullable Server server;
 
@@ -501,27 +500,5 @@ class HostileFramesTest {
           (byte) random.nextInt();
     }
     return random.nextInt(5) == 0 ? Arrays.copyOf(bytes, random.nextInt(bytes.length) + 1) : bytes;
-  }
-
-  /** Counts, and refuses beyond a limit. */
-  private static final class Budget implements MemoryBudget {
-    final AtomicLong held = new AtomicLong();
-    final AtomicLong most = new AtomicLong();
-    volatile long limit = Long.MAX_VALUE;
-
-    @Override
-    public @Nullable String take(long bytes) {
-      if (held.addAndGet(bytes) > limit) {
-        held.addAndGet(-bytes);
-        return "no memory";
-      }
-      most.accumulateAndGet(held.get(), Math::max);
-      return null;
-    }
-
-    @Override
-    public void giveBack(long bytes) {
-      held.addAndGet(-bytes);
-    }
   }
 }

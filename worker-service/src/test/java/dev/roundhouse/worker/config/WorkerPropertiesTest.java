@@ -305,6 +305,7 @@ class WorkerPropertiesTest {
                 4096,
                 10_000,
                 Duration.ofSeconds(60),
+                Duration.ofMinutes(5),
                 Duration.ZERO));
   }
 
@@ -319,6 +320,7 @@ class WorkerPropertiesTest {
                     "server.max-concurrent-streams=7",
                     "server.max-connections=8",
                     "server.stalled-message-timeout=9s",
+                    "server.unread-answer-timeout=11s",
                     "server.lame-duck=10s")
                 .server())
         .isEqualTo(
@@ -330,6 +332,7 @@ class WorkerPropertiesTest {
                 7,
                 8,
                 Duration.ofSeconds(9),
+                Duration.ofSeconds(11),
                 Duration.ofSeconds(10)));
   }
 
