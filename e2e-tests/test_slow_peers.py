@@ -30,7 +30,11 @@ MEBIBYTES = 2048 if PEERS <= 200 else 8192
 CALLS = 2000
 CALL_SECONDS = 30
 END_SECONDS = 120
-LONG = ("--server.tomcat.connection-timeout=10m",)
+LONG = (
+    "--roundhouse.worker.server.stalled-message-timeout=10m",
+    "--roundhouse.worker.server.unread-answer-timeout=10m",
+    "--server.tomcat.connection-timeout=10m",
+)
 SHORT = (
     "--roundhouse.worker.server.stalled-message-timeout=2s",
     "--roundhouse.worker.server.unread-answer-timeout=2s",
