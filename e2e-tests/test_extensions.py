@@ -9,15 +9,16 @@ from multiprocessing import shared_memory
 from pathlib import Path
 
 import grpc
+import numpy as np
 import pytest
 import tritonclient.grpc as triton
 import tritonclient.http as triton_http
 from roundhouse_export import samples
 from tritonclient.grpc import model_config_pb2
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
-from calls import infer, simple_inputs
-from conftest import running
+from calls import arrays, infer, simple_inputs
+from conftest import Launch, running
 from worker_process import SAMPLE_MODELS, WorkerProcess, wait_until
 
 SECONDS = 30
@@ -210,6 +211,41 @@ def test_should_trace_requests_of_the_model_that_is_asked_for(traced: tuple[Work
         assert values(client.update_trace_settings("simple", TAKE_BACK, as_json=True)) == initial
 
 
+def traced_array(tensor: dict) -> np.ndarray:
+    """What Triton's own tool makes of a tensor in a trace (qa/common/trace_summary.py)."""
+    shape = [int(extent) for extent in tensor["shape"].split(",")]
+    values = [float(value) for value in tensor["data"].split(",")]
+    return np.array(values, triton_to_np_dtype(tensor["dtype"])).reshape(shape)
+
+
+def test_should_trace_tensors_and_say_what_is_left_out(tmp_path: Path, launch: Launch) -> None:
+    file = tmp_path / "trace.json"
+    settings = (f"--roundhouse.worker.trace.file={file}", "--roundhouse.worker.trace.level=timestamps,tensors")
+    settings += ("--roundhouse.worker.trace.rate=1", "--roundhouse.worker.trace.max-tensor-bytes=200B")
+    worker = launch(SAMPLE_MODELS, *settings).await_ready()
+    inputs = simple_inputs()
+    with worker.client() as client:
+        assert values(client.get_trace_settings(as_json=True))["trace_level"] == ["TIMESTAMPS", "TENSORS"]
+        answers = arrays(infer(client, "simple", inputs))
+        infer(client, "simple", simple_inputs(rows=2))
+    # Of each request itself and its stages, two inputs and two outputs.
+    wait_until(lambda: elements(file) == 12, SECONDS, "two traces")
+    traced = json.loads(file.read_text())
+    whole, cut = ([e for e in traced if e["id"] == identity and "tensor" in e] for identity in (1, 2))
+    names = {"TENSOR_QUEUE_INPUT": inputs, "TENSOR_BACKEND_OUTPUT": answers}
+    for element in whole:
+        tensor = element["tensor"]
+        np.testing.assert_array_equal(traced_array(tensor), names[element["activity"]][tensor["name"]])
+        assert "cut_bytes" not in tensor
+    told = [(e["activity"], e["tensor"]["name"], e["tensor"].get("cut_bytes")) for e in cut]
+    assert told == [
+        ("TENSOR_QUEUE_INPUT", "INPUT0", None),
+        ("TENSOR_QUEUE_INPUT", "INPUT1", 56),
+        ("TENSOR_BACKEND_OUTPUT", "OUTPUT0", None),
+        ("TENSOR_BACKEND_OUTPUT", "OUTPUT1", 56),
+    ]
+
+
 def elements(file: Path) -> int:
     """How many a file has when it is complete; none while it is being written."""
     try:
@@ -239,7 +275,7 @@ def test_should_refuse_trace_settings_that_cannot_be(
         for caller, model, settings, code, text in (
             (tracing, "ghost", {}, "INVALID_ARGUMENT", "Request for unknown model : ghost"),
             (tracing, "", {"trace_file": "x"}, "UNIMPLEMENTED", "trace file location can not be updated"),
-            (tracing, "", {"trace_level": ["TENSORS"]}, "UNIMPLEMENTED", "trace level 'TENSORS' is not supported"),
+            (tracing, "", {"trace_level": ["ALL"]}, "INVALID_ARGUMENT", "there are OFF, TIMESTAMPS and TENSORS"),
             (tracing, "", {"trace_mode": "opentelemetry"}, "UNIMPLEMENTED", "is not supported"),
             (tracing, "", {"trace_rate": "x"}, "INVALID_ARGUMENT", "Unable to parse 'trace_rate', got: x"),
             (client, "", {"trace_level": ["TIMESTAMPS"]}, "INVALID_ARGUMENT", "trace file name is not given"),

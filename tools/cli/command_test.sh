@@ -6,7 +6,7 @@ source "$CLI/mutation.sh"
 
 usage_test() {
     cat <<'TXT'
-Usage: ./roundhouse test [--quick | --mutation[=PACKAGES]]
+Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS]]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -18,13 +18,18 @@ one of them failed.
               --mutation=schedule,queue does these alone
 TXT
     echo "              packages: $(mutation_names)"
+    cat <<'TXT'
+  --fuzz      instead, compares so many damaged requests with what protobuf reads of them (5,000,000 if not said, a
+              few minutes), has a damaged conversation over HTTP/2 for each 500 of them, and prints executions,
+              accepts, refusals, disagreements and seeds (docs/statuses.md)
+TXT
 }
 
 STAGES=()
 STAGE_FAILED=
 
 command_test() {
-    local quick='' mutation='' packages=''
+    local quick='' mutation='' packages='' fuzz=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -37,11 +42,27 @@ command_test() {
                 mutation=yes
                 packages=${1#--mutation=}
                 ;;
+            --fuzz) fuzz=5000000 ;;
+            --fuzz=?*)
+                fuzz=${1#--fuzz=}
+                [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
+                    misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
+                ;;
             *) misuse "test does not know '$1'" test ;;
         esac
         shift
     done
     [[ -z $quick || -z $mutation ]] || misuse "--quick and --mutation are different tests; give one" test
+    [[ -z $fuzz || -z $quick$mutation ]] || misuse "--fuzz is a test of its own; give no other option" test
+    if [[ -n $fuzz ]]; then
+        begin_steps 2
+        ensure_jdk
+        ensure_tools
+        stage "fuzz, $fuzz requests" fuzz "$fuzz"
+        print_stages
+        [[ -z $STAGE_FAILED ]]
+        return
+    fi
     if [[ -n $mutation ]]; then
         choose_mutations "$packages"
         begin_steps $((2 + ${#CHOSEN[@]}))
@@ -73,6 +94,11 @@ command_test() {
     fi
     print_stages
     [[ -z $STAGE_FAILED ]]
+}
+
+fuzz() { # ROUNDS
+    maven -q test -pl shared-kserve,grpc-transport -am -Dtest=RequestFuzzTest,FrameFuzzTest \
+        -Dsurefire.failIfNoSpecifiedTests=false "-Dcodec.rounds=$1" "-Dframes.rounds=$(($1 / 500 + 1))"
 }
 
 # stage NAME COMMAND...: runs one stage with its output in the open, and remembers how it ended.

@@ -16,6 +16,7 @@ import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.io.IOException;
@@ -57,12 +58,28 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   private long requested;
   private int unconsumed;
-  private long heardNanos;
+  private final StallWatch arrival = new StallWatch();
+  private long messagesArrived;
+  private long bytesArrived;
+  private final StallWatch departure = new StallWatch();
+  private long messagesLeft;
+  private int messagesLeaving;
+
+  /** What the client has allowed by WINDOW_UPDATE. */
+  private long credit;
+
   private boolean halfClosed;
   private boolean halfCloseTold;
   private boolean headersWritten;
   private boolean trailersWritten;
   private boolean gone;
+
+  /** The stream is being reset. */
+  private boolean givenUp;
+
+  /** The call was ended with it in the place of the service, which has not been told. */
+  private @Nullable Status endsWith;
+
   private boolean told;
 
   // Of whoever answers.
@@ -132,14 +149,19 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     if (told || trailersWritten) {
       return bytes;
     }
+    bytesArrived += data.readableBytes();
     try {
       for (ReceivedMessage message = assembly.next(data);
           message != null;
           message = assembly.next(data)) {
+        messagesArrived++;
         offer(message, assembly.isCompressed());
         if (told || trailersWritten) {
           return bytes;
         }
+      }
+      if (single != null && !endOfStream) {
+        assembly.keep();
       }
     } catch (StatusException e) {
       end(e.getStatus());
@@ -147,8 +169,6 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     }
     if (endOfStream) {
       endOfStream();
-    } else if (assembly.isWithinMessage()) {
-      heardNanos = System.nanoTime();
     }
     if (backlog == null || backlog.isEmpty()) {
       return bytes;
@@ -167,13 +187,40 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     deliver();
   }
 
+  /** What the client may not send because we do not read is ours. */
   @Override
-  public void endIfStalled(long sinceNanos) {
-    if (assembly.isWithinMessage() && unconsumed == 0 && heardNanos - sinceNanos < 0) {
-      end(
-          Status.DEADLINE_EXCEEDED.withDescription(
-              "a message has stopped arriving: " + assembly.progress()));
+  public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
+    boolean awaited = assembly.isWithinMessage() || asksOnce && !halfClosed;
+    if (!awaited || unconsumed > 0 || told || trailersWritten) {
+      arrival.rest();
+      return false;
     }
+    if (!arrival.hasStalled(messagesArrived, bytesArrived, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    end(
+        Status.DEADLINE_EXCEEDED.withDescription(
+            "a message has stopped arriving: " + assembly.progress()));
+    return true;
+  }
+
+  @Override
+  public boolean endIfDepartureStalled(long nowNanos, long timeoutNanos) {
+    if (messagesLeaving == 0 || gone || givenUp) {
+      departure.rest();
+      return false;
+    }
+    long sent = credit + connection.unusedWindow(stream);
+    if (!departure.hasStalled(messagesLeft, sent, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    giveUp(Http2Error.ENHANCE_YOUR_CALM);
+    return true;
+  }
+
+  @Override
+  public void allowed(int bytes) {
+    credit += bytes;
   }
 
   private void offer(ReceivedMessage message, boolean compressed) {
@@ -285,9 +332,21 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   }
 
   private void endIfLate() {
-    if (!told && !gone) {
+    if (told || gone) {
+      return;
+    }
+    if (messagesLeaving > 0) {
+      giveUp(Http2Error.CANCEL); // the client has given up too
+    } else {
       end(Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed"));
     }
+  }
+
+  /** Ends the call without a status; the service hears of it when nothing is held any more. */
+  private void giveUp(Http2Error error) {
+    cancelled = true;
+    givenUp = true;
+    connection.reset(stream, error);
   }
 
   private void releaseSingle() {
@@ -315,9 +374,17 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     }
   }
 
-  /** Ends the call in the place of the service, which hears that first. */
+  /**
+   * Ends the call in the place of the service, which hears that first; or, when answers of it have
+   * not left yet, after them: they are counted until then.
+   */
   void end(Status status) {
-    tellCancelled(status);
+    if (messagesLeaving == 0 || gone) {
+      tellCancelled(status);
+    } else if (!trailersWritten) {
+      cancelled = true;
+      endsWith = status;
+    }
     if (!trailersWritten && !gone) {
       connection.writeEnd(this, connection.headers().end(status, new Metadata(), !headersWritten));
     }
@@ -339,7 +406,10 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     dropPending();
   }
 
-  private void tellComplete() {
+  private void tellEnd() {
+    if (endsWith != null) {
+      tellCancelled(endsWith);
+    }
     if (told) {
       return;
     }
@@ -533,6 +603,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
       ChannelPromise promise = ctx.newPromise();
       int bytes = message.readableBytes();
       connection.writing();
+      messagesLeaving++;
       promise.addListener(done -> left(bytes));
       connection.encoder().writeData(ctx, id, message, 0, false, promise);
     }
@@ -548,7 +619,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     promise.addListener(
         done -> {
           if (done.isSuccess()) {
-            tellComplete();
+            tellEnd();
             connection.stopSending(stream);
           } else {
             tellCancelled(Status.CANCELLED.withDescription("the answer could not be sent"));
@@ -558,6 +629,8 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   private void left(int bytes) {
     connection.written();
+    messagesLeaving--;
+    messagesLeft++;
     if (answersOnce) {
       return;
     }

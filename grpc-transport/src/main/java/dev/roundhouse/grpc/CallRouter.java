@@ -16,6 +16,9 @@ public interface CallRouter {
   /** True when calls of a method are sent on. Others are this server's own. */
   boolean forwards(String method);
 
+  /** True when a request of a method that is sent on is one message. */
+  boolean asksOnce(String method);
+
   /**
    * Chooses a server.
    *

@@ -7,6 +7,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -17,6 +19,7 @@ import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2LocalFlowController;
+import io.netty.handler.codec.http2.Http2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.ssl.SslHandler;
@@ -25,6 +28,7 @@ import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -44,6 +48,13 @@ final class Connection extends Http2ConnectionHandler {
   private final AtomicBoolean writing = new AtomicBoolean();
   private final ConnectionTimers timers;
   private final CallOpener opener;
+  private final StallWatch frames = new StallWatch();
+  private final StallWatch socket = new StallWatch();
+  private long messagesWritten;
+
+  /** What the client has allowed for all streams together by WINDOW_UPDATE. */
+  private long credit;
+
   private @Nullable ChannelHandlerContext ctx;
   private Attributes attributes = Attributes.EMPTY;
   private boolean secure;
@@ -67,7 +78,11 @@ final class Connection extends Http2ConnectionHandler {
     callKey = connection().newKey();
     timers =
         new ConnectionTimers(
-            this, settings.manners(), settings.handshakeNanos(), settings.stalledNanos());
+            this,
+            settings.manners(),
+            settings.handshakeNanos(),
+            settings.stalledNanos(),
+            settings.unreadNanos());
     opener = new CallOpener(this, server.context(), settings);
     Events events = new Events();
     decoder.frameListener(events);
@@ -171,14 +186,17 @@ final class Connection extends Http2ConnectionHandler {
     caught.close();
   }
 
-  /** A failure that is no mistake of the client's is ours, and must be heard of. */
+  /**
+   * A failure that is neither the client's mistake nor its hanging up is ours, and must be heard
+   * of.
+   */
   @Override
   protected void onConnectionError(
       ChannelHandlerContext failed,
       boolean outbound,
       Throwable cause,
       @Nullable Http2Exception mistake) {
-    if (mistake == null) {
+    if (mistake == null && !(cause instanceof IOException)) {
       log.error("connection of {} failed", failed.channel().remoteAddress(), cause);
     }
     super.onConnectionError(failed, outbound, cause, mistake);
@@ -285,6 +303,7 @@ final class Connection extends Http2ConnectionHandler {
 
   /** A message has left, or never will. */
   void written() {
+    messagesWritten++;
     timers.written();
   }
 
@@ -339,21 +358,72 @@ final class Connection extends Http2ConnectionHandler {
     }
   }
 
-  /** Ends calls whose message has begun to arrive and has not gone on since the last look. */
-  void endStalled(long sinceNanos) {
+  /** Ends a stream that we do not wish to go on with. */
+  void reset(Http2Stream stream, Http2Error error) {
+    resetStream(context(), stream.id(), error.code(), context().newPromise());
+    flushUnlessReading();
+  }
+
+  /**
+   * Less what was sent on a stream; together with what its client has allowed since it began, that
+   * is what was sent.
+   */
+  long unusedWindow(Http2Stream stream) {
+    Http2RemoteFlowController window = connection().remote().flowController();
+    return (long) window.initialWindowSize() - window.windowSize(stream);
+  }
+
+  /** Ends calls whose messages have begun to arrive and do not get on; or the connection. */
+  void endStalledArrivals(long nowNanos, long timeoutNanos) {
+    FrameCutter cutter = context().pipeline().get(FrameCutter.class);
+    if (cutter == null || !cutter.isWithin()) {
+      frames.rest();
+    } else if (frames.hasStalled(cutter.ends(), 0, nowNanos, timeoutNanos)) {
+      settings.load().stalled();
+      giveUp("a frame has stopped arriving");
+      return;
+    }
+    forEachCall(call -> call.endIfArrivalStalled(nowNanos, timeoutNanos));
+  }
+
+  /** Gives up calls whose answers are not read; the connection, when its socket takes nothing. */
+  void endStalledDepartures(long nowNanos, long timeoutNanos) {
+    forEachCall(call -> call.endIfDepartureStalled(nowNanos, timeoutNanos));
+    ChannelOutboundBuffer unsent = context().channel().unsafe().outboundBuffer();
+    if (unsent == null || unsent.totalPendingWriteBytes() == 0) {
+      socket.rest();
+      return;
+    }
+    Http2Stream whole = connection().connectionStream();
+    long sent = credit - connection().remote().flowController().windowSize(whole);
+    if (socket.hasStalled(messagesWritten, sent, nowNanos, timeoutNanos)) {
+      settings.load().stalled();
+      context().channel().config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
+      giveUp("nothing is read");
+    }
+  }
+
+  private void forEachCall(Predicate<StreamHandler> endIfStalled) {
     try {
       connection()
           .forEachActiveStream(
               stream -> {
                 StreamHandler call = stream.getProperty(callKey);
-                if (call != null) {
-                  call.endIfStalled(sinceNanos);
+                if (call != null && endIfStalled.test(call)) {
+                  settings.load().stalled();
                 }
                 return true;
               });
     } catch (Http2Exception e) {
       onError(context(), true, e);
     }
+  }
+
+  /** Closes at once, and says why if that can be heard. */
+  void giveUp(String reason) {
+    goAway(connection().remote().lastStreamCreated(), Http2Error.ENHANCE_YOUR_CALM, reason);
+    flush(context());
+    closeNow();
   }
 
   // How a connection ends.
@@ -457,6 +527,19 @@ final class Connection extends Http2ConnectionHandler {
     @Override
     public void onSettingsRead(ChannelHandlerContext from, Http2Settings theirs) {
       spokenTo = true;
+    }
+
+    @Override
+    public void onWindowUpdateRead(ChannelHandlerContext from, int streamId, int bytes) {
+      if (streamId == Http2CodecUtil.CONNECTION_STREAM_ID) {
+        credit += bytes;
+        return;
+      }
+      Http2Stream stream = connection().stream(streamId);
+      StreamHandler call = stream == null ? null : stream.getProperty(callKey);
+      if (call != null) {
+        call.allowed(bytes);
+      }
     }
 
     @Override

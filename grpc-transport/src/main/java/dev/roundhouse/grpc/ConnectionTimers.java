@@ -31,6 +31,7 @@ final class ConnectionTimers {
   private final ServerSettings.Manners manners;
   private final long handshakeNanos;
   private final long stalledNanos;
+  private final long unreadNanos;
   private final List<Future<?>> timers = new ArrayList<>();
 
   private long heardNanos;
@@ -50,11 +51,13 @@ final class ConnectionTimers {
       Connection connection,
       ServerSettings.Manners manners,
       long handshakeNanos,
-      long stalledNanos) {
+      long stalledNanos,
+      long unreadNanos) {
     this.connection = connection;
     this.manners = manners;
     this.handshakeNanos = handshakeNanos;
     this.stalledNanos = stalledNanos;
+    this.unreadNanos = unreadNanos;
   }
 
   void start() {
@@ -72,7 +75,10 @@ final class ConnectionTimers {
       after(manners.maxAgeNanos(), () -> drain("max_age", manners.maxAgeGraceNanos()));
     }
     if (stalledNanos != OFF) {
-      after(stalledNanos, this::endStalled);
+      after(stalledNanos / 2, this::endStalledArrivals);
+    }
+    if (unreadNanos != OFF) {
+      after(unreadNanos / 2, this::endStalledDepartures);
     }
   }
 
@@ -161,9 +167,14 @@ final class ConnectionTimers {
     after(Math.min(next, manners.maxIdleNanos()), this::endIfIdle);
   }
 
-  private void endStalled() {
-    connection.endStalled(System.nanoTime() - stalledNanos);
-    after(stalledNanos / 2, this::endStalled);
+  private void endStalledArrivals() {
+    connection.endStalledArrivals(System.nanoTime(), stalledNanos);
+    after(stalledNanos / 2, this::endStalledArrivals);
+  }
+
+  private void endStalledDepartures() {
+    connection.endStalledDepartures(System.nanoTime(), unreadNanos);
+    after(unreadNanos / 2, this::endStalledDepartures);
   }
 
   /** The client has sent a ping; one that does so too often is sent away. */
@@ -178,13 +189,7 @@ final class ConnectionTimers {
     }
     strikes++;
     if (strikes > MOST_STRIKES) {
-      ChannelHandlerContext ctx = connection.context();
-      connection.goAway(
-          connection.connection().remote().lastStreamCreated(),
-          Http2Error.ENHANCE_YOUR_CALM,
-          "too_many_pings");
-      connection.flush(ctx);
-      connection.closeNow();
+      connection.giveUp("too_many_pings");
     }
   }
 

@@ -13,6 +13,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
@@ -69,7 +70,16 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private int unsent;
 
   private boolean halfClosed;
-  private long heardNanos;
+  private final StallWatch arrival = new StallWatch();
+  private final boolean asksOnce;
+  private long bytesArrived;
+  private final StallWatch departure = new StallWatch();
+  private long partsLeft;
+  private int partsLeaving;
+
+  /** What the client has allowed by WINDOW_UPDATE. */
+  private long credit;
+
   private @Nullable Route route;
   private UpstreamConnection.@Nullable Exchange exchange;
 
@@ -77,7 +87,12 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private @Nullable Http2Headers begin;
 
   private boolean answered;
+
+  /** The server has ended the call, or is not asked any more; parts of its answer may be here. */
   private boolean over;
+
+  /** The client's stream is closed. */
+  private boolean closed;
 
   ForwardedCall(
       Connection client,
@@ -91,6 +106,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     this.method = method;
     this.request = request;
     router = forwarding.router();
+    asksOnce = router.asksOnce(method);
     servers = forwarding.servers();
     bounds = new MessageBounds(client.maxMessageBytes());
     endNanos = timeoutNanos == Long.MAX_VALUE ? timeoutNanos : System.nanoTime() + timeoutNanos;
@@ -118,7 +134,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       end(e.getStatus());
       return bytes;
     }
-    heardNanos = System.nanoTime();
+    bytesArrived += data.readableBytes();
     halfClosed |= endOfStream;
     unsent += bytes;
     if (keeps) {
@@ -278,14 +294,41 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     }
   }
 
+  /** What the server does not take is no fault of the client's. */
   @Override
-  public void endIfStalled(long sinceNanos) {
-    // What the server does not take is no fault of the client's.
-    if (!over && bounds.isWithinMessage() && unsent == 0 && heardNanos - sinceNanos < 0) {
-      end(
-          Status.DEADLINE_EXCEEDED.withDescription(
-              "a message has stopped arriving: " + bounds.progress()));
+  public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
+    boolean awaited = bounds.isWithinMessage() || (asksOnce && !halfClosed);
+    if (!awaited || over || (exchange != null && unsent > 0)) {
+      arrival.rest();
+      return false;
     }
+    if (!arrival.hasStalled(bounds.messages(), bytesArrived, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    end(
+        Status.DEADLINE_EXCEEDED.withDescription(
+            "a message has stopped arriving: " + bounds.progress()));
+    return true;
+  }
+
+  @Override
+  public boolean endIfDepartureStalled(long nowNanos, long timeoutNanos) {
+    if (closed || partsLeaving == 0) {
+      departure.rest();
+      return false;
+    }
+    long sent = credit + client.unusedWindow(stream);
+    if (!departure.hasStalled(partsLeft, sent, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    giveUp(Status.CANCELLED.withDescription("the client does not read the answer"));
+    client.reset(stream, Http2Error.ENHANCE_YOUR_CALM);
+    return true;
+  }
+
+  @Override
+  public void allowed(int bytes) {
+    credit += bytes;
   }
 
   // The answer.
@@ -306,10 +349,13 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     ChannelHandlerContext to = client.context();
     ChannelPromise sent = to.newPromise();
     client.writing();
+    partsLeaving++;
     client.encoder().writeData(to, stream.id(), data.retainedSlice(), 0, false, sent);
     sent.addListener(
         done -> {
           client.written();
+          partsLeaving--;
+          partsLeft++;
           from.consume(bytes);
         });
     client.flushSoon();
@@ -377,20 +423,32 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   // How it ends.
 
   private void late() {
-    end(Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed"));
+    Status status = Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed");
+    if (closed || partsLeaving == 0) {
+      end(status);
+    } else {
+      giveUp(status);
+      client.reset(stream, Http2Error.CANCEL); // the client has given up too
+    }
   }
 
   /** Ends the call in the place of a server. */
   private void end(Status status) {
-    if (over) {
-      return;
+    if (!over) {
+      giveUp(status);
+      write(client.headers().end(status, new Metadata(), !answered));
     }
+  }
+
+  /** Asks the server no more. */
+  private void giveUp(Status status) {
     UpstreamConnection.Exchange at = exchange;
-    finish(status);
+    if (!over) {
+      finish(status);
+    }
     if (at != null) {
       at.cancel();
     }
-    write(client.headers().end(status, new Metadata(), !answered));
   }
 
   private void write(Http2Headers trailers) {
@@ -404,22 +462,16 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
 
   @Override
   public void streamClosed() {
-    if (over) {
-      return;
+    closed = true;
+    if (alarm != null) {
+      alarm.cancel(false);
     }
-    UpstreamConnection.Exchange at = exchange;
-    finish(Status.CANCELLED.withDescription("the client has ended the call"));
-    if (at != null) {
-      at.cancel();
-    }
+    giveUp(Status.CANCELLED.withDescription("the client has ended the call"));
   }
 
   private void finish(Status status) {
     over = true;
     forget();
-    if (alarm != null) {
-      alarm.cancel(false);
-    }
     Route last = route;
     if (last != null) {
       route = null;

@@ -25,6 +25,10 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** It gets as many times what has come, so that whoever sends little holds little. */
   private static final int GROWTH = 4;
 
+  private static final int HEADERS = 1;
+  private static final int CONTINUATION = 9;
+  private static final int END_HEADERS = 4;
+
   private boolean started;
 
   /** Of frames that a client sends, after its preface. */
@@ -43,6 +47,22 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** The beginning of what is incomplete. */
   private @Nullable ByteBuf part;
 
+  /** Headers have begun that go on in further frames. */
+  private boolean withinHeaders;
+
+  /** How often a frame has ended, and with it what it is part of. */
+  private long ends;
+
+  /** True when a frame has begun to arrive, or headers of several, and is not complete. */
+  boolean isWithin() {
+    return part != null || withinHeaders;
+  }
+
+  /** Changes whenever something is complete. */
+  long ends() {
+    return ends;
+  }
+
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object message) {
     ByteBuf in = (ByteBuf) message;
@@ -60,7 +80,7 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
       return;
     }
     int have = in.writerIndex() - end;
-    ByteBuf rest = ctx.alloc().directBuffer(Math.max(LEAST_BYTES, GROWTH * have));
+    ByteBuf rest = ctx.alloc().directBuffer(room(have));
     part = rest;
     rest.writeBytes(in, end, have);
     in.writerIndex(end);
@@ -83,14 +103,31 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
       }
       int more = Math.min(missing, in.readableBytes());
       if (begun.writableBytes() < more) {
-        begun.capacity(GROWTH * (begun.readableBytes() + more));
+        begun.capacity(room(begun.readableBytes() + more));
       }
       begun.writeBytes(in, more);
+    }
+    if (started && !lost) {
+      ended(begun, begun.readerIndex());
     }
     started = true;
     part = null;
     ctx.fireChannelRead(begun);
     return true;
+  }
+
+  private static int room(int have) {
+    return Math.clamp((long) GROWTH * have, LEAST_BYTES, HEADER_BYTES + MAX_PAYLOAD_BYTES);
+  }
+
+  /** A frame is complete. */
+  private void ended(ByteBuf in, int frame) {
+    int type = in.getByte(frame + 3);
+    int flags = in.getByte(frame + 4);
+    withinHeaders = (type == HEADERS || type == CONTINUATION) && (flags & END_HEADERS) == 0;
+    if (!withinHeaders) {
+      ends++;
+    }
   }
 
   private int missing(ByteBuf begun) {
@@ -120,6 +157,7 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
       at += PREFACE_BYTES;
       started = true;
     }
+    int last = -1;
     while (end - at >= HEADER_BYTES) {
       int payload = in.getUnsignedMedium(at);
       if (payload > MAX_PAYLOAD_BYTES) {
@@ -127,9 +165,13 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
         return at;
       }
       if (end - at - HEADER_BYTES < payload) {
-        return at;
+        break;
       }
+      last = at;
       at += HEADER_BYTES + payload;
+    }
+    if (last >= 0) {
+      ended(in, last);
     }
     return at;
   }

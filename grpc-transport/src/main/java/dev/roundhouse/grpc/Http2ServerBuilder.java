@@ -59,6 +59,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private int streamWindowBytes = 1 << 20;
   private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
   private long stalledNanos = OFF;
+  private long unreadNanos = OFF;
   private long keepAliveNanos = TimeUnit.HOURS.toNanos(2);
   private long keepAliveTimeoutNanos = TimeUnit.SECONDS.toNanos(20);
   private long maxIdleNanos = OFF;
@@ -133,9 +134,18 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
-  /** A call ends whose message has begun to arrive and has not gone on for so long. */
+  /**
+   * A call ends whose message, or request of one message, has begun to arrive and of which less
+   * than 16 KiB has come in so long; so does a connection whose frame does.
+   */
   public Http2ServerBuilder stalledMessageTimeout(long time, TimeUnit unit) {
     stalledNanos = unit.toNanos(time);
+    return this;
+  }
+
+  /** A call ends of whose answer the client has read less than 16 KiB in so long. */
+  public Http2ServerBuilder unreadAnswerTimeout(long time, TimeUnit unit) {
+    unreadNanos = unit.toNanos(time);
     return this;
   }
 
@@ -295,6 +305,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             streamWindowBytes,
             handshakeNanos,
             stalledNanos,
+            unreadNanos,
             new ServerSettings.Manners(
                 keepAliveNanos,
                 keepAliveTimeoutNanos,

@@ -19,6 +19,9 @@ public interface LoadListener {
 
         @Override
         public void callClosed() {}
+
+        @Override
+        public void stalled() {}
       };
 
   /** A socket was accepted; its handshake may still be to come. */
@@ -30,4 +33,7 @@ public interface LoadListener {
   void callOpened();
 
   void callClosed();
+
+  /** A call, or a connection, is ended because its client has stopped sending or reading. */
+  void stalled();
 }

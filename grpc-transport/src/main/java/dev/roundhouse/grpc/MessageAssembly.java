@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Puts the messages of one stream together from what arrives of them, one copy for each byte. A
  * small message goes to an array; a large one to pooled memory that grows with what has arrived and
- * is counted before it does, so that a client that only announces much takes little. For one event
- * loop.
+ * is counted before it does, so that a client that only announces much takes little. A small one is
+ * counted when it has to wait for the rest of it, which few do. For one event loop.
  */
 final class MessageAssembly {
   private static final int PREFIX_BYTES = 5;
@@ -83,6 +83,25 @@ final class MessageAssembly {
         : filled + " of its " + length + " bytes";
   }
 
+  /**
+   * Counts the last message, which has to wait, unless it is counted already.
+   *
+   * @throws StatusException when there is no room for it; call no more after that
+   */
+  void keep() throws StatusException {
+    if (held == 0 && length > 0) {
+      take(length);
+    }
+  }
+
+  private void take(long bytes) throws StatusException {
+    String refusal = budget.take(bytes);
+    if (refusal != null) {
+      throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
+    }
+    held += bytes;
+  }
+
   /** Gives back what is held. Call once, when nothing more is read. */
   void close() {
     if (large != null) {
@@ -126,6 +145,9 @@ final class MessageAssembly {
     length = (int) announced;
     filled = 0;
     if (length <= MAX_HEAP_BYTES) {
+      if (data.readableBytes() < length) {
+        keep();
+      }
       small = new byte[length];
     } else {
       grow(Math.min(length, FIRST_BYTES));
@@ -149,12 +171,8 @@ final class MessageAssembly {
   }
 
   private ByteBuf grow(int capacity) throws StatusException {
-    String refusal = budget.take(capacity);
-    if (refusal != null) {
-      throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
-    }
     long before = held;
-    held += capacity;
+    take(capacity);
     ByteBuf larger;
     try {
       larger = allocator.directBuffer(capacity, capacity);

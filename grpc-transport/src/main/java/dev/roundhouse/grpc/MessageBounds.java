@@ -12,6 +12,7 @@ final class MessageBounds {
   private long prefix;
   private int prefixBytes;
   private long left;
+  private long messages;
 
   MessageBounds(int maxMessageBytes) {
     this.maxMessageBytes = maxMessageBytes;
@@ -38,8 +39,14 @@ final class MessageBounds {
       if (prefixBytes == PREFIX_BYTES && left == 0) {
         prefixBytes = 0;
         prefix = 0;
+        messages++;
       }
     }
+  }
+
+  /** How many have passed whole. */
+  long messages() {
+    return messages;
   }
 
   private void begin() throws StatusException {

@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param streamWindowBytes that a client may send to one stream before it is asked for more
  * @param handshakeNanos from the connection to the first frame of HTTP/2
  * @param stalledNanos after which a call ends whose message has stopped arriving
+ * @param unreadNanos after which a call ends whose answer its client has stopped reading
  * @param manners of connections that are established
  */
 record ServerSettings(
@@ -44,6 +45,7 @@ record ServerSettings(
     int streamWindowBytes,
     long handshakeNanos,
     long stalledNanos,
+    long unreadNanos,
     Manners manners) {
 
   /**

@@ -17,9 +17,24 @@ interface StreamHandler {
   /** The client has ended its side with headers. */
   void endOfStream();
 
-  /** The stream is over, or the connection is gone. */
+  /** The client has reset the stream, or the connection is gone. */
   void streamClosed();
 
-  /** Ends the call when part of a message has arrived and nothing of the rest since then. */
-  void endIfStalled(long sinceNanos);
+  /** The client allows so many bytes more to be sent. */
+  void allowed(int bytes);
+
+  /**
+   * Ends the call when it waits for the rest of a message, or of a request that is one message, and
+   * its client does not send it.
+   *
+   * @return true when it was ended
+   */
+  boolean endIfArrivalStalled(long nowNanos, long timeoutNanos);
+
+  /**
+   * Gives the call up when its client does not read what it was answered.
+   *
+   * @return true when it was given up
+   */
+  boolean endIfDepartureStalled(long nowNanos, long timeoutNanos);
 }

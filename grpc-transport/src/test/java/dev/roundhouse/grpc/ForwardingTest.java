@@ -351,6 +351,11 @@ class ForwardingTest {
     }
 
     @Override
+    public boolean asksOnce(String method) {
+      return method.endsWith("/Echo") || method.endsWith("/Wait");
+    }
+
+    @Override
     public @Nullable Route route(String method, ByteBuffer begin, boolean more)
         throws StatusException {
       asked.incrementAndGet();

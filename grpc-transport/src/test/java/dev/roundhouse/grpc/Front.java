@@ -1,6 +1,7 @@
 package dev.roundhouse.grpc;
 
 import io.grpc.ForwardingServerBuilder;
+import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
 import io.grpc.Status;
@@ -9,6 +10,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -72,11 +74,19 @@ final class Front extends ForwardingServerBuilder<Front> {
     return new Pair(super.build());
   }
 
+  private static final List<MethodDescriptor<byte[], byte[]>> UNARY =
+      List.of(TestService.ECHO, TestService.FAIL, TestService.THROW, TestService.WAIT);
+
   /** Sends all calls to one address, once the first message has begun. */
   record Everything(SocketAddress address) implements CallRouter, CallRouter.Route {
     @Override
     public boolean forwards(String method) {
       return true;
+    }
+
+    @Override
+    public boolean asksOnce(String method) {
+      return UNARY.stream().anyMatch(each -> each.getFullMethodName().equals(method));
     }
 
     @Override

@@ -132,6 +132,9 @@ class LoadListenerTest {
       left(calls);
     }
 
+    @Override
+    public void stalled() {}
+
     private void left(AtomicInteger count) {
       if (count.decrementAndGet() < 0) {
         belowZero.incrementAndGet();

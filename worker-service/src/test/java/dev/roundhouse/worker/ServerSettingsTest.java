@@ -3,6 +3,7 @@ package dev.roundhouse.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.LogSettingsRequest;
@@ -14,6 +15,7 @@ import dev.roundhouse.kserve.proto.TraceSettingResponse;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +31,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -134,11 +137,8 @@ class ServerSettingsTest {
       infer("other", "o" + i);
     }
     assertThat(traces("double", Map.of())).containsEntry("trace_count", List.of("0"));
-    awaitMetric("roundhouse_traces_written_total 2.0");
-
-    JsonNode elements =
-        JsonMapper.shared().readTree(Files.readString(folder.resolve("trace.json")));
-    assertThat(elements).hasSize(4);
+    JsonNode elements = awaitElements("trace.json", 4);
+    assertThat(worker.get("metrics", "/metrics")).contains("roundhouse_traces_dropped_total 0.0");
     assertThat(elements.get(0).get("request_id").asString()).isEqualTo("r2");
     assertThat(elements.get(2).get("request_id").asString()).isEqualTo("r4");
     assertThat(elements.get(0).get("model_name").asString()).isEqualTo("double");
@@ -162,15 +162,44 @@ class ServerSettingsTest {
   }
 
   @Test
+  void shouldTraceTensorsAndHoldNothingAfterwards() throws Exception {
+    traces(
+        "other",
+        Map.of(
+            "trace_level", List.of("TENSORS"),
+            "trace_rate", List.of("1"),
+            "trace_count", List.of("1"),
+            "log_frequency", List.of("1")));
+    infer("other", "t");
+    JsonNode elements = awaitElements("trace.json.0", 3);
+    while (worker.bean(Engine.class).heldBytes() > 0) {
+      Thread.sleep(10);
+    }
+    assertThat(elements.get(0).get("request_id").asString()).isEqualTo("t");
+    assertThat(elements.get(1).get("activity").asString()).isEqualTo("TENSOR_QUEUE_INPUT");
+    assertThat(elements.get(1).get("tensor"))
+        .hasToString("{\"name\":\"x\",\"data\":\"1.0,2.0\",\"shape\":\"1,2\",\"dtype\":\"FP32\"}");
+    assertThat(elements.get(2).get("activity").asString()).isEqualTo("TENSOR_BACKEND_OUTPUT");
+    assertThat(elements.get(2).get("tensor").get("data").asString()).isEqualTo("2.0,4.0");
+    traces(
+        "other",
+        Map.of(
+            "trace_level", List.of(),
+            "trace_rate", List.of(),
+            "trace_count", List.of(),
+            "log_frequency", List.of()));
+  }
+
+  @Test
   void shouldRefuseTraceSettingsByName() {
     assertRefused(
         () -> traces("nobody", Map.of()),
         Status.Code.INVALID_ARGUMENT,
         "Request for unknown model : nobody");
     assertRefused(
-        () -> traces("", Map.of("trace_level", List.of("TENSORS"))),
-        Status.Code.UNIMPLEMENTED,
-        "trace level 'TENSORS' is not supported");
+        () -> traces("", Map.of("trace_level", List.of("ALL"))),
+        Status.Code.INVALID_ARGUMENT,
+        "unknown trace level 'ALL'; there are OFF, TIMESTAMPS and TENSORS");
     assertRefused(
         () -> traces("", Map.of("trace_file", List.of("/x"))),
         Status.Code.UNIMPLEMENTED,
@@ -202,9 +231,17 @@ class ServerSettingsTest {
     assertThat(response.getRawOutputContents(0)).isEqualTo(WorkerTest.floats(2, 4));
   }
 
-  private static void awaitMetric(String line) throws Exception {
-    while (!worker.get("metrics", "/metrics").contains(line)) {
-      Thread.sleep(10);
+  /** What a file has when it has so much; it is whole after every write. */
+  private static JsonNode awaitElements(String file, int count) throws Exception {
+    while (true) {
+      try {
+        JsonNode elements = JsonMapper.shared().readTree(Files.readString(folder.resolve(file)));
+        if (elements.size() == count) {
+          return elements;
+        }
+      } catch (NoSuchFileException | JacksonException beingWritten) {
+        Thread.sleep(10);
+      }
     }
   }
 

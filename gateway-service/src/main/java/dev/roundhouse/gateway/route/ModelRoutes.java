@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * the model: its state is there. Thread-safe, never waits.
  */
 public final class ModelRoutes implements CallRouter {
+  private static final String UNARY =
+      GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName();
   private static final Set<String> INFERENCES =
-      Set.of(
-          GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName(),
-          GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName());
+      Set.of(UNARY, GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName());
 
   private final RouteSettings settings;
   private final Runnable refresh;
@@ -65,6 +65,11 @@ public final class ModelRoutes implements CallRouter {
   @Override
   public boolean forwards(String method) {
     return INFERENCES.contains(method);
+  }
+
+  @Override
+  public boolean asksOnce(String method) {
+    return method.equals(UNARY);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.worker.transport.grpc.GrpcLoad;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -28,6 +29,10 @@ public final class GrpcMeters implements MeterBinder {
         .register(meters);
     Gauge.builder("roundhouse.grpc.calls.open", load, GrpcLoad::calls)
         .description("gRPC calls that have not ended, of any method; a stream is one")
+        .register(meters);
+    FunctionCounter.builder("roundhouse.grpc.stalled", load, GrpcLoad::stalledEver)
+        .description(
+            "gRPC calls and connections that were ended because their client stopped sending or reading")
         .register(meters);
     Gauge.builder("roundhouse.grpc.receiving", load, GrpcLoad::receivingBytes)
         .description("gRPC messages that are arriving, as far as they are counted one by one")

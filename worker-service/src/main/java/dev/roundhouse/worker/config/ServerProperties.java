@@ -21,8 +21,14 @@ import org.springframework.util.unit.DataSize;
  * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
  *     with further ones. To be told of a full queue instead, it must be able to fill one.
  * @param maxConnections gRPC connections; further ones are closed at once. Only with `http2`.
- * @param stalledMessageTimeout A gRPC call whose message has begun to arrive and has not gone on
- *     for so long ends with DEADLINE_EXCEEDED. Only with `http2`.
+ * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
+ *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED; a connection that is at a frame
+ *     or at a request's head for so long is closed. gRPC only with `http2`; HTTP closes connections
+ *     that say nothing after `server.tomcat.connection-timeout` (20s).
+ * @param unreadAnswerTimeout A gRPC call is given up (RESOURCE_EXHAUSTED) of whose answer the
+ *     client reads neither the rest nor 16 KiB more in so long, and what it held is given back; a
+ *     connection is closed that takes nothing at all. Only with `http2`; HTTP closes after
+ *     `server.tomcat.connection-timeout` (20s).
  * @param lameDuck After SIGTERM the worker is not ready, and serves on for so long before it turns
  *     calls away and `shutdown.drain` begins. Whatever kills it must wait for both.
  */
@@ -34,4 +40,5 @@ public record ServerProperties(
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
+    @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,
     @DurationMin(seconds = 0) @DurationMax(minutes = 10) @DefaultValue("0s") Duration lameDuck) {}

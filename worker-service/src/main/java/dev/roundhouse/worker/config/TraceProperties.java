@@ -1,7 +1,11 @@
 package dev.roundhouse.worker.config;
 
+import dev.roundhouse.platform.config.DataSizeRange;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotEmpty;
+import java.util.List;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
 
 /**
  * Which requests are traced from the start. TraceSetting changes all of it but the file while the
@@ -9,22 +13,28 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param file Where traces are written, in Triton's JSON; what is there is replaced. Empty: nothing
  *     can be traced.
- * @param level `timestamps` traces when each stage of a request began, `off` nothing.
+ * @param level `timestamps` traces when each stage of a request began, `tensors` its inputs and
+ *     outputs, `timestamps,tensors` both, `off` nothing.
  * @param rate One of so many requests is traced.
  * @param count Requests to trace, then no more; -1 for no end.
  * @param logFrequency Traces in a file: it is followed by another, and `.0`, `.1` and so on stand
  *     behind its name. 0: all go into one file.
+ * @param maxTensorBytes Of the inputs of a request together, and as much of its outputs, that are
+ *     traced; of what is more a trace says how many bytes were left out. They count against
+ *     `scheduler.max-queued-bytes` until they are written, and are left out when it has no room.
  */
 public record TraceProperties(
     @DefaultValue("") String file,
-    @DefaultValue("off") Level level,
+    @NotEmpty @DefaultValue("off") List<Level> level,
     @Min(1) @DefaultValue("1000") int rate,
     @Min(-1) @DefaultValue("-1") int count,
-    @Min(0) @DefaultValue("0") int logFrequency) {
+    @Min(0) @DefaultValue("0") int logFrequency,
+    @DataSizeRange(min = "1B", max = "1MB") @DefaultValue("64KB") DataSize maxTensorBytes) {
 
   /** What is traced of a request. */
   public enum Level {
     OFF,
-    TIMESTAMPS
+    TIMESTAMPS,
+    TENSORS
   }
 }

@@ -35,7 +35,7 @@ final class Sampler {
 
   /** True when a request that has just come is to be traced. */
   boolean takes() {
-    if (!setting.timestamps() || seen.incrementAndGet() % setting.rate() != 0) {
+    if (!setting.levels().isOn() || seen.incrementAndGet() % setting.rate() != 0) {
       return false;
     }
     return remaining.getAndUpdate(left -> left > 0 ? left - 1 : left) != 0;

@@ -20,7 +20,7 @@ record Sampling(Sampler global, Map<String, Sampler> models) {
 
   /** True when some request may be traced. */
   boolean isOn() {
-    return global.setting().timestamps()
-        || models.values().stream().anyMatch(model -> model.setting().timestamps());
+    return global.setting().levels().isOn()
+        || models.values().stream().anyMatch(model -> model.setting().levels().isOn());
   }
 }

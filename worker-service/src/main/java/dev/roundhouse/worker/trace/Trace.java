@@ -8,6 +8,7 @@ import dev.roundhouse.engine.request.Outcome;
  * @param id of the trace, unlike any other of this process
  * @param sampler that picked it
  * @param requestId as its caller named it; empty for no name
+ * @param tensors none unless they are traced
  * @param startNanos when it was read
  * @param endNanos when its answer had been handed to the transport
  */
@@ -17,5 +18,6 @@ record Trace(
     String model,
     String requestId,
     Outcome outcome,
+    TracedTensors tensors,
     long startNanos,
     long endNanos) {}

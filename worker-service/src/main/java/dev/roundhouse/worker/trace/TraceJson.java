@@ -1,11 +1,16 @@
 package dev.roundhouse.worker.trace;
 
+import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.request.Outcome;
+import java.util.StringJoiner;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Writes a trace as Triton does: what request it is of, then when each of its stages began. */
+/**
+ * Writes a trace as Triton does: what request it is of, then, as they are asked for, when each of
+ * its stages began, and its tensors.
+ */
 final class TraceJson {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
@@ -14,7 +19,7 @@ final class TraceJson {
 
   private TraceJson() {}
 
-  /** Two elements of the file's array, with a comma between them. */
+  /** Elements of the file's array, with commas between them. */
   static String of(Trace trace) {
     ObjectNode request =
         JSON.objectNode()
@@ -24,9 +29,44 @@ final class TraceJson {
     if (!trace.requestId().isEmpty()) {
       request.put("request_id", trace.requestId());
     }
-    ObjectNode stages = JSON.objectNode().put("id", trace.id());
-    addTimestamps(stages.putArray("timestamps"), trace);
-    return request + ",\n" + stages;
+    StringBuilder text = new StringBuilder(request.toString());
+    if (trace.sampler().setting().levels().timestamps()) {
+      ObjectNode stages = JSON.objectNode().put("id", trace.id());
+      addTimestamps(stages.putArray("timestamps"), trace);
+      text.append(",\n").append(stages);
+    }
+    for (TracedTensor input : trace.tensors().inputs()) {
+      text.append(",\n").append(tensor(trace, "TENSOR_QUEUE_INPUT", input));
+    }
+    for (TracedTensor output : trace.tensors().outputs()) {
+      text.append(",\n").append(tensor(trace, "TENSOR_BACKEND_OUTPUT", output));
+    }
+    return text.toString();
+  }
+
+  /** One tensor; what was left out of it is said, which Triton, that cuts nothing, need not. */
+  private static ObjectNode tensor(Trace trace, String activity, TracedTensor tensor) {
+    ObjectNode element = JSON.objectNode().put("id", trace.id()).put("activity", activity);
+    TensorText data = TensorText.of(tensor);
+    ObjectNode told =
+        element
+            .putObject("tensor")
+            .put("name", tensor.name())
+            .put("data", data.toString())
+            .put("shape", shape(tensor.shape()))
+            .put("dtype", tensor.dtype().wireName());
+    if (data.written() < tensor.byteSize()) {
+      told.put("cut_bytes", tensor.byteSize() - data.written());
+    }
+    return element;
+  }
+
+  private static String shape(Shape shape) {
+    StringJoiner dims = new StringJoiner(",");
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      dims.add(Long.toString(shape.dim(axis)));
+    }
+    return dims.toString();
   }
 
   private static void addTimestamps(ArrayNode timestamps, Trace trace) {

@@ -5,41 +5,41 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is traced of the requests of one model, or of all.
  *
- * @param timestamps true when requests are traced at all
+ * @param levels what of them; nothing when no request is traced
  * @param rate one of so many is
  * @param count how many are, in all; -1 for no end
  * @param logFrequency traces in a file; 0 for all
  */
-record TraceSetting(boolean timestamps, int rate, int count, int logFrequency) {
+record TraceSetting(TraceLevels levels, int rate, int count, int logFrequency) {
   static final int NO_END = -1;
 
   /** What is set at one place; null where what is set above holds. */
   record Own(
-      @Nullable Boolean timestamps,
+      @Nullable TraceLevels levels,
       @Nullable Integer rate,
       @Nullable Integer count,
       @Nullable Integer logFrequency) {
     static final Own NOTHING = new Own(null, null, null, null);
 
-    Own withTimestamps(@Nullable Boolean value) {
+    Own withLevels(@Nullable TraceLevels value) {
       return new Own(value, rate, count, logFrequency);
     }
 
     Own withRate(@Nullable Integer value) {
-      return new Own(timestamps, value, count, logFrequency);
+      return new Own(levels, value, count, logFrequency);
     }
 
     Own withCount(@Nullable Integer value) {
-      return new Own(timestamps, rate, value, logFrequency);
+      return new Own(levels, rate, value, logFrequency);
     }
 
     Own withLogFrequency(@Nullable Integer value) {
-      return new Own(timestamps, rate, count, value);
+      return new Own(levels, rate, count, value);
     }
 
     TraceSetting over(TraceSetting above) {
       return new TraceSetting(
-          timestamps == null ? above.timestamps : timestamps,
+          levels == null ? above.levels : levels,
           rate == null ? above.rate : rate,
           count == null ? above.count : count,
           logFrequency == null ? above.logFrequency : logFrequency);

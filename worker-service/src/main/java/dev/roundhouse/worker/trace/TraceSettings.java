@@ -58,7 +58,7 @@ public final class TraceSettings {
     Sampler sampler = sampling.of(model);
     TraceSetting setting = sampler.setting();
     Map<String, List<String>> values = new LinkedHashMap<>();
-    values.put(LEVEL, List.of(setting.timestamps() ? "TIMESTAMPS" : "OFF"));
+    values.put(LEVEL, setting.levels().names());
     values.put(RATE, List.of(Integer.toString(setting.rate())));
     values.put(COUNT, List.of(Integer.toString(sampler.remaining())));
     values.put(FREQUENCY, List.of(Integer.toString(setting.logFrequency())));
@@ -130,7 +130,7 @@ public final class TraceSettings {
   }
 
   private void check(TraceSetting setting) {
-    if (setting.timestamps() && file.isEmpty()) {
+    if (setting.levels().isOn() && file.isEmpty()) {
       throw WireException.invalidArgument(
           "Attempting to set invalid trace setting :trace file name is not given; have the operator set roundhouse.worker.trace.file");
     }
@@ -144,7 +144,7 @@ public final class TraceSettings {
 
   private Own with(Own before, String name, List<String> values) {
     return switch (name) {
-      case LEVEL -> before.withTimestamps(values.isEmpty() ? null : timestamps(values));
+      case LEVEL -> before.withLevels(values.isEmpty() ? null : levels(values));
       case RATE -> before.withRate(number(name, values, 1));
       case COUNT -> before.withCount(number(name, values, TraceSetting.NO_END));
       case FREQUENCY -> before.withLogFrequency(number(name, values, 0));
@@ -172,26 +172,24 @@ public final class TraceSettings {
     };
   }
 
-  private static boolean timestamps(List<String> levels) {
+  private static TraceLevels levels(List<String> names) {
     boolean timestamps = false;
-    for (String level : levels) {
-      switch (level) {
+    boolean tensors = false;
+    for (String name : names) {
+      switch (name) {
         case "TIMESTAMPS" -> timestamps = true;
+        case "TENSORS" -> tensors = true;
         case "OFF" -> {
-          if (levels.size() > 1) {
+          if (names.size() > 1) {
             throw WireException.invalidArgument("Expect only one trace level 'OFF' is specified");
           }
         }
-        case "TENSORS" ->
-            throw new WireException(
-                WireStatus.UNIMPLEMENTED,
-                "trace level 'TENSORS' is not supported; leave it out and ask for TIMESTAMPS");
         default ->
             throw WireException.invalidArgument(
-                "unknown trace level '%s'; there are OFF and TIMESTAMPS".formatted(level));
+                "unknown trace level '%s'; there are OFF, TIMESTAMPS and TENSORS".formatted(name));
       }
     }
-    return timestamps;
+    return new TraceLevels(timestamps, tensors);
   }
 
   /** The one number; null when there is no value. */

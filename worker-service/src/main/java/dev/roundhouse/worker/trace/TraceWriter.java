@@ -24,10 +24,14 @@ final class TraceWriter implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TraceWriter.class);
   private static final long EVERY_MILLIS = 100;
 
-  /** Traces that may lie here, about 4 MB. */
+  /** Text that is kept to be written at once; more than that has traces with large tensors. */
+  private static final int MOST_CHARS = 1 << 20;
+
+  /** Traces that may lie here, about 4 MB without tensors, which are counted elsewhere. */
   static final int CAPACITY = 1 << 14;
 
   private final Path path;
+  private final TensorCopies copies;
   private final LogThrottle trouble = new LogThrottle(log);
   private final ConcurrentLinkedQueue<Trace> traces = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waiting = new AtomicInteger();
@@ -41,9 +45,11 @@ final class TraceWriter implements AutoCloseable {
 
   /**
    * @param path of the file; those that follow one another have a dot and a number behind it
+   * @param copies where the tensors of traces are counted
    */
-  TraceWriter(Path path) {
+  TraceWriter(Path path, TensorCopies copies) {
     this.path = path;
+    this.copies = copies;
   }
 
   /** Begins to write, if it has not begun. */
@@ -60,6 +66,7 @@ final class TraceWriter implements AutoCloseable {
   void offer(Trace trace) {
     if (waiting.incrementAndGet() > CAPACITY) {
       waiting.decrementAndGet();
+      copies.giveBack(trace.tensors());
       dropped.increment();
       return;
     }
@@ -90,7 +97,11 @@ final class TraceWriter implements AutoCloseable {
     try {
       for (Trace trace = traces.poll(); trace != null; trace = traces.poll()) {
         waiting.decrementAndGet();
-        write(trace);
+        try {
+          write(trace);
+        } finally {
+          copies.giveBack(trace.tensors());
+        }
       }
       parts.values().forEach(this::flush);
     } catch (RuntimeException | Error e) {
@@ -112,6 +123,8 @@ final class TraceWriter implements AutoCloseable {
     if (frequency > 0 && part.file.traces() + part.count >= frequency) {
       flush(part);
       parts.remove(key);
+    } else if (part.text.length() > MOST_CHARS) {
+      flush(part);
     }
   }
 

@@ -2,7 +2,9 @@ package dev.roundhouse.worker.trace;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Tracer {
   private final TraceWriter writer;
+  private final TensorCopies copies;
   private final LongSupplier clock;
   private final AtomicLong ids = new AtomicLong();
   private volatile @Nullable Sampling sampling;
@@ -20,22 +23,26 @@ public final class Tracer {
   /**
    * @param clock the engine's
    */
-  Tracer(TraceWriter writer, LongSupplier clock) {
+  Tracer(TraceWriter writer, TensorCopies copies, LongSupplier clock) {
     this.writer = writer;
+    this.copies = copies;
     this.clock = clock;
   }
 
   /**
    * Where the answer of a request that has just been read goes: to its sink, by way of the trace if
    * it is traced.
+   *
+   * @param inputs of the request, borrowed until it has ended
    */
-  public AnswerSink traced(String model, String requestId, AnswerSink sink) {
+  public AnswerSink traced(
+      String model, String requestId, List<InputTensor> inputs, AnswerSink sink) {
     Sampling by = sampling;
     if (by == null) {
       return sink;
     }
     Sampler sampler = by.of(model);
-    return sampler.takes() ? new Traced(sampler, model, requestId, sink) : sink;
+    return sampler.takes() ? new Traced(sampler, model, requestId, inputs, sink) : sink;
   }
 
   void use(Sampling changed) {
@@ -52,34 +59,63 @@ public final class Tracer {
     private final String requestId;
     private final AnswerSink sink;
     private final long startNanos = clock.getAsLong();
+    private final List<InputTensor> inputs;
+    private @Nullable Answer answer; // of whoever answers
 
-    Traced(Sampler sampler, String model, String requestId, AnswerSink sink) {
+    Traced(
+        Sampler sampler,
+        String model,
+        String requestId,
+        List<InputTensor> inputs,
+        AnswerSink sink) {
       this.sampler = sampler;
       this.model = model;
       this.requestId = requestId;
+      this.inputs = inputs;
       this.sink = sink;
     }
 
     @Override
     public void onPart(Answer part) {
+      answer = part;
       sink.onPart(part);
     }
 
     @Override
     public void onEnd(Outcome outcome) {
+      TracedTensors tensors = TracedTensors.NONE;
       try {
-        sink.onEnd(outcome);
+        tensors = tensors();
       } finally {
-        writer.offer(
-            new Trace(
-                ids.incrementAndGet(),
-                sampler,
-                model,
-                requestId,
-                outcome,
-                startNanos,
-                clock.getAsLong()));
+        try {
+          sink.onEnd(outcome);
+        } finally {
+          offer(outcome, tensors);
+        }
       }
+    }
+
+    /** Copied now: afterwards neither the request's memory nor the answer's need be there. */
+    private TracedTensors tensors() {
+      if (!sampler.setting().levels().tensors()) {
+        return TracedTensors.NONE;
+      }
+      Answer part = answer;
+      return new TracedTensors(
+          copies.ofInputs(inputs), part == null ? List.of() : copies.ofOutputs(part.outputs()));
+    }
+
+    private void offer(Outcome outcome, TracedTensors tensors) {
+      writer.offer(
+          new Trace(
+              ids.incrementAndGet(),
+              sampler,
+              model,
+              requestId,
+              outcome,
+              tensors,
+              startNanos,
+              clock.getAsLong()));
     }
   }
 }

@@ -3,9 +3,11 @@ package dev.roundhouse.worker.trace;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.TraceProperties;
+import dev.roundhouse.worker.config.TraceProperties.Level;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Traces of requests, as the operator configured them: what samples them, what changes which are
@@ -20,17 +22,31 @@ public final class Tracing implements AutoCloseable {
    * @throws StartRefusedException when what is configured cannot be traced
    */
   public Tracing(TraceProperties properties, Engine engine) {
-    boolean traces = properties.level() == TraceProperties.Level.TIMESTAMPS;
-    checkFile(properties.file(), traces);
-    writer = new TraceWriter(Path.of(properties.file()));
-    tracer = new Tracer(writer, engine::nanoTime);
+    TraceLevels levels = levels(properties.level());
+    checkFile(properties.file(), levels.isOn());
+    TensorCopies copies =
+        new TensorCopies(
+            Math.toIntExact(properties.maxTensorBytes().toBytes()),
+            engine::takeBytes,
+            engine::giveBackBytes);
+    writer = new TraceWriter(Path.of(properties.file()), copies);
+    tracer = new Tracer(writer, copies, engine::nanoTime);
     settings =
         new TraceSettings(
             new TraceSetting(
-                traces, properties.rate(), properties.count(), properties.logFrequency()),
+                levels, properties.rate(), properties.count(), properties.logFrequency()),
             new File(properties.file()).getName(), // its folder is not the clients' to know
             model -> engine.model(model).isPresent(),
             tracer);
+  }
+
+  private static TraceLevels levels(List<Level> wanted) {
+    if (wanted.contains(Level.OFF) && wanted.size() > 1) {
+      throw new StartRefusedException(
+          "roundhouse.worker.trace.level asks for off and for something else.",
+          "Leave one of them out.");
+    }
+    return new TraceLevels(wanted.contains(Level.TIMESTAMPS), wanted.contains(Level.TENSORS));
   }
 
   private static void checkFile(String file, boolean traces) {

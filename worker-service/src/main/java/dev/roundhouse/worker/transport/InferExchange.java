@@ -165,6 +165,10 @@ public final class InferExchange implements AutoCloseable {
     return request.id();
   }
 
+  List<InputTensor> inputs() {
+    return inputs;
+  }
+
   /** Of the inputs that came in the request. */
   public long inlineBytes() {
     long bytes = 0;

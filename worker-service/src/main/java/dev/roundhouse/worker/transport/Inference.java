@@ -44,7 +44,7 @@ public final class Inference {
    *     dev.roundhouse.kserve.codec.WireRequest#NO_TIMEOUT}; negative when it is over
    */
   public InferenceRequest request(InferExchange exchange, long callNanos, AnswerSink sink) {
-    AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), sink);
+    AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
     return exchange.toEngine(engine.nanoTime(), callNanos, traced);
   }
 }

@@ -106,6 +106,7 @@ class GrpcServerConfiguration {
           .maxConcurrentStreams(server.maxConcurrentStreams())
           .maxConnections(server.maxConnections())
           .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
+          .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .memoryBudget(load)
           .loadListener(load)
           .addTransportFilter(ConnectionShare.perConnection(server.maxUnread().toBytes()));

@@ -7,6 +7,7 @@ import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.logging.LogSettings;
 import dev.roundhouse.worker.actuator.TraceMeters;
+import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.SharedMemoryProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
@@ -192,7 +193,9 @@ class TransportConfiguration {
 
   @Bean
   HttpServerSettings httpServerSettings(WorkerProperties properties) {
-    return new HttpServerSettings(Math.toIntExact(properties.server().maxMessageSize().toBytes()));
+    ServerProperties server = properties.server();
+    return new HttpServerSettings(
+        Math.toIntExact(server.maxMessageSize().toBytes()), server.stalledMessageTimeout());
   }
 
   /** Makes what answers errors at start: a request can fail after the worker has closed. */

@@ -137,7 +137,9 @@ class WorkerPropertiesTest {
   @Test
   void shouldHaveDefaultsForTrace() {
     assertThat(bind().trace())
-        .isEqualTo(new TraceProperties("", TraceProperties.Level.OFF, 1000, -1, 0));
+        .isEqualTo(
+            new TraceProperties(
+                "", List.of(TraceProperties.Level.OFF), 1000, -1, 0, DataSize.ofKilobytes(64)));
   }
 
   @Test
@@ -145,12 +147,20 @@ class WorkerPropertiesTest {
     assertThat(
             bind(
                     "trace.file=/t.json",
-                    "trace.level=timestamps",
+                    "trace.level=timestamps,tensors",
+                    "trace.max-tensor-bytes=9KB",
                     "trace.rate=7",
                     "trace.count=8",
                     "trace.log-frequency=9")
                 .trace())
-        .isEqualTo(new TraceProperties("/t.json", TraceProperties.Level.TIMESTAMPS, 7, 8, 9));
+        .isEqualTo(
+            new TraceProperties(
+                "/t.json",
+                List.of(TraceProperties.Level.TIMESTAMPS, TraceProperties.Level.TENSORS),
+                7,
+                8,
+                9,
+                DataSize.ofKilobytes(9)));
   }
 
   @Test
@@ -305,6 +315,7 @@ class WorkerPropertiesTest {
                 4096,
                 10_000,
                 Duration.ofSeconds(60),
+                Duration.ofMinutes(5),
                 Duration.ZERO));
   }
 
@@ -319,6 +330,7 @@ class WorkerPropertiesTest {
                     "server.max-concurrent-streams=7",
                     "server.max-connections=8",
                     "server.stalled-message-timeout=9s",
+                    "server.unread-answer-timeout=11s",
                     "server.lame-duck=10s")
                 .server())
         .isEqualTo(
@@ -330,6 +342,7 @@ class WorkerPropertiesTest {
                 7,
                 8,
                 Duration.ofSeconds(9),
+                Duration.ofSeconds(11),
                 Duration.ofSeconds(10)));
   }
 

@@ -17,12 +17,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TraceSettingsTest {
-  private static final TraceSetting OFF = new TraceSetting(false, 1000, -1, 0);
+  private static final TraceSetting OFF = new TraceSetting(TraceLevels.OFF, 1000, -1, 0);
 
   @TempDir static Path folder;
 
-  private final TraceWriter writer = new TraceWriter(folder.resolve("trace.json"));
-  private final Tracer tracer = new Tracer(writer, System::nanoTime);
+  private final TensorCopies copies = new TensorCopies(64, bytes -> true, bytes -> {});
+  private final TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
+  private final Tracer tracer = new Tracer(writer, copies, System::nanoTime);
   private final TraceSettings settings = settings("trace.json");
 
   @AfterEach
@@ -109,11 +110,22 @@ class TraceSettingsTest {
   }
 
   @Test
+  void shouldTellEveryLevelThatIsOn() {
+    for (List<String> levels : List.of(List.of("TENSORS"), List.of("TIMESTAMPS", "TENSORS"))) {
+      settings.change("", Map.of("trace_level", levels, "trace_rate", List.of("1")));
+      assertThat(settings.current("")).containsEntry("trace_level", levels);
+      assertThat(taken("m", 2)).isEqualTo(2);
+    }
+    settings.change("", Map.of("trace_level", List.of("TENSORS", "TIMESTAMPS")));
+    assertThat(settings.current("")).containsEntry("trace_level", List.of("TIMESTAMPS", "TENSORS"));
+  }
+
+  @Test
   void shouldHandTheAnswerOnAndCostNothingWhenNothingIsTraced() {
     ReplySink sink = new ReplySink();
-    assertThat(tracer.traced("m", "", sink)).isSameAs(sink);
+    assertThat(tracer.traced("m", "", List.of(), sink)).isSameAs(sink);
     settings.change("", Map.of("trace_level", List.of("TIMESTAMPS"), "trace_rate", List.of("1")));
-    AnswerSink traced = tracer.traced("m", "", sink);
+    AnswerSink traced = tracer.traced("m", "", List.of(), sink);
     assertThat(traced).isNotSameAs(sink);
     traced.onEnd(Outcome.Cancelled.BY_CALLER);
     assertThat(sink.reply().join().outcome()).isEqualTo(Outcome.Cancelled.BY_CALLER);
@@ -149,12 +161,6 @@ class TraceSettingsTest {
     assertRefused(
         settings,
         "",
-        Map.of("trace_level", List.of("TIMESTAMPS", "TENSORS")),
-        WireStatus.UNIMPLEMENTED,
-        "trace level 'TENSORS' is not supported");
-    assertRefused(
-        settings,
-        "",
         Map.of("trace_mode", List.of("opentelemetry")),
         WireStatus.UNIMPLEMENTED,
         "trace_mode [opentelemetry] is not supported");
@@ -183,7 +189,7 @@ class TraceSettingsTest {
     ReplySink sink = new ReplySink();
     int taken = 0;
     for (int i = 0; i < requests; i++) {
-      taken += tracer.traced(model, "", sink) == sink ? 0 : 1;
+      taken += tracer.traced(model, "", List.of(), sink) == sink ? 0 : 1;
     }
     return taken;
   }

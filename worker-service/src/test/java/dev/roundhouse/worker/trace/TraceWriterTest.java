@@ -2,12 +2,15 @@ package dev.roundhouse.worker.trace;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,15 +22,31 @@ class TraceWriterTest {
   private static final Outcome.Timings TIMINGS =
       new Outcome.Timings(1_010, 1_090, 20, 5, 40, 3, 1, 0);
 
+  /** An input of 6 bytes, of which 4 are traced, and an output of 2. */
+  private static final TracedTensors TENSORS =
+      new TracedTensors(
+          List.of(new TracedTensor("x", DType.I16, Shape.of(1, 3), new byte[] {1, 0, -1, -1}, 6)),
+          List.of(new TracedTensor("y", DType.U8, Shape.of(2), new byte[] {7, -1}, 2)));
+
   @TempDir Path folder;
+  private final AtomicLong held = new AtomicLong(TENSORS.byteSize());
+  private final TensorCopies copies =
+      new TensorCopies(64, bytes -> true, bytes -> held.addAndGet(-bytes));
 
   @Test
   void shouldWriteWhenEachStageBegan() throws Exception {
-    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"));
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
     writer.start();
     writer.offer(
         new Trace(
-            7, sampler("", 0), "m", "a\"b", new Outcome.Completed("3", TIMINGS), 1_000, 1_100));
+            7,
+            sampler("", 0),
+            "m",
+            "a\"b",
+            new Outcome.Completed("3", TIMINGS),
+            TracedTensors.NONE,
+            1_000,
+            1_100));
     writer.close();
 
     JsonNode elements = read("trace.json");
@@ -51,15 +70,45 @@ class TraceWriterTest {
 
   @Test
   void shouldWriteOfARequestThatFailedWhatThereIs() throws Exception {
-    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"));
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
     writer.start();
     Outcome failed = new Outcome.Failed(Status.INTERNAL, "no");
-    writer.offer(new Trace(1, sampler("", 0), "m", "", failed, 10, 20));
+    writer.offer(new Trace(1, sampler("", 0), "m", "", failed, TracedTensors.NONE, 10, 20));
     writer.close();
 
     JsonNode elements = read("trace.json");
     assertThat(elements.get(0)).hasToString("{\"id\":1,\"model_name\":\"m\",\"model_version\":-1}");
     assertThat(stages(elements.get(1))).containsExactly("REQUEST_START 10", "REQUEST_END 20");
+  }
+
+  @Test
+  void shouldWriteTensorsAndHowMuchOfThemIsLeftOut() throws Exception {
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
+    writer.start();
+    writer.offer(trace(1, sampler("", 0, new TraceLevels(false, true)), TENSORS));
+    writer.close();
+
+    JsonNode elements = read("trace.json");
+    assertThat(elements).hasSize(3);
+    assertThat(elements.get(0)).hasToString("{\"id\":1,\"model_name\":\"m\",\"model_version\":1}");
+    assertThat(elements.get(1))
+        .hasToString(
+            "{\"id\":1,\"activity\":\"TENSOR_QUEUE_INPUT\",\"tensor\":{\"name\":\"x\",\"data\":\"1,-1\",\"shape\":\"1,3\",\"dtype\":\"INT16\",\"cut_bytes\":2}}");
+    assertThat(elements.get(2))
+        .hasToString(
+            "{\"id\":1,\"activity\":\"TENSOR_BACKEND_OUTPUT\",\"tensor\":{\"name\":\"y\",\"data\":\"7,255\",\"shape\":\"2\",\"dtype\":\"UINT8\"}}");
+    assertThat(held).hasValue(0);
+  }
+
+  @Test
+  void shouldHoldNothingOfATraceThatIsDropped() {
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies);
+    for (int id = 1; id <= TraceWriter.CAPACITY; id++) {
+      writer.offer(trace(id, sampler("", 0)));
+    }
+    writer.offer(trace(0, sampler("", 0, new TraceLevels(true, true)), TENSORS));
+    assertThat(writer.dropped()).isEqualTo(1);
+    assertThat(held).hasValue(0);
   }
 
   @Test
@@ -75,7 +124,7 @@ class TraceWriterTest {
 
   @Test
   void shouldBeginAnotherFileAfterSoManyTraces() throws Exception {
-    TraceWriter writer = new TraceWriter(folder.resolve("t"));
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies);
     writer.start();
     Sampler every = sampler("m", 2);
     for (int id = 1; id <= 5; id++) {
@@ -93,7 +142,7 @@ class TraceWriterTest {
 
   @Test
   void shouldDropAndCountWhatIsTooMuch() {
-    TraceWriter writer = new TraceWriter(folder.resolve("t"));
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies);
     for (int id = 1; id <= TraceWriter.CAPACITY + 3; id++) {
       writer.offer(trace(id, sampler("", 0))); // nobody writes yet
     }
@@ -106,7 +155,7 @@ class TraceWriterTest {
   @Test
   void shouldCountWhatCannotBeWrittenAndGoOn() throws Exception {
     Path missing = folder.resolve("missing");
-    TraceWriter writer = new TraceWriter(missing.resolve("t"));
+    TraceWriter writer = new TraceWriter(missing.resolve("t"), copies);
     writer.start();
     writer.offer(trace(1, sampler("", 0)));
     while (writer.dropped() == 0) {
@@ -120,11 +169,20 @@ class TraceWriterTest {
   }
 
   private static Trace trace(int id, Sampler sampler) {
-    return new Trace(id, sampler, "m", "", new Outcome.Completed("1", TIMINGS), 1_000, 1_100);
+    return trace(id, sampler, TracedTensors.NONE);
+  }
+
+  private static Trace trace(int id, Sampler sampler, TracedTensors tensors) {
+    return new Trace(
+        id, sampler, "m", "", new Outcome.Completed("1", TIMINGS), tensors, 1_000, 1_100);
   }
 
   private static Sampler sampler(String owner, int frequency) {
-    return new Sampler(owner, new TraceSetting(true, 1, -1, frequency), -1);
+    return sampler(owner, frequency, new TraceLevels(true, false));
+  }
+
+  private static Sampler sampler(String owner, int frequency, TraceLevels levels) {
+    return new Sampler(owner, new TraceSetting(levels, 1, -1, frequency), -1);
   }
 
   private List<Integer> ids(String file) throws Exception {

@@ -16,6 +16,7 @@ public final class GrpcLoad implements LoadListener, MemoryBudget {
   private final AtomicInteger connections = new AtomicInteger();
   private final AtomicInteger calls = new AtomicInteger();
   private final AtomicLong receivingBytes = new AtomicLong();
+  private final AtomicLong stalled = new AtomicLong();
 
   public GrpcLoad(Engine engine) {
     this.engine = engine;
@@ -33,6 +34,11 @@ public final class GrpcLoad implements LoadListener, MemoryBudget {
   /** Of messages that have begun to arrive and have not been taken by the engine. */
   public long receivingBytes() {
     return receivingBytes.get();
+  }
+
+  /** Calls and connections that were ended because their client stopped sending or reading. */
+  public long stalledEver() {
+    return stalled.get();
   }
 
   @Override
@@ -53,6 +59,11 @@ public final class GrpcLoad implements LoadListener, MemoryBudget {
   @Override
   public void callClosed() {
     calls.decrementAndGet();
+  }
+
+  @Override
+  public void stalled() {
+    stalled.incrementAndGet();
   }
 
   @Override

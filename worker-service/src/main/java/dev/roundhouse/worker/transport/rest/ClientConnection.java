@@ -51,7 +51,10 @@ final class ClientConnection {
     }
   }
 
-  /** Notes each request's connection, if {@link HttpProtocol} has it. */
+  /**
+   * Notes each request's connection, if {@link HttpProtocol} has it; and takes what is left of its
+   * body, which Tomcat would wait for as long as a byte comes now and then.
+   */
   static final class Noting extends ValveBase {
     Noting() {
       super(true);
@@ -61,7 +64,16 @@ final class ClientConnection {
     public void invoke(Request request, Response response) throws IOException, ServletException {
       var socket = HttpProtocol.socket(request.getCoyoteRequest());
       request.setAttribute(ATTRIBUTE, new ClientConnection(socket));
+      if (!(request.getCoyoteRequest().getInputBuffer() instanceof PacedInput body)) {
+        getNext().invoke(request, response);
+        return;
+      }
+      body.begin();
       getNext().invoke(request, response);
+      if (!request.isFinished()) {
+        response.finishResponse(); // nobody should have to send all before it is told
+        body.drain(request.getCoyoteRequest());
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 package dev.roundhouse.worker.transport.rest;
 
+import java.time.Duration;
 import org.apache.catalina.core.StandardHost;
-import org.apache.coyote.http11.AbstractHttp11Protocol;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 
@@ -9,13 +9,16 @@ import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 public final class HttpServerSettings
     implements WebServerFactoryCustomizer<TomcatServletWebServerFactory> {
   private final int maxBodyBytes;
+  private final Duration stalled;
 
   /**
    * @param maxBodyBytes that a request may have; one that is refused before its body was read is
    *     read so far, so that its client reads why instead of losing the connection
+   * @param stalled what a request's head may take, and each further part of its body
    */
-  public HttpServerSettings(int maxBodyBytes) {
+  public HttpServerSettings(int maxBodyBytes, Duration stalled) {
     this.maxBodyBytes = maxBodyBytes;
+    this.stalled = stalled;
   }
 
   @Override
@@ -30,8 +33,9 @@ public final class HttpServerSettings
         });
     factory.addConnectorCustomizers(
         connector -> {
-          if (connector.getProtocolHandler() instanceof AbstractHttp11Protocol<?> http) {
+          if (connector.getProtocolHandler() instanceof HttpProtocol http) {
             http.setMaxSwallowSize(maxBodyBytes);
+            http.setStalled(stalled);
           }
         });
   }

@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
+import org.springframework.util.unit.DataSize;
 
 @Timeout(60)
 class InferCallTest {
@@ -172,7 +173,9 @@ class InferCallTest {
     ClientRegions none = new ClientRegions(new ClientRegions.Settings(false, List.of(), 1));
     Tracing off =
         new Tracing(
-            new TraceProperties("", TraceProperties.Level.OFF, 1000, -1, 0), engine.engine());
+            new TraceProperties(
+                "", List.of(TraceProperties.Level.OFF), 1000, -1, 0, DataSize.ofKilobytes(64)),
+            engine.engine());
     return new Inference(engine.engine(), none, off.tracer())
         .begin(
             new InferMessage("m", "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));

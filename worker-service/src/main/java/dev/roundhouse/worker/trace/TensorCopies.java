@@ -1,0 +1,89 @@
+package dev.roundhouse.worker.trace;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.TensorData;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongConsumer;
+import java.util.function.LongPredicate;
+
+/**
+ * Copies tensors that are to be traced: as much of them as a trace may hold, counted before it is
+ * taken where requests count their memory. What there is no room for is left out; no request fails
+ * for its trace. Thread-safe.
+ */
+final class TensorCopies {
+  private static final byte[] NOTHING = {};
+
+  private final int most;
+  private final LongPredicate take;
+  private final LongConsumer giveBack;
+
+  /**
+   * @param most bytes of a request's inputs together, and of its outputs
+   * @param take false when there are no so many bytes
+   */
+  TensorCopies(int most, LongPredicate take, LongConsumer giveBack) {
+    this.most = most;
+    this.take = take;
+    this.giveBack = giveBack;
+  }
+
+  /** Copies what is borrowed, to be given back by {@link #giveBack}. */
+  List<TracedTensor> ofInputs(List<InputTensor> inputs) {
+    List<TracedTensor> copies = new ArrayList<>(inputs.size());
+    int room = most;
+    for (InputTensor input : inputs) {
+      byte[] bytes = copy(input.data(), input.dtype(), room);
+      room -= bytes.length;
+      copies.add(
+          new TracedTensor(
+              input.name(), input.dtype(), input.shape(), bytes, input.data().byteSize()));
+    }
+    return copies;
+  }
+
+  /** Copies what is borrowed, to be given back by {@link #giveBack}. */
+  List<TracedTensor> ofOutputs(List<OutputTensor> outputs) {
+    List<TracedTensor> copies = new ArrayList<>(outputs.size());
+    int room = most;
+    for (OutputTensor output : outputs) {
+      byte[] bytes = copy(TensorData.of(output.data()), output.dtype(), room);
+      room -= bytes.length;
+      copies.add(
+          new TracedTensor(
+              output.name(), output.dtype(), output.shape(), bytes, output.data().byteSize()));
+    }
+    return copies;
+  }
+
+  /** The copies are not needed any more. */
+  void giveBack(TracedTensors tensors) {
+    giveBack(tensors.byteSize());
+  }
+
+  private void giveBack(long bytes) {
+    if (bytes > 0) {
+      giveBack.accept(bytes);
+    }
+  }
+
+  private byte[] copy(TensorData data, DType dtype, int room) {
+    int count = (int) Math.min(data.byteSize(), room);
+    count -= dtype.fixedSize() ? count % dtype.byteSize() : 0;
+    if (count <= 0 || !data.isReadable() || !take.test(count)) {
+      return NOTHING;
+    }
+    byte[] bytes = new byte[count];
+    try {
+      data.copyTo(0, MemorySegment.ofArray(bytes), 0, count);
+      return bytes;
+    } catch (RuntimeException unreadable) {
+      giveBack(count); // the request will say why, if it minds
+      return NOTHING;
+    }
+  }
+}

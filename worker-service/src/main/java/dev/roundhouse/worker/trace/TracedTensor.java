@@ -1,0 +1,13 @@
+package dev.roundhouse.worker.trace;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+
+/**
+ * A copy of one tensor, or of its beginning.
+ *
+ * @param name as its request or model has it
+ * @param bytes its own: dense, row-major, little-endian
+ * @param byteSize of the whole tensor
+ */
+record TracedTensor(String name, DType dtype, Shape shape, byte[] bytes, long byteSize) {}
