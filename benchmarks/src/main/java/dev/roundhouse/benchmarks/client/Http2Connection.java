@@ -121,7 +121,7 @@ final class Http2Connection implements Closeable {
   void turn(Http2Listener listener) throws IOException {
     flush();
     if (selector.select(PATIENCE.toMillis()) == 0) {
-      throw new IOException("the server has not answered for " + PATIENCE);
+      throw new IOException("the server has not answered for %d s".formatted(PATIENCE.toSeconds()));
     }
     selector.selectedKeys().clear();
     wire.read();

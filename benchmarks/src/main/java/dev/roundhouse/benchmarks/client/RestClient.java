@@ -97,7 +97,7 @@ public final class RestClient implements ThinClient {
   private void select() throws IOException {
     selector.selectedKeys().clear();
     if (selector.select(PATIENCE.toMillis()) == 0) {
-      throw new IOException("the server has not answered for " + PATIENCE);
+      throw new IOException("the server has not answered for %d s".formatted(PATIENCE.toSeconds()));
     }
   }
 

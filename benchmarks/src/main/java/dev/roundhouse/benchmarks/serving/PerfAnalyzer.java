@@ -108,7 +108,9 @@ public record PerfAnalyzer(Path folder) {
             "perf_analyzer against %s %s:\n%s"
                 .formatted(
                     server.name(),
-                    ended ? "ended with " + process.exitValue() : "ran for " + PATIENCE,
+                    ended
+                        ? "ended with " + process.exitValue()
+                        : "ran for %d s".formatted(PATIENCE.toSeconds()),
                     Files.readString(log)));
       }
     } finally {

@@ -63,13 +63,15 @@ public record TritonInstallation(Path folder, Path ourBackends) {
   }
 
   /** Such as 3.11; numpy was fetched for it. */
-  private static String pythonVersion() throws IOException {
-    Process python =
+  private static String pythonVersion() {
+    try (var output =
         new ProcessBuilder("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])")
-            .start();
-    try (var output = python.inputReader()) {
+            .start()
+            .inputReader()) {
       String version = output.readLine();
       return version == null ? "none" : version.strip();
+    } catch (IOException thereIsNone) {
+      return "none";
     }
   }
 }

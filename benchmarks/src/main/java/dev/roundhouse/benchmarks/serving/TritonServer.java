@@ -92,8 +92,9 @@ public record TritonServer(ServerProcess process, List<TritonModel> models)
       while (!answersOk(client, process, "health/live")) {
         if (!process.process().isAlive() || System.nanoTime() > deadline) {
           throw new IOException(
-              "Triton does not serve on port %d after %s; its last lines:\n%s"
-                  .formatted(process.httpPort(), PATIENCE, process.process().lastLines()));
+              "Triton does not serve on port %d after up to %d s; its last lines:\n%s"
+                  .formatted(
+                      process.httpPort(), PATIENCE.toSeconds(), process.process().lastLines()));
         }
         TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
       }

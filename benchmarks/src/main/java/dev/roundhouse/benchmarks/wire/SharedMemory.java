@@ -61,10 +61,12 @@ final class SharedMemory implements Bench {
         (server, name, wanted) ->
             GrpcUnary.connect(
                 server.grpcPort(), model.request().toBuilder().setModelName(name).build(), wanted);
+    RunCell modelRun = RunCell.begin(servers.ours(), model.name());
     try (Match match =
         Match.ofTwoWays(servers.ours(), model, shared, inline, "inline, both ours")) {
       play(run, match, size.name(), size.beside());
     }
+    modelRun.report(run, name(), size.name());
     if (servers.triton() != null) {
       try (Match match = Match.of(servers, model, shared)) {
         play(run, match, size.name(), null);

@@ -6,16 +6,12 @@ import dev.roundhouse.benchmarks.client.Load;
 import dev.roundhouse.benchmarks.client.ThinClient;
 import dev.roundhouse.benchmarks.serving.IdentityModel;
 import dev.roundhouse.benchmarks.serving.SharedRegion;
-import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.benchmarks.serving.StockCall;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterRequest;
-import io.grpc.ManagedChannel;
-import io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Map;
 
@@ -59,23 +55,13 @@ final class SharedMemoryClient implements ThinClient {
   }
 
   private static void register(int port, SharedRegion region) {
-    ManagedChannel channel =
-        NettyChannelBuilder.forAddress(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
-            .usePlaintext()
+    SystemSharedMemoryRegisterRequest request =
+        SystemSharedMemoryRegisterRequest.newBuilder()
+            .setName(region.name())
+            .setKey("/" + region.name())
+            .setByteSize(region.bytes().capacity())
             .build();
-    try {
-      var unused =
-          GRPCInferenceServiceGrpc.newBlockingStub(channel)
-              .systemSharedMemoryRegister(
-                  SystemSharedMemoryRegisterRequest.newBuilder()
-                      .setName(region.name())
-                      .setKey("/" + region.name())
-                      .setByteSize(region.bytes().capacity())
-                      .build());
-    } finally {
-      channel.shutdownNow();
-    }
+    var unused = StockCall.to(port, stub -> stub.systemSharedMemoryRegister(request));
   }
 
   private static ModelInferRequest request(IdentityModel model, String name, SharedRegion region) {

@@ -77,14 +77,17 @@ final class TritonGrpc implements Bench {
   private void measure(BenchRun run, ServerPair servers, RowSize size, Kind kind, Duration warmUp)
       throws IOException {
     try (Match match = Match.of(servers, size.model(), kind.way(size.model()))) {
-      run.say("%s: %s, %s: %s of warming up", name(), size.name(), kind.words, warmUp);
+      run.say(
+          "%s: %s, %s: %d s of warming up", name(), size.name(), kind.words, warmUp.toSeconds());
       match.warmUp(size.outstanding().getLast(), warmUp);
       for (int outstanding : size.outstanding()) {
         String load = "%s, %s, %d outstanding".formatted(size.name(), kind.words, outstanding);
         run.say("%s: %s", name(), load);
+        RunCell modelRun = RunCell.begin(servers.ours(), size.model().name());
         Score score = match.play(run, outstanding);
         if (outstanding == 1) {
           score.reportP50(run, name(), load, P50);
+          modelRun.report(run, name(), load);
         }
         score.reportRate(run, name(), load, outstanding == 1 ? null : size.rate());
         score.reportCpu(run, name(), load, size.cpu());

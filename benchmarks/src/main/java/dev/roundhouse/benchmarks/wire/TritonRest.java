@@ -48,7 +48,7 @@ final class TritonRest implements Bench {
             RestClient.connect(
                 server.httpPort(), new RestRequest(name, 1, model.elements(), model.row()), wanted);
     try (Match match = Match.of(servers, model, way)) {
-      run.say("%s: %s: %s of warming up", name(), size.name(), warmUp);
+      run.say("%s: %s: %d s of warming up", name(), size.name(), warmUp.toSeconds());
       match.warmUp(CONNECTIONS.getLast(), warmUp);
       for (int connections : CONNECTIONS) {
         String load =
