@@ -5,10 +5,8 @@ A test that needs one which cannot be had is skipped, and says why.
 
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +17,6 @@ import pytest
 FETCH_SECONDS = 600
 REASON = 300  # characters of what a program said that failed
 PERF_ANALYZER = "2.51.0"  # the last tritonclient whose wheel has the program
-CUDA_RUNTIME = "12.9.79"  # which it is linked to, and loads without a GPU too
 
 
 def go_tool(source: str) -> Path:
@@ -57,27 +54,11 @@ class LinkedProgram:
 
 def perf_analyzer() -> LinkedProgram:
     """Triton's load generator, with the libraries that it wants and few machines have."""
-    if platform.machine() != "x86_64":
-        pytest.skip(f"there is no perf_analyzer for {platform.machine()}")
-
-    def fetch(into: Path) -> None:
-        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", f"--dest={into}")
-        _run(*pip, "--platform=manylinux1_x86_64", f"tritonclient=={PERF_ANALYZER}")
-        _run(*pip, f"nvidia-cuda-runtime-cu12=={CUDA_RUNTIME}")
-        _run(need("apt-get"), "download", "libb64-0d", cwd=into)
-        for wheel in into.glob("*.whl"):
-            shutil.unpack_archive(wheel, into, "zip")
-            wheel.unlink()
-        for package in into.glob("*.deb"):
-            _run(need("dpkg"), "-x", str(package), str(into))
-        program(into).chmod(0o755)
-
-    def program(folder: Path) -> Path:
-        return folder / f"tritonclient-{PERF_ANALYZER}.data" / "data" / "bin" / "perf_analyzer"
-
-    folder = _kept(f"perf-analyzer-{PERF_ANALYZER}", fetch, ".")
+    fetch = Path(__file__).parents[1] / "tools" / "triton-peer" / "fetch"
+    folder = Path(_run(str(fetch), "perf-analyzer").splitlines()[-1])
+    program = folder / f"tritonclient-{PERF_ANALYZER}.data" / "data" / "bin" / "perf_analyzer"
     libraries = [folder / "nvidia" / "cuda_runtime" / "lib", folder / "usr" / "lib" / "x86_64-linux-gnu"]
-    return LinkedProgram(program(folder), libraries)
+    return LinkedProgram(program, libraries)
 
 
 def need(program: str) -> str:
@@ -102,15 +83,17 @@ def _kept(key: str, fetch: Callable[[Path], None], entry: str) -> Path:
     return folder
 
 
-def _run(*command: str, cwd: Path | None = None) -> None:
+def _run(*command: str) -> str:
+    """What a program says on stdout; a skip when it fails."""
     said = " ".join(command)
     try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=FETCH_SECONDS)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS)
     except subprocess.TimeoutExpired:
         pytest.skip(f"'{said}' was not done after {FETCH_SECONDS} s")
     if done.returncode != 0:
         why = " ".join((done.stdout + done.stderr).split())
         pytest.skip(f"'{said}' ended with {done.returncode}: {why[:REASON]}")
+    return done.stdout
 
 
 def _cache() -> Path:

@@ -1,6 +1,7 @@
 """The parts of ./roundhouse that decide something, by themselves: memory, jars, the cache."""
 
 import os
+import platform
 import subprocess
 import time
 from pathlib import Path
@@ -109,9 +110,29 @@ def test_should_keep_a_jar_that_a_process_has_open(tmp_path: Path) -> None:
 
 
 def test_should_say_what_to_set_when_there_is_no_place_for_the_cache() -> None:
-    for script in ("roundhouse", "tools/pjrt-plugin/fetch"):
+    for script in ("roundhouse", "tools/pjrt-plugin/fetch", "tools/triton-peer/fetch"):
         result = subprocess.run(
             [ROOT / script, "--help"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
         )
         assert result.returncode != 0
         assert "set HOME, ROUNDHOUSE_CACHE or XDG_CACHE_HOME" in result.stderr
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="Triton can be had for x86-64 only")
+@pytest.mark.parametrize("what", ["server", "perf-analyzer"])
+def test_should_keep_nothing_when_a_wheel_is_not_the_pinned_one(tmp_path: Path, what: str) -> None:
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    # a pip that has another wheel under every name
+    python.write_text(
+        "#!/usr/bin/env bash\n"
+        'while (($# > 0)); do [[ $1 == --dest ]] && mkdir -p "$2" && echo other >"$2/other.whl"; shift; done\n'
+    )
+    python.chmod(0o755)
+    cache = tmp_path / "cache"
+    environment = {"PATH": f"{python.parent}:{os.environ['PATH']}", "ROUNDHOUSE_CACHE": str(cache)}
+    command = [ROOT / "tools" / "triton-peer" / "fetch", what]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
+    assert result.returncode != 0
+    assert "other.whl has sha256" in result.stderr, result.stderr
+    assert list(cache.iterdir()) == []

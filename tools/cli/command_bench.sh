@@ -11,11 +11,16 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
   engine        our engine against the Triton core in-process, both with models that do nothing: requests/s and CPU
                 with 1, 1000 and 4000 models, latency of one request at a time, what an idle model holds; what a
                 meta's call costs; and in simulation: batching, fairness and overload
+  wire          what reading a request costs; our gRPC server against grpc-java's; and the whole worker beside a real
+                Triton in the same rounds: ModelInfer, streams, HTTP, system shared memory, and what perf_analyzer says
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
                 who is answered in time, and what choosing costs
 
-engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. Where the core
-cannot run, it says why and prints our side alone.
+One row of a bench can be run by its own name, such as wire-triton; docs/benchmarks.md has them all.
+
+engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. wire fetches a
+Triton server (55 MB) and perf_analyzer (18 MB) by pip, once. Where they cannot be had or cannot run, the bench says why
+and prints our side alone.
 
   --quick       shorter runs: the shape of the result, not figures to quote
   --json        one object per line: {"bench","cell","ours","peer","unit","ratio","goal","met"}
@@ -40,17 +45,28 @@ command_bench() {
         shift
     done
     case $name in
-        first-light | residency)
+        first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc)
             begin_steps 4
             prepare benchmarks
             ;;
-        engine)
+        engine | engine-*)
             begin_steps 5
             prepare benchmarks
             fetch_triton_core
             ;;
+        wire-triton | wire-rest | wire-shm)
+            begin_steps 5
+            prepare benchmarks
+            fetch_triton_peer server "Triton server"
+            ;;
+        wire | wire-perf-analyzer)
+            begin_steps 6
+            prepare benchmarks
+            fetch_triton_peer server "Triton server"
+            fetch_triton_peer perf-analyzer perf_analyzer
+            ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, residency" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, residency, wire" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }
@@ -68,5 +84,17 @@ fetch_triton_core() {
         end_step "fetched"
     else
         end_step "could not be fetched, the log is $log"
+    fi
+}
+
+# Step: a peer of the wire benches lies in the cache. They go on without it.
+fetch_triton_peer() { # WHAT LABEL
+    local log=$CACHE/logs/triton-$1.log
+    begin_step "$2"
+    start_child "$log" "$ROOT/tools/triton-peer/fetch" "$1"
+    if await_child; then
+        end_step "$(tail -n 1 "$log")"
+    else
+        end_step "could not be fetched: $(tail -n 1 "$log")"
     fi
 }

@@ -2,12 +2,7 @@
 // input. It reports no statistics, which spares the core their bookkeeping.
 #include <cstring>
 
-#include "triton_api.h"
-
-#define RETURN_IF_ERROR(call)                                    \
-  do {                                                           \
-    if (TRITONSERVER_Error* error = (call); error != nullptr) return error; \
-  } while (false)
+#include "triton_backend.h"
 
 namespace {
 

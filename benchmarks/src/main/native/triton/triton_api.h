@@ -1,4 +1,4 @@
-// The part of Triton's C API (version 1.34) that the peer calls; the core itself comes as a library without headers.
+// The part of Triton's C API (version 1.34) that the peers call; the core itself comes as a library without headers.
 // Everything is an opaque pointer, so names, argument types and the values of a few constants are all there is to say.
 #ifndef ROUNDHOUSE_BENCHMARKS_TRITON_API_H_
 #define ROUNDHOUSE_BENCHMARKS_TRITON_API_H_
@@ -16,12 +16,15 @@ struct TRITONSERVER_InferenceRequest;
 struct TRITONSERVER_InferenceResponse;
 struct TRITONSERVER_InferenceTrace;
 
-enum TRITONSERVER_DataType { TRITONSERVER_TYPE_FP32 = 11 };
+enum TRITONSERVER_DataType { TRITONSERVER_TYPE_INT32 = 8, TRITONSERVER_TYPE_FP32 = 11 };
+enum TRITONSERVER_Error_Code { TRITONSERVER_ERROR_INTERNAL = 1, TRITONSERVER_ERROR_INVALID_ARG = 3 };
 enum TRITONSERVER_MemoryType { TRITONSERVER_MEMORY_CPU = 0 };
 enum TRITONSERVER_ModelControlMode { TRITONSERVER_MODEL_CONTROL_NONE = 0 };
 constexpr uint32_t TRITONSERVER_REQUEST_RELEASE_ALL = 1;
 constexpr uint32_t TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1;
 
+TRITONSERVER_Error* TRITONSERVER_ErrorNew(TRITONSERVER_Error_Code, const char* message);
+void TRITONSERVER_ErrorDelete(TRITONSERVER_Error*);
 const char* TRITONSERVER_ErrorMessage(TRITONSERVER_Error*);
 
 TRITONSERVER_Error* TRITONSERVER_ServerOptionsNew(TRITONSERVER_ServerOptions**);
@@ -82,8 +85,13 @@ struct TRITONBACKEND_Response;
 struct TRITONBACKEND_Input;
 struct TRITONBACKEND_Output;
 
+TRITONSERVER_Error* TRITONBACKEND_RequestInput(TRITONBACKEND_Request*, const char* name, TRITONBACKEND_Input**);
 TRITONSERVER_Error* TRITONBACKEND_RequestInputByIndex(TRITONBACKEND_Request*, uint32_t index, TRITONBACKEND_Input**);
 TRITONSERVER_Error* TRITONBACKEND_RequestRelease(TRITONBACKEND_Request*, uint32_t flags);
+// Name, shape and the rest may be null for those who do not want them.
+TRITONSERVER_Error* TRITONBACKEND_InputProperties(TRITONBACKEND_Input*, const char** name, TRITONSERVER_DataType*,
+                                                  const int64_t** shape, uint32_t* rank, uint64_t* bytes,
+                                                  uint32_t* buffers);
 TRITONSERVER_Error* TRITONBACKEND_InputBuffer(TRITONBACKEND_Input*, uint32_t index, const void** buffer,
                                               uint64_t* bytes, TRITONSERVER_MemoryType*, int64_t* type_id);
 TRITONSERVER_Error* TRITONBACKEND_ResponseNew(TRITONBACKEND_Response**, TRITONBACKEND_Request*);
@@ -91,6 +99,14 @@ TRITONSERVER_Error* TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response*, TRITON
                                                  TRITONSERVER_DataType, const int64_t* shape, uint32_t rank);
 TRITONSERVER_Error* TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output*, void** buffer, uint64_t bytes,
                                                TRITONSERVER_MemoryType*, int64_t* type_id);
+TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReportStatistics(TRITONBACKEND_ModelInstance*, TRITONBACKEND_Request*,
+                                                                bool success, uint64_t start_nanos,
+                                                                uint64_t compute_start_nanos,
+                                                                uint64_t compute_end_nanos, uint64_t end_nanos);
+TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReportBatchStatistics(TRITONBACKEND_ModelInstance*, uint64_t rows,
+                                                                     uint64_t start_nanos,
+                                                                     uint64_t compute_start_nanos,
+                                                                     uint64_t compute_end_nanos, uint64_t end_nanos);
 TRITONSERVER_Error* TRITONBACKEND_ResponseSend(TRITONBACKEND_Response*, uint32_t flags, TRITONSERVER_Error*);
 
 }  // extern "C"

@@ -43,8 +43,11 @@ public final class Benchmarks {
           Report report = json ? new JsonReport(System.out) : new TableReport(System.out);
           BenchRun run = new BenchRun(RepositoryRoot.find(), quick, System.err, report::add);
           run.say("%s", Machine.now());
-          bench.run(run);
-          report.finish();
+          try {
+            bench.run(run);
+          } finally { // what was measured before a failure is worth reading
+            report.finish();
+          }
         }
       }
       return 0;

@@ -1,6 +1,7 @@
 package dev.roundhouse.benchmarks.engine;
 
 import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.measure.PeerAbsentException;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;

@@ -2,6 +2,7 @@ package dev.roundhouse.benchmarks.engine;
 
 import dev.roundhouse.benchmarks.RepositoryRoot;
 import dev.roundhouse.benchmarks.measure.Child;
+import dev.roundhouse.benchmarks.measure.PeerAbsentException;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import java.io.IOException;
 import java.nio.file.Files;

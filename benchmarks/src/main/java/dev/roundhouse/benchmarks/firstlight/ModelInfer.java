@@ -44,14 +44,14 @@ public final class ModelInfer implements Bench {
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create()) {
       Path repository = Files.createDirectory(scratch.path().resolve("models"));
-      IdentityModel.write(repository);
+      IdentityModel.FOUR_KIB.write(repository);
       run.say("%s: starting a worker and two echo servers", name());
       try (InferServer worker = InferServer.worker(run, scratch.path(), repository);
           InferServer echo = InferServer.echo("default", scratch.path());
           InferServer direct = InferServer.echo("direct", scratch.path())) {
-        IdentityModel.check(
+        IdentityModel.FOUR_KIB.check(
             GRPCInferenceServiceGrpc.newBlockingStub(worker.channel())
-                .modelInfer(IdentityModel.request()));
+                .modelInfer(IdentityModel.FOUR_KIB.request()));
         List<InferServer> servers = List.of(worker, echo, direct);
         for (InferServer server : servers) {
           warmUp(run, server);

@@ -63,14 +63,20 @@ public final class Child implements AutoCloseable {
         return line.substring(prefix.length()).strip();
       }
     }
-    List<String> told = new ArrayList<>(seen);
-    told.addAll(Files.readAllLines(errors));
     throw new IOException(
         "%s ended before it printed '%s'; its last lines:\n%s"
-            .formatted(
-                name,
-                prefix,
-                String.join("\n", told.subList(Math.max(0, told.size() - 40), told.size()))));
+            .formatted(name, prefix, lastLines()));
+  }
+
+  /** What it said last: on stdout as far as that was awaited, then on stderr. */
+  public String lastLines() throws IOException {
+    List<String> told = new ArrayList<>(seen);
+    told.addAll(Files.readAllLines(errors));
+    return String.join("\n", told.subList(Math.max(0, told.size() - 40), told.size()));
+  }
+
+  public boolean isAlive() {
+    return process.isAlive();
   }
 
   /** Throws away what it prints from here on, so that a full pipe never stops it. */
@@ -99,14 +105,34 @@ public final class Child implements AutoCloseable {
    * between takes its time with it.
    */
   public Duration cpu() {
+    try {
+      return cpu(process.pid());
+    } catch (IOException e) {
+      throw new IllegalStateException(name + " has ended", e);
+    }
+  }
+
+  /**
+   * The same with that of the processes it started, such as those that run Triton's Python models.
+   */
+  public Duration cpuWithDescendants() {
+    Duration sum = cpu();
+    for (ProcessHandle descendant : process.descendants().toList()) {
+      try {
+        sum = sum.plus(cpu(descendant.pid()));
+      } catch (IOException ended) {
+        // Its time is gone with it.
+      }
+    }
+    return sum;
+  }
+
+  private static Duration cpu(long pid) throws IOException {
     long nanos = 0;
-    try (Stream<Path> threads =
-        Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+    try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
       for (Path thread : threads.toList()) {
         nanos += threadNanos(thread);
       }
-    } catch (IOException e) {
-      throw new IllegalStateException(name + " has ended", e);
     }
     return Duration.ofNanos(nanos);
   }

@@ -1,5 +1,7 @@
 package dev.roundhouse.benchmarks.serving;
 
+import dev.roundhouse.benchmarks.client.Latencies;
+import dev.roundhouse.benchmarks.client.Load;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceStub;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
@@ -8,7 +10,6 @@ import io.grpc.ManagedChannel;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
@@ -46,16 +47,7 @@ public final class ClosedLoop {
     if (cause != null) {
       throw new IllegalStateException("a request failed under load", cause);
     }
-    return Load.of(slots.stream().map(Slot::latencies).toList(), elapsed);
-  }
-
-  /** What one run saw. */
-  public record Load(long requests, double requestsPerSecond, double p50Micros) {
-
-    private static Load of(List<long[]> latencies, long elapsedNanos) {
-      long[] all = latencies.stream().flatMapToLong(Arrays::stream).sorted().toArray();
-      return new Load(all.length, all.length * 1e9 / elapsedNanos, all[all.length / 2] / 1e3);
-    }
+    return Load.of(slots.stream().map(slot -> slot.latencies).toList(), elapsed);
   }
 
   /** One request at a time. Callbacks of one call never overlap. */
@@ -63,8 +55,7 @@ public final class ClosedLoop {
     private final long endNanos;
     private final CountDownLatch running;
     private final AtomicReference<@Nullable Throwable> failure;
-    private long[] latencies = new long[1024];
-    private int count;
+    private final Latencies latencies = new Latencies();
     private long sentNanos;
 
     Slot(long endNanos, CountDownLatch running, AtomicReference<@Nullable Throwable> failure) {
@@ -95,19 +86,12 @@ public final class ClosedLoop {
     @Override
     public void onCompleted() {
       long now = System.nanoTime();
-      if (count == latencies.length) {
-        latencies = Arrays.copyOf(latencies, 2 * count);
-      }
-      latencies[count++] = now - sentNanos;
+      latencies.add(now - sentNanos);
       if (now < endNanos && failure.get() == null) {
         send();
       } else {
         running.countDown();
       }
-    }
-
-    long[] latencies() {
-      return Arrays.copyOf(latencies, count);
     }
   }
 }

@@ -16,66 +16,88 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * A model that answers f32 [n, 1024] with its negation: as small as an identity, yet a result that
- * only a real execution gives. 4 KiB each way per row.
+ * A model that answers f32 {@code x} [n, elements] with its negation {@code y}: as small as an
+ * identity, yet a result that only a real execution gives.
+ *
+ * @param rowBytes each way, a multiple of 4
+ * @param batchSizes that programs are compiled for
  */
-public final class IdentityModel {
-  public static final String NAME = "identity-4k";
-  public static final int BYTES = 4096;
-  private static final int ELEMENTS = BYTES / Float.BYTES;
-  private static final List<Integer> BATCH_SIZES = List.of(1, 4, 16, 64);
+public record IdentityModel(int rowBytes, List<Integer> batchSizes) {
+  public static final IdentityModel FOUR_KIB = new IdentityModel(4096, List.of(1, 4, 16, 64));
 
-  private IdentityModel() {}
+  public String name() {
+    return "identity-" + rowBytes;
+  }
+
+  public int elements() {
+    return rowBytes / Float.BYTES;
+  }
 
   /** Writes the bundle into a folder of its own in {@code repository}. */
-  public static void write(Path repository) throws IOException {
+  public void write(Path repository) throws IOException {
     Map<Integer, String> programs =
-        BATCH_SIZES.stream().collect(Collectors.toMap(Function.identity(), IdentityModel::code));
+        batchSizes.stream().collect(Collectors.toMap(Function.identity(), this::code));
     new BundleDraft(
-            "negation of 1024 numbers, for benchmarks",
-            List.of("{name: x, dtype: f32, shape: [n, %d]}".formatted(ELEMENTS)),
-            List.of("{name: y, dtype: f32, shape: [n, %d]}".formatted(ELEMENTS)),
+            "negation of %d numbers, for benchmarks".formatted(elements()),
+            List.of("{name: x, dtype: f32, shape: [n, %d]}".formatted(elements())),
+            List.of("{name: y, dtype: f32, shape: [n, %d]}".formatted(elements())),
             programs,
             List.of())
-        .write(repository.resolve(NAME));
+        .write(repository.resolve(name()));
   }
 
   /** A request of one row that counts from 0. */
-  public static ModelInferRequest request() {
+  public ModelInferRequest request() {
     return request(1);
   }
 
   /** A request of so many equal rows. */
-  public static ModelInferRequest request(int rows) {
+  public ModelInferRequest request(int rows) {
+    return withoutData(rows)
+        .addRawInputContents(ByteString.copyFrom(Collections.nCopies(rows, row())))
+        .build();
+  }
+
+  /** What a request of so many rows says of them. */
+  public ModelInferRequest.Builder withoutData(int rows) {
     return ModelInferRequest.newBuilder()
-        .setModelName(NAME)
+        .setModelName(name())
         .addInputs(
             InferInputTensor.newBuilder()
                 .setName("x")
                 .setDatatype("FP32")
                 .addShape(rows)
-                .addShape(ELEMENTS))
-        .addRawInputContents(ByteString.copyFrom(Collections.nCopies(rows, row(1))))
-        .build();
+                .addShape(elements()));
   }
 
   /** Fails unless {@code response} is what the model answers to {@link #request}. */
-  public static void check(ModelInferResponse response) {
-    if (!response.getRawOutputContentsList().equals(List.of(row(-1)))) {
-      throw new IllegalStateException("the worker's answer is not the negation: " + response);
+  public void check(ModelInferResponse response) {
+    if (!response.getRawOutputContentsList().equals(List.of(negatedRow()))) {
+      throw new IllegalStateException(
+          "the worker's answer is not the negation: " + response.getOutputsList());
     }
   }
 
-  private static ByteString row(int sign) {
-    ByteBuffer values = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    for (int i = 0; i < ELEMENTS; i++) {
+  /** The row that counts from 0. */
+  public ByteString row() {
+    return row(1);
+  }
+
+  /** What the model answers to it. */
+  public ByteString negatedRow() {
+    return row(-1);
+  }
+
+  private ByteString row(int sign) {
+    ByteBuffer values = ByteBuffer.allocate(rowBytes).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < elements(); i++) {
       values.putFloat(sign * (float) i);
     }
     return ByteString.copyFrom(values.flip());
   }
 
-  private static String code(int batch) {
-    String type = "tensor<%dx%dxf32>".formatted(batch, ELEMENTS);
+  private String code(int batch) {
+    String type = "tensor<%dx%dxf32>".formatted(batch, elements());
     return """
         module @negate {
           func.func public @main(%%arg0: %1$s) -> %1$s {

@@ -1,5 +1,6 @@
 package dev.roundhouse.benchmarks.serving;
 
+import dev.roundhouse.benchmarks.client.Load;
 import java.time.Duration;
 
 /**
@@ -9,7 +10,7 @@ import java.time.Duration;
  */
 public record ServerSample(double p50Micros, double requestsPerSecond, double cpuMicrosPerRequest) {
 
-  static ServerSample of(ClosedLoop.Load load, Duration cpu) {
+  static ServerSample of(Load load, Duration cpu) {
     return new ServerSample(
         load.p50Micros(), load.requestsPerSecond(), cpu.toNanos() / 1e3 / load.requests());
   }

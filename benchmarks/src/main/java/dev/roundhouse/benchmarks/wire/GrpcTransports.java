@@ -34,7 +34,7 @@ public final class GrpcTransports implements Bench {
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create()) {
       Path repository = Files.createDirectory(scratch.path().resolve("models"));
-      IdentityModel.write(repository);
+      IdentityModel.FOUR_KIB.write(repository);
       run.say("%s: starting two workers and an echo server", name());
       try (InferServer http2 = worker(run, scratch, repository, "http2");
           InferServer grpcJava = worker(run, scratch, repository, "grpc-java");
@@ -74,7 +74,9 @@ public final class GrpcTransports implements Bench {
       transport.add(ours, servers.get(1).sample(rows, outstanding, sample));
       echo.add(ours, servers.get(2).sample(rows, outstanding, sample));
     }
-    String load = "%d KiB, %d outstanding".formatted(rows * IdentityModel.BYTES >> 10, outstanding);
+    String load =
+        "%d KiB, %d outstanding"
+            .formatted(rows * IdentityModel.FOUR_KIB.rowBytes() >> 10, outstanding);
     report(run, load + ", vs grpc-java's transport", transport);
     report(run, load + ", vs bare grpc-java echo", echo);
   }

@@ -7,7 +7,14 @@ import java.util.List;
 /** Everything that is measured of the wire, row by row of the table. */
 public final class WireSuite implements Bench {
   /** In the order they run; each can be run by itself. */
-  public static final List<Bench> ROWS = List.of(new Decode(), new GrpcTransports());
+  public static final List<Bench> ROWS =
+      List.of(
+          new Decode(),
+          new GrpcTransports(),
+          new TritonGrpc(),
+          new TritonRest(),
+          new SharedMemory(),
+          new PerfAnalyzerTables());
 
   @Override
   public String name() {

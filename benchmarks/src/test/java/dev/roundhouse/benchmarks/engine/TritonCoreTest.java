@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.benchmarks.RepositoryRoot;
+import dev.roundhouse.benchmarks.measure.PeerAbsentException;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import java.nio.file.Files;
 import java.nio.file.Path;

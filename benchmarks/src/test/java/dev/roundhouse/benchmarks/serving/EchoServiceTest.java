@@ -3,6 +3,7 @@ package dev.roundhouse.benchmarks.serving;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.benchmarks.client.Load;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.netty.NettyChannelBuilder;
@@ -41,8 +42,10 @@ class EchoServiceTest {
 
   @Test
   void shouldHaveEverySlotAnsweredWhenAnswersHaveTheRightSize() throws InterruptedException {
-    ClosedLoop loop = new ClosedLoop(channel, IdentityModel.request(), IdentityModel.BYTES);
-    ClosedLoop.Load load = loop.run(8, Duration.ofMillis(100));
+    ClosedLoop loop =
+        new ClosedLoop(
+            channel, IdentityModel.FOUR_KIB.request(), IdentityModel.FOUR_KIB.rowBytes());
+    Load load = loop.run(8, Duration.ofMillis(100));
     assertThat(load.requests()).isGreaterThanOrEqualTo(8);
     assertThat(load.requestsPerSecond()).isPositive();
     assertThat(load.p50Micros()).isPositive();
@@ -50,7 +53,7 @@ class EchoServiceTest {
 
   @Test
   void shouldFailWhenAnswersHaveTheWrongSize() {
-    ClosedLoop loop = new ClosedLoop(channel, IdentityModel.request(), 7);
+    ClosedLoop loop = new ClosedLoop(channel, IdentityModel.FOUR_KIB.request(), 7);
     assertThatThrownBy(() -> loop.run(2, Duration.ofMillis(100)))
         .hasMessageContaining("failed under load")
         .hasStackTraceContaining("not an answer of 7 bytes");

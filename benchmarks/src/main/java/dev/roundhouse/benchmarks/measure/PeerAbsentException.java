@@ -1,17 +1,17 @@
-package dev.roundhouse.benchmarks.engine;
+package dev.roundhouse.benchmarks.measure;
 
 /** Says why the peer cannot run here, and what to do about it. */
-final class PeerAbsentException extends Exception {
+public final class PeerAbsentException extends Exception {
   private static final long serialVersionUID = 1L;
 
   private final String reason;
 
-  PeerAbsentException(String reason) {
+  public PeerAbsentException(String reason) {
     super(reason);
     this.reason = reason;
   }
 
-  String reason() {
+  public String reason() {
     return reason;
   }
 }
