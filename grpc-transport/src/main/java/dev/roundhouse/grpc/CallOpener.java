@@ -23,20 +23,25 @@ import org.jspecify.annotations.Nullable;
  */
 final class CallOpener {
   private final Connection connection;
-  private final Context serverContext;
+  private final Http2Server server;
   private final ServerSettings settings;
 
-  /**
-   * @param serverContext what the contexts of calls come from
-   */
-  CallOpener(Connection connection, Context serverContext, ServerSettings settings) {
+  CallOpener(Connection connection, Http2Server server, ServerSettings settings) {
     this.connection = connection;
-    this.serverContext = serverContext;
+    this.server = server;
     this.settings = settings;
   }
 
   /** Starts the call that the headers describe, or answers with the reason why there is none. */
   void open(Http2Stream stream, Http2Headers headers, boolean endOfStream) {
+    if (server.hasTooManyCalls()) {
+      refuse(
+          stream,
+          Status.RESOURCE_EXHAUSTED.withDescription(
+              "the server has as many calls open as it may, %d; retry later, or raise its limit of calls"
+                  .formatted(settings.maxCalls())));
+      return;
+    }
     if (!HttpMethod.POST.asciiName().contentEquals(headers.method())) {
       refuse(stream, HttpResponseStatus.METHOD_NOT_ALLOWED, "gRPC calls are made by POST");
       return;
@@ -140,10 +145,12 @@ final class CallOpener {
   private Context.CancellableContext callContext(Metadata metadata) {
     Long timeoutNanos = timeoutNanos(metadata);
     if (timeoutNanos == null) {
-      return serverContext.withCancellation();
+      return server.context().withCancellation();
     }
-    return serverContext.withDeadline(
-        Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), connection.context().executor());
+    return server
+        .context()
+        .withDeadline(
+            Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), connection.context().executor());
   }
 
   private static @Nullable Long timeoutNanos(Metadata metadata) {

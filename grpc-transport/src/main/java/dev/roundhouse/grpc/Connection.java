@@ -83,7 +83,7 @@ final class Connection extends Http2ConnectionHandler {
             settings.handshakeNanos(),
             settings.stalledNanos(),
             settings.unreadNanos());
-    opener = new CallOpener(this, server.context(), settings);
+    opener = new CallOpener(this, server, settings);
     Events events = new Events();
     decoder.frameListener(events);
     connection().addListener(events);
@@ -511,12 +511,12 @@ final class Connection extends Http2ConnectionHandler {
 
     @Override
     public void onStreamActive(Http2Stream stream) {
-      settings.load().callOpened();
+      server.callOpened();
     }
 
     @Override
     public void onStreamClosed(Http2Stream stream) {
-      settings.load().callClosed();
+      server.callClosed();
       StreamHandler call = stream.removeProperty(callKey);
       if (call != null) {
         call.streamClosed();

@@ -34,6 +34,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +52,9 @@ final class Http2Server extends Server {
 
   /** Sockets that were accepted, those that have not finished their handshake included. */
   private final Set<Channel> sockets = ConcurrentHashMap.newKeySet();
+
+  /** Streams of all connections, whose calls may still be refused. */
+  private final AtomicInteger calls = new AtomicInteger();
 
   private final CountDownLatch terminated = new CountDownLatch(1);
   private @Nullable EventLoopGroup group;
@@ -185,6 +189,21 @@ final class Http2Server extends Server {
       return;
     }
     loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).addListener(done -> terminated.countDown());
+  }
+
+  void callOpened() {
+    calls.incrementAndGet();
+    settings.load().callOpened();
+  }
+
+  void callClosed() {
+    calls.decrementAndGet();
+    settings.load().callClosed();
+  }
+
+  /** True when there are more than there may be, the one that has just been opened included. */
+  boolean hasTooManyCalls() {
+    return calls.get() > settings.maxCalls();
   }
 
   /** What all calls' contexts come from. */

@@ -55,6 +55,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private int maxMessageBytes = 4 << 20;
   private int maxMetadataBytes = 8 << 10;
   private int maxConcurrentStreams = 4096;
+  private int maxCalls = Integer.MAX_VALUE;
   private int maxConnections = Integer.MAX_VALUE;
   private int streamWindowBytes = 1 << 20;
   private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
@@ -119,6 +120,15 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   /** Calls that a connection may have at a time; its client waits with further ones. */
   public Http2ServerBuilder maxConcurrentStreams(int most) {
     maxConcurrentStreams = positive("maxConcurrentStreams", most);
+    return this;
+  }
+
+  /**
+   * Calls that all connections together may have at a time, which takes memory for each; further
+   * ones end with RESOURCE_EXHAUSTED.
+   */
+  public Http2ServerBuilder maxCalls(int most) {
+    maxCalls = positive("maxCalls", most);
     return this;
   }
 
@@ -301,6 +311,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             maxMessageBytes,
             maxMetadataBytes,
             maxConcurrentStreams,
+            maxCalls,
             maxConnections,
             streamWindowBytes,
             handshakeNanos,

@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxMessageBytes of one message, uncompressed too
  * @param maxMetadataBytes of one call's header fields
  * @param maxConcurrentStreams calls of one connection at a time
+ * @param maxCalls of all connections together; further ones are refused
  * @param maxConnections sockets, those in a handshake included
  * @param streamWindowBytes that a client may send to one stream before it is asked for more
  * @param handshakeNanos from the connection to the first frame of HTTP/2
@@ -41,6 +42,7 @@ record ServerSettings(
     int maxMessageBytes,
     int maxMetadataBytes,
     int maxConcurrentStreams,
+    int maxCalls,
     int maxConnections,
     int streamWindowBytes,
     long handshakeNanos,

@@ -37,6 +37,7 @@ class HostileFramesTest {
   private final CountingBudget budget = new CountingBudget();
   private final List<RawClient> clients = new ArrayList<>();
   private @Nullable Server server;
+  private int nextStream = 1;
 
   @BeforeAll
   static void silence() {
@@ -387,6 +388,32 @@ class HostileFramesTest {
     RawClient.Frame end = client.awaitEnd(1);
     assertThat(end.status()).isEqualTo(Status.Code.UNKNOWN);
     // Leaks are looked for when each test has ended.
+  }
+
+  @Test
+  void shouldRefuseMoreCallsThanAllowed() throws Exception {
+    RawClient client = client(with -> with.maxCalls(2));
+    for (int stream : new int[] {1, 3}) {
+      client.frame(RawClient.HEADERS, RawClient.END_HEADERS, stream, RawClient.call("Chat"));
+    }
+    client.pings(1);
+    RawClient other = another().settings();
+    GrpcContract.await(() -> isRefused(other));
+    client.frame(RawClient.RST_STREAM, 0, 3, RawClient.number(8));
+    GrpcContract.await(() -> !isRefused(other));
+    client.close();
+  }
+
+  /** Makes another call on a connection. */
+  private boolean isRefused(RawClient client) {
+    int stream = nextStream;
+    nextStream += 2;
+    try {
+      client.call(stream, "Echo", 1);
+      return client.awaitEnd(stream).status() == Status.Code.RESOURCE_EXHAUSTED;
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test

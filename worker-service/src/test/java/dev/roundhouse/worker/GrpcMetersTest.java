@@ -25,9 +25,11 @@ class GrpcMetersTest {
                 repository,
                 gate,
                 "--roundhouse.worker.server.transport=http2",
-                "--roundhouse.worker.server.max-connections=17")
+                "--roundhouse.worker.server.max-connections=17",
+                "--roundhouse.worker.server.max-calls=19")
             .awaitLoaded()) {
       awaitMetrics(worker, "connections_open 0.0", "connections_limit 17.0", "calls_open 0.0");
+      awaitMetrics(worker, "calls_limit 19.0", "stalled_total 0.0");
 
       gate.shut();
       var call =

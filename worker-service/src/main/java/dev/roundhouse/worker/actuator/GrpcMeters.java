@@ -10,13 +10,16 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 public final class GrpcMeters implements MeterBinder {
   private final GrpcLoad load;
   private final int maxConnections;
+  private final int maxCalls;
 
   /**
    * @param maxConnections further ones are closed
+   * @param maxCalls further ones are refused
    */
-  public GrpcMeters(GrpcLoad load, int maxConnections) {
+  public GrpcMeters(GrpcLoad load, int maxConnections, int maxCalls) {
     this.load = load;
     this.maxConnections = maxConnections;
+    this.maxCalls = maxCalls;
   }
 
   @Override
@@ -29,6 +32,9 @@ public final class GrpcMeters implements MeterBinder {
         .register(meters);
     Gauge.builder("roundhouse.grpc.calls.open", load, GrpcLoad::calls)
         .description("gRPC calls that have not ended, of any method; a stream is one")
+        .register(meters);
+    Gauge.builder("roundhouse.grpc.calls.limit", this, each -> each.maxCalls)
+        .description("gRPC calls that there may be; further ones are refused")
         .register(meters);
     FunctionCounter.builder("roundhouse.grpc.stalled", load, GrpcLoad::stalledEver)
         .description(

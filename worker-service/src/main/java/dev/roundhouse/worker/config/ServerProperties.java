@@ -20,6 +20,9 @@ import org.springframework.util.unit.DataSize;
  *     is refused with RESOURCE_EXHAUSTED.
  * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
  *     with further ones. To be told of a full queue instead, it must be able to fill one.
+ * @param maxCalls gRPC calls of all connections together, streams that are idle included; further
+ *     ones are refused with RESOURCE_EXHAUSTED. Each takes about 2 KB of the heap. Only with
+ *     `http2`.
  * @param maxConnections gRPC connections; further ones are closed at once. Only with `http2`.
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED; a connection that is at a frame
@@ -38,6 +41,7 @@ public record ServerProperties(
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
     @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread,
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
+    @Min(1) @DefaultValue("50000") int maxCalls,
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
     @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,

@@ -104,6 +104,7 @@ class GrpcServerConfiguration {
           .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
           .streamWindow(STREAM_WINDOW)
           .maxConcurrentStreams(server.maxConcurrentStreams())
+          .maxCalls(server.maxCalls())
           .maxConnections(server.maxConnections())
           .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
@@ -119,7 +120,8 @@ class GrpcServerConfiguration {
 
     @Bean
     GrpcMeters grpcMeters(GrpcLoad load, WorkerProperties properties) {
-      return new GrpcMeters(load, properties.server().maxConnections());
+      ServerProperties server = properties.server();
+      return new GrpcMeters(load, server.maxConnections(), server.maxCalls());
     }
 
     @Bean
