@@ -78,6 +78,7 @@ class ForwardingTest {
       assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
     }
     assertThat(names.open).as("every route is told its end").hasValue(0);
+    Leaks.awaitNone();
   }
 
   // --- which server

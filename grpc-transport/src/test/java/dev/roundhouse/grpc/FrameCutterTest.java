@@ -16,7 +16,7 @@ class FrameCutterTest {
   @AfterEach
   void shouldLeaveNothingBehind() {
     channel.finishAndReleaseAll();
-    GrpcContract.await(() -> !Leaks.any());
+    Leaks.awaitNone();
   }
 
   @Test

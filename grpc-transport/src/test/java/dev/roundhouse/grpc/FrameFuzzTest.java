@@ -60,7 +60,7 @@ class FrameFuzzTest {
     }
     assertServes(server, rounds);
     assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
-    GrpcContract.await(() -> !Leaks.any());
+    Leaks.awaitNone();
     assertThat(budget.held.get()).as("seed %d", seed).isZero();
     System.out.printf(
         "fuzz of frames: seed %d, executions %d, taken to their end %d, ended by the server %d, bytes held %d%n",

@@ -60,6 +60,7 @@ abstract class GrpcContract {
     for (Server server : servers) {
       assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
     }
+    Leaks.awaitNone();
   }
 
   private Server start(UnaryOperator<ServerBuilder<?>> settings) throws Exception {

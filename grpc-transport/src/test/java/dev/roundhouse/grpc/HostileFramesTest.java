@@ -53,7 +53,7 @@ class HostileFramesTest {
       }
       assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
     }
-    GrpcContract.await(() -> !Leaks.any());
+    Leaks.awaitNone();
     assertThat(budget.held.get()).isZero();
   }
 

@@ -1,10 +1,13 @@
 package dev.roundhouse.grpc;
 
 import io.netty.util.LeakPresenceDetector;
+import java.time.Duration;
 
 /** Counts Netty's buffers that have not been released; Netty makes it by its name. */
 public final class Leaks<T> extends LeakPresenceDetector<T> {
-  private static final ResourceScope ALL = new ResourceScope("tests");
+  private static final Duration LONG = Duration.ofSeconds(30);
+
+  private static volatile ResourceScope scope = new ResourceScope("tests");
 
   public Leaks(Class<?> type) {
     super(type);
@@ -20,11 +23,24 @@ public final class Leaks<T> extends LeakPresenceDetector<T> {
 
   @Override
   protected ResourceScope currentScope() {
-    return ALL;
+    return scope;
   }
 
-  /** True when a buffer is in use. */
-  static boolean any() {
-    return ALL.hasOpenResources();
+  /**
+   * Waits until every buffer has been released.
+   *
+   * @throws IllegalStateException with where each of the others was allocated; tests that follow do
+   *     not wait for these again
+   */
+  static void awaitNone() {
+    ResourceScope all = scope;
+    long end = System.nanoTime() + LONG.toNanos();
+    while (all.hasOpenResources() && System.nanoTime() < end) {
+      Thread.onSpinWait();
+    }
+    if (all.hasOpenResources()) {
+      scope = new ResourceScope("tests");
+      all.close();
+    }
   }
 }

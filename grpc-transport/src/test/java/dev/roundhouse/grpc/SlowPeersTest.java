@@ -46,7 +46,7 @@ class SlowPeersTest {
     if (server != null) {
       assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
     }
-    GrpcContract.await(() -> !Leaks.any());
+    Leaks.awaitNone();
     assertThat(budget.held.get()).isZero();
   }
 
@@ -226,7 +226,7 @@ class SlowPeersTest {
     GrpcContract.await(() -> load.connections.get() == 1);
     GrpcContract.await(() -> load.connections.get() == 0 && load.calls.get() == 0);
     assertThat(service.flooded.get()).isLessThan(10_000);
-    assertThat(service.cancelled).hasValue(1);
+    GrpcContract.await(() -> service.cancelled.get() == 1);
   }
 
   @Test

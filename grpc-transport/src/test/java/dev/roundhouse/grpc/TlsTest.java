@@ -92,7 +92,7 @@ class TlsTest {
     if (server != null) {
       assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
     }
-    GrpcContract.await(() -> !Leaks.any());
+    Leaks.awaitNone();
   }
 
   private Server start(ClientAuth clients) throws Exception {
