@@ -397,8 +397,9 @@ class HostileFramesTest {
       client.frame(RawClient.HEADERS, RawClient.END_HEADERS, stream, RawClient.call("Chat"));
     }
     client.pings(1);
+    client.await(RawClient.PING); // by now both are open
     RawClient other = another().settings();
-    GrpcContract.await(() -> isRefused(other));
+    assertThat(isRefused(other)).isTrue();
     client.frame(RawClient.RST_STREAM, 0, 3, RawClient.number(8));
     GrpcContract.await(() -> !isRefused(other));
     client.close();
