@@ -396,8 +396,7 @@ class HostileFramesTest {
     for (int stream : new int[] {1, 3}) {
       client.frame(RawClient.HEADERS, RawClient.END_HEADERS, stream, RawClient.call("Chat"));
     }
-    client.pings(1);
-    client.await(RawClient.PING); // by now both are open
+    client.pingAndAwaitAnswer();
     RawClient other = another().settings();
     assertThat(isRefused(other)).isTrue();
     client.frame(RawClient.RST_STREAM, 0, 3, RawClient.number(8));

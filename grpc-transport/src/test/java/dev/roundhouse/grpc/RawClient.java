@@ -232,6 +232,16 @@ final class RawClient implements AutoCloseable {
     }
   }
 
+  /** Sends a ping, and reads on to its answer: what was sent before has been dealt with then. */
+  void pingAndAwaitAnswer() throws IOException {
+    pings(1);
+    for (Frame frame = read(); ; frame = read()) {
+      if (frame.type() == PING && (frame.flags() & ACK) != 0) {
+        return;
+      }
+    }
+  }
+
   /** Reads on to the end of a stream: the frame that it ends with. */
   Frame awaitEnd(int stream) throws IOException {
     for (Frame frame = read(); ; frame = read()) {
