@@ -140,7 +140,7 @@ BENCH_KEYS = {"bench", "cell", "ours", "peer", "unit", "ratio", "goal", "met"}
 
 
 def test_should_print_objects_of_known_keys_when_bench_is_asked_for_json() -> None:
-    result = run("bench", "first-light", "--quick", "--json")
+    result = run("bench", "wire-decode", "--quick", "--json")
     assert result.returncode == 0, result.stderr
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert rows

@@ -27,7 +27,7 @@ from worker_process import WorkerProcess, memory_options, wait_until
 PEERS = int(os.environ.get("ROUNDHOUSE_SLOW_PEERS", "100"))
 # As `./roundhouse up` divides it, so that what all of the peers hold fits the budget and no more than that.
 MEBIBYTES = 2048 if PEERS <= 200 else 8192
-CALLS = 2000
+CALLS = 500 if PEERS <= 200 else 2000
 CALL_SECONDS = 30
 END_SECONDS = 120
 LONG = (
