@@ -1,0 +1,106 @@
+package dev.roundhouse.kserve.codec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.kserve.codec.ParameterValue.Flag;
+import dev.roundhouse.kserve.codec.ParameterValue.Real;
+import dev.roundhouse.kserve.codec.ParameterValue.Signed;
+import dev.roundhouse.kserve.codec.ParameterValue.Text;
+import dev.roundhouse.kserve.codec.ParameterValue.Unsigned;
+import dev.roundhouse.kserve.status.WireException;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What each parameter means, whatever transport it came by. */
+class ParametersTest {
+
+  @Test
+  void shouldReadThePriorityOfEitherSign() {
+    assertThat(Parameters.priority(Map.of())).isZero();
+    assertThat(Parameters.priority(Map.of("priority", new Signed(3)))).isEqualTo(3);
+    assertThat(Parameters.priority(Map.of("priority", new Signed(-3)))).isZero();
+    assertThat(Parameters.priority(Map.of("priority", new Unsigned(7)))).isEqualTo(7);
+    assertThat(Parameters.priority(Map.of("priority", new Unsigned(-1)))).isZero();
+    assertThatThrownBy(() -> Parameters.priority(Map.of("priority", new Text("3"))))
+        .isInstanceOf(WireException.class)
+        .hasMessageContaining("int64_param or uint64_param but got string_param");
+  }
+
+  @Test
+  void shouldReadATimeoutInMicroseconds() {
+    assertThat(Parameters.queueTimeoutNanos(Map.of())).isZero();
+    assertThat(Parameters.queueTimeoutNanos(Map.of("timeout", new Signed(0)))).isZero();
+    assertThat(Parameters.queueTimeoutNanos(Map.of("timeout", new Signed(5)))).isEqualTo(5_000);
+    assertThatThrownBy(() -> Parameters.queueTimeoutNanos(Map.of("timeout", new Signed(-1))))
+        .hasMessageContaining("parameter 'timeout' is -1 us");
+    assertThatThrownBy(() -> Parameters.queueTimeoutNanos(Map.of("timeout", new Unsigned(5))))
+        .hasMessageContaining("got uint64_param");
+  }
+
+  @Test
+  void shouldReadTheBudgetThatIsLeft() {
+    Map<String, ParameterValue> none = Map.of();
+    assertThat(Parameters.timeoutNanos(none)).isEqualTo(WireRequest.NO_TIMEOUT);
+    assertThat(Parameters.timeoutNanos(Map.of("reactant_timeout_ns", new Signed(0))))
+        .isEqualTo(WireRequest.NO_TIMEOUT);
+    assertThat(Parameters.timeoutNanos(Map.of("reactant_timeout_ns", new Signed(1)))).isEqualTo(1);
+  }
+
+  @Test
+  void shouldSayWhetherTimingsAreWanted() {
+    assertThat(Parameters.wantsTimings(Map.of())).isFalse();
+    assertThat(Parameters.wantsTimings(Map.of("roundhouse_timings", new Flag(false)))).isFalse();
+    assertThat(Parameters.wantsTimings(Map.of("roundhouse_timings", new Flag(true)))).isTrue();
+  }
+
+  @Test
+  void shouldReadASequenceByNumberOrText() {
+    Flag yes = new Flag(true);
+    assertThat(Parameters.sequence(Map.of("sequence_id", new Signed(4))))
+        .isEqualTo(new SequenceParameters(4, "", false, false));
+    assertThat(Parameters.sequence(Map.of("sequence_id", new Unsigned(4), "sequence_start", yes)))
+        .isEqualTo(new SequenceParameters(4, "", true, false));
+    assertThat(Parameters.sequence(Map.of("sequence_id", new Text("a"), "sequence_end", yes)))
+        .isEqualTo(new SequenceParameters(0, "a", false, true));
+    assertThat(Parameters.sequence(Map.of("sequence_id", new Text("")))).isNull();
+    assertThat(Parameters.sequence(Map.of("sequence_id", new Signed(0)))).isNull();
+    assertThat(Parameters.sequence(Map.of("other", yes))).isNull();
+    assertThatThrownBy(() -> Parameters.sequence(Map.of("sequence_id", new Real(4))))
+        .hasMessageContaining("int64_param or string_param but got double_param");
+    assertThatThrownBy(() -> Parameters.sequence(Map.of("sequence_end", yes)))
+        .hasMessage("parameter 'sequence_end' needs a 'sequence_id' that is not 0 and not empty");
+  }
+
+  @Test
+  void shouldReadHowManyClassesAreWanted() {
+    assertThat(Parameters.classes(Map.of(), "y")).isZero();
+    assertThat(Parameters.classes(Map.of("classification", new Signed(5)), "y")).isEqualTo(5);
+    assertThatThrownBy(() -> Parameters.classes(Map.of("classification", new Signed(0)), "y"))
+        .hasMessageContaining("expected > 0 but got 0 for output 'y'");
+  }
+
+  @Test
+  void shouldReadWhereATensorLiesInSharedMemory() {
+    Text region = new Text("r");
+    assertThat(
+            Parameters.region(
+                Map.of(
+                    "shared_memory_region",
+                    region,
+                    "shared_memory_offset",
+                    new Signed(0),
+                    "shared_memory_byte_size",
+                    new Signed(8)),
+                "x"))
+        .isEqualTo(new RegionRange("r", 0, 8));
+    assertThat(Parameters.region(Map.of(), "x")).isNull();
+    assertThatThrownBy(
+            () ->
+                Parameters.region(
+                    Map.of(
+                        "shared_memory_region", region, "shared_memory_byte_size", new Signed(-1)),
+                    "x"))
+        .hasMessageContaining("'shared_memory_byte_size' of tensor 'x' is -1");
+  }
+}
