@@ -7,7 +7,8 @@ from worker_process import WorkerProcess
 
 CONCURRENCY = 16
 REQUESTS = 200
-SECONDS = 120
+SECONDS = 40
+ATTEMPTS = 3
 
 
 def send(tool: LinkedProgram, worker: WorkerProcess, over: str, *options: str) -> None:
@@ -15,11 +16,19 @@ def send(tool: LinkedProgram, worker: WorkerProcess, over: str, *options: str) -
     address = worker.address if over == "grpc" else f"127.0.0.1:{worker.ports.http}"
     command = [str(tool.program), "-m", "simple", "-i", over, "-u", address, *options]
     command += ["--concurrency-range", str(CONCURRENCY), "--request-count", str(REQUESTS)]
-    before = _answered(worker)
-    done = subprocess.run(command, capture_output=True, text=True, env=tool.environment(), timeout=SECONDS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"Request count: {REQUESTS}" in done.stdout, done.stdout
-    assert _answered(worker) - before >= REQUESTS
+    for _ in range(ATTEMPTS):
+        before = _answered(worker)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, env=tool.environment(), timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            # Version 2.51 may sleep for ever when its threads end before it looks at them: one run in dozens.
+            assert _answered(worker) - before >= REQUESTS, f"requests were not answered in {SECONDS} s"
+            continue
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"Request count: {REQUESTS}" in done.stdout, done.stdout
+        assert _answered(worker) - before >= REQUESTS
+        return
+    raise AssertionError(f"perf_analyzer did not end in {ATTEMPTS} runs whose requests were all answered")
 
 
 def _answered(worker: WorkerProcess) -> int:

@@ -58,16 +58,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   private long requested;
   private int unconsumed;
-  private final StallWatch arrival = new StallWatch();
-  private long messagesArrived;
-  private long bytesArrived;
-  private final StallWatch departure = new StallWatch();
-  private long messagesLeft;
-  private int messagesLeaving;
-
-  /** What the client has allowed by WINDOW_UPDATE. */
-  private long credit;
-
+  private final StreamProgress progress = new StreamProgress();
   private boolean halfClosed;
   private boolean halfCloseTold;
   private boolean headersWritten;
@@ -149,12 +140,12 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     if (told || trailersWritten) {
       return bytes;
     }
-    bytesArrived += data.readableBytes();
+    progress.arrived(data.readableBytes());
     try {
       for (ReceivedMessage message = assembly.next(data);
           message != null;
           message = assembly.next(data)) {
-        messagesArrived++;
+        progress.completed(1);
         offer(message, assembly.isCompressed());
         if (told || trailersWritten) {
           return bytes;
@@ -191,11 +182,8 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   @Override
   public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
     boolean awaited = assembly.isWithinMessage() || asksOnce && !halfClosed;
-    if (!awaited || unconsumed > 0 || told || trailersWritten) {
-      arrival.rest();
-      return false;
-    }
-    if (!arrival.hasStalled(messagesArrived, bytesArrived, nowNanos, timeoutNanos)) {
+    awaited &= unconsumed == 0 && !told && !trailersWritten;
+    if (!progress.hasArrivalStalled(awaited, nowNanos, timeoutNanos)) {
       return false;
     }
     end(
@@ -206,12 +194,11 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   @Override
   public boolean endIfDepartureStalled(long nowNanos, long timeoutNanos) {
-    if (messagesLeaving == 0 || gone || givenUp) {
-      departure.rest();
+    if (gone || givenUp) {
       return false;
     }
-    long sent = credit + connection.unusedWindow(stream);
-    if (!departure.hasStalled(messagesLeft, sent, nowNanos, timeoutNanos)) {
+    long sent = connection.sentLessCredit(stream);
+    if (!progress.hasDepartureStalled(sent, nowNanos, timeoutNanos)) {
       return false;
     }
     giveUp(Http2Error.ENHANCE_YOUR_CALM);
@@ -220,7 +207,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   @Override
   public void allowed(int bytes) {
-    credit += bytes;
+    progress.allowed(bytes);
   }
 
   private void offer(ReceivedMessage message, boolean compressed) {
@@ -335,7 +322,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     if (told || gone) {
       return;
     }
-    if (messagesLeaving > 0) {
+    if (progress.isLeaving()) {
       giveUp(Http2Error.CANCEL); // the client has given up too
     } else {
       end(Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed"));
@@ -379,7 +366,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
    * not left yet, after them: they are counted until then.
    */
   void end(Status status) {
-    if (messagesLeaving == 0 || gone) {
+    if (!progress.isLeaving() || gone) {
       tellCancelled(status);
     } else if (!trailersWritten) {
       cancelled = true;
@@ -603,7 +590,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
       ChannelPromise promise = ctx.newPromise();
       int bytes = message.readableBytes();
       connection.writing();
-      messagesLeaving++;
+      progress.leaving();
       promise.addListener(done -> left(bytes));
       connection.encoder().writeData(ctx, id, message, 0, false, promise);
     }
@@ -629,8 +616,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   private void left(int bytes) {
     connection.written();
-    messagesLeaving--;
-    messagesLeft++;
+    progress.left();
     if (answersOnce) {
       return;
     }

@@ -7,18 +7,14 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelOption;
-import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2LocalFlowController;
 import io.netty.handler.codec.http2.Http2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -28,7 +24,7 @@ import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Predicate;
+import java.util.function.Consumer;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * One client's connection: makes calls of its streams, and writes what they answer. Answers of
  * other threads are gathered and written together, one wake-up of the event loop for all of them.
  */
-final class Connection extends Http2ConnectionHandler {
+final class Connection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
   private final Http2Server server;
@@ -48,14 +44,7 @@ final class Connection extends Http2ConnectionHandler {
   private final AtomicBoolean writing = new AtomicBoolean();
   private final ConnectionTimers timers;
   private final CallOpener opener;
-  private final StallWatch frames = new StallWatch();
-  private final StallWatch socket = new StallWatch();
-  private long messagesWritten;
-
-  /** What the client has allowed for all streams together by WINDOW_UPDATE. */
-  private long credit;
-
-  private @Nullable ChannelHandlerContext ctx;
+  private final StalledPeer stalls;
   private Attributes attributes = Attributes.EMPTY;
   private boolean secure;
 
@@ -63,7 +52,6 @@ final class Connection extends Http2ConnectionHandler {
   private boolean reading;
 
   private boolean ready;
-  private boolean flushing;
   private boolean spokenTo;
 
   Connection(
@@ -83,6 +71,7 @@ final class Connection extends Http2ConnectionHandler {
             settings.handshakeNanos(),
             settings.stalledNanos(),
             settings.unreadNanos());
+    stalls = new StalledPeer(this, settings.load());
     opener = new CallOpener(this, server, settings);
     Events events = new Events();
     decoder.frameListener(events);
@@ -90,21 +79,7 @@ final class Connection extends Http2ConnectionHandler {
   }
 
   @Override
-  public void handlerAdded(ChannelHandlerContext added) throws Exception {
-    ctx = added;
-    super.handlerAdded(added);
-    if (added.channel().isActive()) {
-      begin(added);
-    }
-  }
-
-  @Override
-  public void channelActive(ChannelHandlerContext active) throws Exception {
-    super.channelActive(active);
-    begin(active);
-  }
-
-  private void begin(ChannelHandlerContext active) {
+  void begin(ChannelHandlerContext active) {
     if (ready) {
       return;
     }
@@ -125,25 +100,7 @@ final class Connection extends Http2ConnectionHandler {
     }
     server.opened(this);
     timers.start();
-    widen(active);
-  }
-
-  /**
-   * Lets a connection have as much on its way as a stream: it begins with 64 KiB, for which a
-   * client that sends more would have to wait again and again.
-   */
-  private void widen(ChannelHandlerContext active) {
-    Http2LocalFlowController window = connection().local().flowController();
-    Http2Stream whole = connection().connectionStream();
-    int more = settings.streamWindowBytes() - window.windowSize(whole);
-    if (more > 0) {
-      try {
-        window.incrementWindowSize(whole, more);
-        active.flush();
-      } catch (Http2Exception e) {
-        onError(active, true, e);
-      }
-    }
+    widen(settings.streamWindowBytes());
   }
 
   @Override
@@ -228,14 +185,6 @@ final class Connection extends Http2ConnectionHandler {
     return context().executor().inEventLoop();
   }
 
-  ChannelHandlerContext context() {
-    ChannelHandlerContext known = ctx;
-    if (known == null) {
-      throw new IllegalStateException("the connection is not part of a channel");
-    }
-    return known;
-  }
-
   /** Has a task run on the event loop, after what it does now. */
   void later(Runnable task) {
     try {
@@ -303,7 +252,7 @@ final class Connection extends Http2ConnectionHandler {
 
   /** A message has left, or never will. */
   void written() {
-    messagesWritten++;
+    stalls.written();
     timers.written();
   }
 
@@ -325,28 +274,10 @@ final class Connection extends Http2ConnectionHandler {
     }
   }
 
-  /** Has what was written leave with all that is written in this turn of the event loop. */
-  void flushSoon() {
-    if (!flushing) {
-      flushing = true;
-      context()
-          .executor()
-          .execute(
-              () -> {
-                flushing = false;
-                flush(context());
-              });
-    }
-  }
-
   /** Lets the client send as many bytes more to a stream. */
   void consume(Http2Stream stream, int bytes) {
-    try {
-      if (connection().local().flowController().consumeBytes(stream, bytes)) {
-        flushUnlessReading();
-      }
-    } catch (Http2Exception e) {
-      onError(context(), true, e);
+    if (allow(stream, bytes)) {
+      flushUnlessReading();
     }
   }
 
@@ -364,53 +295,21 @@ final class Connection extends Http2ConnectionHandler {
     flushUnlessReading();
   }
 
-  /**
-   * Less what was sent on a stream; together with what its client has allowed since it began, that
-   * is what was sent.
-   */
-  long unusedWindow(Http2Stream stream) {
+  /** What was sent on a stream, less what its client has allowed by WINDOW_UPDATE. */
+  long sentLessCredit(Http2Stream stream) {
     Http2RemoteFlowController window = connection().remote().flowController();
     return (long) window.initialWindowSize() - window.windowSize(stream);
   }
 
-  /** Ends calls whose messages have begun to arrive and do not get on; or the connection. */
-  void endStalledArrivals(long nowNanos, long timeoutNanos) {
-    FrameCutter cutter = context().pipeline().get(FrameCutter.class);
-    if (cutter == null || !cutter.isWithin()) {
-      frames.rest();
-    } else if (frames.hasStalled(cutter.ends(), 0, nowNanos, timeoutNanos)) {
-      settings.load().stalled();
-      giveUp("a frame has stopped arriving");
-      return;
-    }
-    forEachCall(call -> call.endIfArrivalStalled(nowNanos, timeoutNanos));
-  }
-
-  /** Gives up calls whose answers are not read; the connection, when its socket takes nothing. */
-  void endStalledDepartures(long nowNanos, long timeoutNanos) {
-    forEachCall(call -> call.endIfDepartureStalled(nowNanos, timeoutNanos));
-    ChannelOutboundBuffer unsent = context().channel().unsafe().outboundBuffer();
-    if (unsent == null || unsent.totalPendingWriteBytes() == 0) {
-      socket.rest();
-      return;
-    }
-    Http2Stream whole = connection().connectionStream();
-    long sent = credit - connection().remote().flowController().windowSize(whole);
-    if (socket.hasStalled(messagesWritten, sent, nowNanos, timeoutNanos)) {
-      settings.load().stalled();
-      context().channel().config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
-      giveUp("nothing is read");
-    }
-  }
-
-  private void forEachCall(Predicate<StreamHandler> endIfStalled) {
+  /** Shows all calls to an action, which may end them. */
+  void forEachCall(Consumer<StreamHandler> action) {
     try {
       connection()
           .forEachActiveStream(
               stream -> {
                 StreamHandler call = stream.getProperty(callKey);
-                if (call != null && endIfStalled.test(call)) {
-                  settings.load().stalled();
+                if (call != null) {
+                  action.accept(call);
                 }
                 return true;
               });
@@ -446,6 +345,11 @@ final class Connection extends Http2ConnectionHandler {
   void closeWhenIdle() {
     gracefulShutdownTimeoutMillis(-1);
     context().channel().close();
+  }
+
+  /** Who ends what the client does not go on with. */
+  StalledPeer stalls() {
+    return stalls;
   }
 
   /** True when the client's settings have come, with which every conversation begins. */
@@ -532,7 +436,7 @@ final class Connection extends Http2ConnectionHandler {
     @Override
     public void onWindowUpdateRead(ChannelHandlerContext from, int streamId, int bytes) {
       if (streamId == Http2CodecUtil.CONNECTION_STREAM_ID) {
-        credit += bytes;
+        stalls.allowed(bytes);
         return;
       }
       Http2Stream stream = connection().stream(streamId);

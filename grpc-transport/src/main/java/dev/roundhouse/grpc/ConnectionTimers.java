@@ -168,12 +168,12 @@ final class ConnectionTimers {
   }
 
   private void endStalledArrivals() {
-    connection.endStalledArrivals(System.nanoTime(), stalledNanos);
+    connection.stalls().endArrivals(System.nanoTime(), stalledNanos);
     after(stalledNanos / 2, this::endStalledArrivals);
   }
 
   private void endStalledDepartures() {
-    connection.endStalledDepartures(System.nanoTime(), unreadNanos);
+    connection.stalls().endDepartures(System.nanoTime(), unreadNanos);
     after(unreadNanos / 2, this::endStalledDepartures);
   }
 

@@ -20,8 +20,6 @@ import io.netty.util.AsciiString;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,19 +27,29 @@ import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A call that is sent on to another server, frame by frame: what arrives is not copied, and a side
+ * A call that is sent on to another server, frame by frame: large parts are not copied, and a side
  * may send more when the other has taken what it sent. A server that cannot answer is followed by
  * another, as long as nothing of an answer has been passed on and the request is still here. On the
  * event loop of the client's connection.
  */
 final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
+  private static final Logger log = LoggerFactory.getLogger(ForwardedCall.class);
+
   /** How much of a request is kept to be sent once more. */
   private static final int MOST_KEPT_BYTES = 4 << 20;
 
   /** As much of the first message as a router is shown. */
   private static final int MOST_SHOWN_BYTES = 1 << 16;
+
+  /**
+   * Parts up to here are copied: a slice would keep all of the 64 KiB that it was read into, for as
+   * long as the other side does not take it.
+   */
+  private static final int MOST_COPIED_BYTES = 8 << 10;
 
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
@@ -70,16 +78,8 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private int unsent;
 
   private boolean halfClosed;
-  private final StallWatch arrival = new StallWatch();
   private final boolean asksOnce;
-  private long bytesArrived;
-  private final StallWatch departure = new StallWatch();
-  private long partsLeft;
-  private int partsLeaving;
-
-  /** What the client has allowed by WINDOW_UPDATE. */
-  private long credit;
-
+  private final StreamProgress progress = new StreamProgress();
   private @Nullable Route route;
   private UpstreamConnection.@Nullable Exchange exchange;
 
@@ -129,21 +129,21 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       return bytes;
     }
     try {
-      bounds.look(data);
+      progress.completed(bounds.look(data));
     } catch (StatusException e) {
       end(e.getStatus());
       return bytes;
     }
-    bytesArrived += data.readableBytes();
+    progress.arrived(data.readableBytes());
     halfClosed |= endOfStream;
     unsent += bytes;
-    if (keeps) {
-      keep(data);
+    ByteBuf part = own(data);
+    if (exchange != null) {
+      exchange.send(part.retainedDuplicate(), bytes, endOfStream);
     }
+    keep(part);
     if (exchange == null) {
       choose();
-    } else {
-      exchange.send(data.retainedSlice(), bytes, endOfStream);
     }
     return 0;
   }
@@ -161,13 +161,23 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     }
   }
 
-  private void keep(ByteBuf data) {
-    keptBytes += data.readableBytes();
-    if (keptBytes > MOST_KEPT_BYTES && exchange != null) {
+  private static ByteBuf own(ByteBuf data) {
+    return data.readableBytes() <= MOST_COPIED_BYTES ? data.copy() : data.retainedSlice();
+  }
+
+  /**
+   * Keeps part of the request for another server, if there is to be one.
+   *
+   * @param part taken
+   */
+  private void keep(ByteBuf part) {
+    keptBytes += part.readableBytes();
+    if (keeps && (exchange == null || keptBytes <= MOST_KEPT_BYTES)) {
+      kept.add(part);
+    } else {
+      part.release();
       forget();
-      return;
     }
-    kept.add(data.retainedSlice());
   }
 
   /** The request cannot be sent again from here on. */
@@ -203,6 +213,9 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       end(e.getStatus());
     } catch (StatusRuntimeException e) {
       end(e.getStatus());
+    } catch (Throwable e) {
+      log.error("{} cannot be sent on", method, e);
+      end(Status.INTERNAL.withDescription("the call cannot be sent on"));
     }
   }
 
@@ -251,7 +264,8 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       return;
     }
     UpstreamConnection connection = servers.connection(loop(), to.address());
-    UpstreamConnection.Exchange opened = connection.open(this, headers(to.address(), left));
+    UpstreamConnection.Exchange opened =
+        connection.open(this, headers(connection.authority(), left));
     exchange = opened;
     int bytes = unsent;
     for (int i = 0; i < kept.size(); i++) {
@@ -261,13 +275,9 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     }
   }
 
-  private Http2Headers headers(SocketAddress address, long leftNanos) {
+  private Http2Headers headers(String authority, long leftNanos) {
     Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 1);
-    headers
-        .method(request.method())
-        .scheme(HTTP)
-        .authority(authority(address))
-        .path(request.path());
+    headers.method(request.method()).scheme(HTTP).authority(authority).path(request.path());
     for (Map.Entry<CharSequence, CharSequence> field : request) {
       CharSequence name = field.getKey();
       if (name.length() > 0 && name.charAt(0) != ':' && !TIMEOUT.contentEquals(name)) {
@@ -278,12 +288,6 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       headers.set(TIMEOUT, GrpcTimeout.text(leftNanos));
     }
     return headers;
-  }
-
-  private static CharSequence authority(SocketAddress address) {
-    return address instanceof InetSocketAddress inet
-        ? inet.getHostString() + ":" + inet.getPort()
-        : "localhost";
   }
 
   @Override
@@ -298,11 +302,8 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   @Override
   public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
     boolean awaited = bounds.isWithinMessage() || (asksOnce && !halfClosed);
-    if (!awaited || over || (exchange != null && unsent > 0)) {
-      arrival.rest();
-      return false;
-    }
-    if (!arrival.hasStalled(bounds.messages(), bytesArrived, nowNanos, timeoutNanos)) {
+    awaited &= !over && (exchange == null || unsent == 0);
+    if (!progress.hasArrivalStalled(awaited, nowNanos, timeoutNanos)) {
       return false;
     }
     end(
@@ -313,12 +314,11 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
 
   @Override
   public boolean endIfDepartureStalled(long nowNanos, long timeoutNanos) {
-    if (closed || partsLeaving == 0) {
-      departure.rest();
+    if (closed) {
       return false;
     }
-    long sent = credit + client.unusedWindow(stream);
-    if (!departure.hasStalled(partsLeft, sent, nowNanos, timeoutNanos)) {
+    long sent = client.sentLessCredit(stream);
+    if (!progress.hasDepartureStalled(sent, nowNanos, timeoutNanos)) {
       return false;
     }
     giveUp(Status.CANCELLED.withDescription("the client does not read the answer"));
@@ -328,7 +328,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
 
   @Override
   public void allowed(int bytes) {
-    credit += bytes;
+    progress.allowed(bytes);
   }
 
   // The answer.
@@ -349,13 +349,12 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     ChannelHandlerContext to = client.context();
     ChannelPromise sent = to.newPromise();
     client.writing();
-    partsLeaving++;
-    client.encoder().writeData(to, stream.id(), data.retainedSlice(), 0, false, sent);
+    progress.leaving();
+    client.encoder().writeData(to, stream.id(), own(data), 0, false, sent);
     sent.addListener(
         done -> {
           client.written();
-          partsLeaving--;
-          partsLeft++;
+          progress.left();
           from.consume(bytes);
         });
     client.flushSoon();
@@ -396,13 +395,18 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     if (status.isOk() || answered || !keeps || failed == null) {
       return false;
     }
-    Route other = failed.other(status);
-    if (other == null) {
-      return false;
+    try {
+      Route other = failed.other(status);
+      if (other == null) {
+        return false;
+      }
+      this.begin = null;
+      exchange = null;
+      begin(other);
+    } catch (Throwable e) {
+      log.error("{} cannot be sent on", method, e);
+      end(Status.INTERNAL.withDescription("the call cannot be sent on"));
     }
-    this.begin = null;
-    exchange = null;
-    begin(other);
     return true;
   }
 
@@ -424,7 +428,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
 
   private void late() {
     Status status = Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed");
-    if (closed || partsLeaving == 0) {
+    if (closed || !progress.isLeaving()) {
       end(status);
     } else {
       giveUp(status);
@@ -475,7 +479,11 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     Route last = route;
     if (last != null) {
       route = null;
-      last.ended(status);
+      try {
+        last.ended(status);
+      } catch (Throwable e) {
+        log.error("the end of {} could not be noted", method, e);
+      }
     }
   }
 }

@@ -171,7 +171,6 @@ final class MessageAssembly {
   }
 
   private ByteBuf grow(int capacity) throws StatusException {
-    long before = held;
     take(capacity);
     ByteBuf larger;
     try {
@@ -184,10 +183,11 @@ final class MessageAssembly {
     ByteBuf full = large;
     large = larger;
     if (full != null) {
+      int before = full.capacity();
       larger.writeBytes(full);
       full.release();
       budget.giveBack(before);
-      held = capacity;
+      held -= before;
     }
     return larger;
   }

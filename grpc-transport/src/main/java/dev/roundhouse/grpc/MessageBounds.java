@@ -12,7 +12,6 @@ final class MessageBounds {
   private long prefix;
   private int prefixBytes;
   private long left;
-  private long messages;
 
   MessageBounds(int maxMessageBytes) {
     this.maxMessageBytes = maxMessageBytes;
@@ -21,9 +20,11 @@ final class MessageBounds {
   /**
    * Looks at what comes next; moves nothing.
    *
+   * @return how many messages end in it
    * @throws StatusException RESOURCE_EXHAUSTED when a message is larger than allowed
    */
-  void look(ByteBuf data) throws StatusException {
+  int look(ByteBuf data) throws StatusException {
+    int messages = 0;
     int at = data.readerIndex();
     int end = data.writerIndex();
     while (at < end) {
@@ -42,10 +43,6 @@ final class MessageBounds {
         messages++;
       }
     }
-  }
-
-  /** How many have passed whole. */
-  long messages() {
     return messages;
   }
 

@@ -10,18 +10,15 @@ import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2LocalFlowController;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.collection.IntObjectHashMap;
+import io.netty.util.collection.IntObjectMap;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,19 +27,17 @@ import org.slf4j.LoggerFactory;
  * A connection to a server that calls are sent on to, of one event loop: that of the calls. Calls
  * that are opened before it stands wait for it.
  */
-final class UpstreamConnection extends Http2ConnectionHandler {
+final class UpstreamConnection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
   private static final float REFILL = 0.5f;
 
   /** Calls of streams that have not been closed; those that wait for a stream too. */
-  private final Map<Integer, Exchange> exchanges = new HashMap<>();
+  private final IntObjectMap<Exchange> exchanges = new IntObjectHashMap<>();
 
   private final List<Exchange> waiting = new ArrayList<>();
   private final int windowBytes;
   private final String name;
-  private @Nullable ChannelHandlerContext ctx;
   private boolean active;
-  private boolean flushing;
 
   /** True when no further calls may be opened. */
   private boolean leaving;
@@ -62,7 +57,7 @@ final class UpstreamConnection extends Http2ConnectionHandler {
   }
 
   /**
-   * @param name of the server, for people
+   * @param name of the server: {@code host:port}
    * @param windowBytes that it may send before it hears that they were read
    */
   static UpstreamConnection to(String name, int windowBytes) {
@@ -70,31 +65,19 @@ final class UpstreamConnection extends Http2ConnectionHandler {
   }
 
   @Override
-  public void handlerAdded(ChannelHandlerContext added) throws Exception {
-    ctx = added;
-    super.handlerAdded(added);
-    if (added.channel().isActive()) {
-      begin();
+  void begin(ChannelHandlerContext now) {
+    if (!active) {
+      active = true;
+      widen(windowBytes);
+      waiting.forEach(Exchange::begin);
+      waiting.clear();
+      flushSoon();
     }
   }
 
-  @Override
-  public void channelActive(ChannelHandlerContext now) throws Exception {
-    super.channelActive(now);
-    begin();
-  }
-
-  private void begin() throws Http2Exception {
-    if (active) {
-      return;
-    }
-    active = true;
-    Http2LocalFlowController window = connection().local().flowController();
-    Http2Stream whole = connection().connectionStream();
-    window.incrementWindowSize(whole, windowBytes - window.windowSize(whole));
-    waiting.forEach(Exchange::begin);
-    waiting.clear();
-    flushSoon();
+  /** Of the server: {@code host:port}. */
+  String authority() {
+    return name;
   }
 
   @Override
@@ -141,25 +124,11 @@ final class UpstreamConnection extends Http2ConnectionHandler {
     return exchange;
   }
 
-  private ChannelHandlerContext context() {
-    ChannelHandlerContext known = ctx;
-    if (known == null) {
-      throw new IllegalStateException("the connection is not part of a channel");
-    }
-    return known;
-  }
-
-  /** What is written in one turn of the event loop leaves together. */
-  private void flushSoon() {
-    if (!flushing) {
-      flushing = true;
-      context()
-          .executor()
-          .execute(
-              () -> {
-                flushing = false;
-                flush(context());
-              });
+  /** A call that has been answered needs the rest of its request no more. */
+  private void stopSending(@Nullable Http2Stream answered) {
+    if (answered != null && answered.state().localSideOpen()) {
+      resetStream(context(), answered.id(), Http2Error.NO_ERROR.code(), context().newPromise());
+      flushSoon();
     }
   }
 
@@ -260,12 +229,8 @@ final class UpstreamConnection extends Http2ConnectionHandler {
       if (over || stream == null) {
         return; // with the stream, all of its bytes count as read
       }
-      try {
-        if (connection().local().flowController().consumeBytes(stream, bytes)) {
-          flushSoon();
-        }
-      } catch (Http2Exception e) {
-        onError(context(), true, e);
+      if (allow(stream, bytes)) {
+        flushSoon();
       }
     }
 
@@ -325,6 +290,7 @@ final class UpstreamConnection extends Http2ConnectionHandler {
       if (endOfStream) {
         exchange.finish();
         exchange.answers.onTrailers(headers);
+        stopSending(connection().stream(streamId));
       } else {
         exchange.answers.onHeaders(headers);
       }

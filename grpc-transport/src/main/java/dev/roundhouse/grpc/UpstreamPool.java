@@ -9,6 +9,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.HashMap;
 import java.util.Map;
@@ -47,7 +48,7 @@ final class UpstreamPool {
   }
 
   private UpstreamConnection connect(EventLoop loop, SocketAddress address) {
-    UpstreamConnection made = UpstreamConnection.to(address.toString(), windowBytes);
+    UpstreamConnection made = UpstreamConnection.to(name(address), windowBytes);
     boolean epoll = Epoll.isAvailable();
     ChannelFuture connecting =
         new Bootstrap()
@@ -71,5 +72,11 @@ final class UpstreamPool {
           }
         });
     return made;
+  }
+
+  private static String name(SocketAddress address) {
+    return address instanceof InetSocketAddress inet
+        ? inet.getHostString() + ":" + inet.getPort()
+        : address.toString();
   }
 }

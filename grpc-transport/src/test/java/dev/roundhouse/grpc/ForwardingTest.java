@@ -180,12 +180,7 @@ class ForwardingTest {
 
   @Test
   void shouldSayThatAServerHasGoneInTheMiddleOfACall() throws Exception {
-    CompletableFuture<Status> end = new CompletableFuture<>();
-    ClientCalls.asyncUnaryCall(
-        channel().newCall(TestService.WAIT, CallOptions.DEFAULT),
-        message("good", 10),
-        new Ending(end));
-    service.arrived.await();
+    CompletableFuture<Status> end = startWaiting();
     servers.getFirst().shutdownNow();
     assertThat(end.get(20, TimeUnit.SECONDS).getCode()).isEqualTo(Status.Code.UNAVAILABLE);
   }
@@ -239,12 +234,7 @@ class ForwardingTest {
 
   @Test
   void shouldTellTheServerThatTheClientIsGone() throws Exception {
-    CompletableFuture<Status> end = new CompletableFuture<>();
-    ClientCalls.asyncUnaryCall(
-        channel().newCall(TestService.WAIT, CallOptions.DEFAULT),
-        message("good", 10),
-        new Ending(end));
-    service.arrived.await();
+    startWaiting();
     channel().shutdownNow();
     GrpcContract.await(() -> service.cancelled.get() == 1);
     GrpcContract.await(() -> names.ends.size() == 1);
@@ -254,6 +244,17 @@ class ForwardingTest {
 
   private ManagedChannel channel() {
     return Objects.requireNonNull(channel);
+  }
+
+  /** A call that has arrived and is not answered. */
+  private CompletableFuture<Status> startWaiting() throws InterruptedException {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    ClientCalls.asyncUnaryCall(
+        channel().newCall(TestService.WAIT, CallOptions.DEFAULT),
+        message("good", 10),
+        new Ending(end));
+    service.arrived.await();
+    return end;
   }
 
   private byte[] call(MethodDescriptor<byte[], byte[]> method, byte[] message) {

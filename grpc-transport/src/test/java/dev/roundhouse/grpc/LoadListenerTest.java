@@ -13,7 +13,6 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 class LoadListenerTest {
   private static final int MOST = 3;
 
-  private final Counts counts = new Counts();
+  private final LoadCounts counts = new LoadCounts();
   private final TestService service = new TestService();
   private final List<ManagedChannel> channels = new ArrayList<>();
   private Server server;
@@ -105,40 +104,5 @@ class LoadListenerTest {
     call.halfClose();
     call.request(1);
     return call;
-  }
-
-  private static final class Counts implements LoadListener {
-    final AtomicInteger connections = new AtomicInteger();
-    final AtomicInteger calls = new AtomicInteger();
-    final AtomicInteger belowZero = new AtomicInteger();
-
-    @Override
-    public void connectionOpened() {
-      connections.incrementAndGet();
-    }
-
-    @Override
-    public void connectionClosed() {
-      left(connections);
-    }
-
-    @Override
-    public void callOpened() {
-      calls.incrementAndGet();
-    }
-
-    @Override
-    public void callClosed() {
-      left(calls);
-    }
-
-    @Override
-    public void stalled() {}
-
-    private void left(AtomicInteger count) {
-      if (count.decrementAndGet() < 0) {
-        belowZero.incrementAndGet();
-      }
-    }
   }
 }

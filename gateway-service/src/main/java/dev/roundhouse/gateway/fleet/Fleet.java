@@ -15,7 +15,9 @@ public final class Fleet {
   private static final double UNMEASURED_NANOS = 1e9;
 
   private final List<WorkerView> workers;
+  private final Map<String, WorkerView> byName = new HashMap<>();
   private final Map<String, List<WorkerView>> serving = new HashMap<>();
+  private final Map<String, List<String>> servingNames = new HashMap<>();
   private final Map<String, ModelCost> costs;
   private final double meanPerItem;
   private final double meanPerRequest;
@@ -27,6 +29,9 @@ public final class Fleet {
     this.workers = workers.stream().sorted(Comparator.comparing(WorkerView::name)).toList();
     this.costs = Map.copyOf(costs);
     for (WorkerView worker : this.workers) {
+      if (byName.put(worker.name(), worker) != null) {
+        throw new IllegalArgumentException("there are two workers '" + worker.name() + "'");
+      }
       for (String model : worker.models().keySet()) {
         if (worker.serves(model)) {
           serving.computeIfAbsent(model, unknown -> new ArrayList<>()).add(worker);
@@ -34,6 +39,8 @@ public final class Fleet {
       }
     }
     serving.replaceAll((model, its) -> List.copyOf(its));
+    serving.forEach(
+        (model, its) -> servingNames.put(model, its.stream().map(WorkerView::name).toList()));
     meanPerItem = mean(costs.values().stream().mapToDouble(ModelCost::perItem).toArray());
     meanPerRequest = mean(costs.values().stream().mapToDouble(ModelCost::perRequest).toArray());
   }
@@ -51,9 +58,23 @@ public final class Fleet {
     return workers;
   }
 
+  /** A worker by its name. */
+  public WorkerView worker(String name) {
+    WorkerView found = byName.get(name);
+    if (found == null) {
+      throw new IllegalArgumentException("there is no worker '" + name + "'");
+    }
+    return found;
+  }
+
   /** Those that are ready and have the model ready, by name. */
   public List<WorkerView> serving(String model) {
     return serving.getOrDefault(model, List.of());
+  }
+
+  /** The names of {@link #serving}, in the same order. */
+  public List<String> servingNames(String model) {
+    return servingNames.getOrDefault(model, List.of());
   }
 
   /** Those that are ready, by name. */

@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.placement;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
@@ -61,10 +62,16 @@ public final class FleetMeter {
     return computeSeconds;
   }
 
-  /** Makes what was seen since the last call part of what is known, and begins anew. */
+  /**
+   * Makes what was seen since the last call part of what is known, and begins anew. A model that no
+   * worker has any more is forgotten.
+   */
   public void fold(long nowNanos) {
     double seconds = (nowNanos - sinceNanos) / 1e9;
     if (seconds > 0 && computeSeconds > 0) {
+      Set<String> models = new HashSet<>(since.keySet());
+      baselines.values().forEach(its -> models.addAll(its.keySet()));
+      measured.keySet().retainAll(models);
       measured.keySet().forEach(model -> since.putIfAbsent(model, ModelTotals.NONE));
       since.forEach((model, totals) -> measured.put(model, with(model, totals, seconds)));
     }

@@ -91,13 +91,23 @@ public final class ModelRoutes implements CallRouter {
     long work = settings.basis().nanos(now, model, head.items());
     if (serving.isEmpty()) {
       WorkerView refusing = whoCanRefuse(now, model);
-      return way(head, List.of(refusing), router(model, now, List.of(refusing.name())), work, true);
+      return new Way(head, List.of(refusing), null, work, null, outside(refusing.name(), work));
     }
+    ReplicaRouter router = router(now, model, serving);
     if (!head.sequence().isEmpty()) {
       String home = homeOf(head, serving);
-      return way(head, serving, router(model, now, List.of(home)), work, true);
+      Reservation place = router.reserveAt(home, head.items(), work);
+      return new Way(head, serving, null, work, null, place == null ? outside(home, work) : place);
     }
-    return way(head, serving, candidates(now, head, serving), work, false);
+    Reservation place =
+        settings.mode() == Mode.LEAST_OUTSTANDING
+            ? router.reserveLeast(name -> begin(now, name, model), head.items(), work)
+            : router.reserve(head.items(), work);
+    return new Way(head, serving, router, work, null, place);
+  }
+
+  private Reservation outside(String worker, long work) {
+    return ledger(worker).reserve(worker, work);
   }
 
   /** Of a model that nobody serves, a worker that has it, or any, knows best what is wrong. */
@@ -113,44 +123,52 @@ public final class ModelRoutes implements CallRouter {
         .orElse(ready.getFirst());
   }
 
-  private Way way(
-      RequestHead head, List<WorkerView> serving, ReplicaRouter router, long work, boolean bound) {
-    Reservation reservation = router.reserve(head.items(), work);
-    return new Way(head, serving, router, work, bound, new HashSet<>(), reservation);
+  /** Keeps the rotation, the runs and the counts of a model as long as it is served. */
+  private ReplicaRouter router(Fleet now, String model, List<WorkerView> serving) {
+    List<String> placed =
+        settings.mode() == Mode.LPT_PACKING ? placed(model, serving) : List.<String>of();
+    List<String> workers = placed.isEmpty() ? now.servingNames(model) : placed;
+    boolean inTurn = placed.isEmpty() && settings.mode() != Mode.LEAST_OUTSTANDING;
+    FillMode fill = inTurn ? FillMode.RUN : settings.fillMode();
+    OpeningPolicy opening = inTurn ? OpeningPolicy.FILL_RR : settings.opening();
+    long quantum = inTurn ? 1 : ReplicaRouter.quantum(settings.fillFactor(), now.maxBatch(model));
+    ReplicaRouter known = routers.get(model);
+    if (known != null && known.with(fill, opening, quantum, workers, this::ledger) == known) {
+      return known;
+    }
+    return routers.compute(
+        model,
+        (name, last) ->
+            last == null
+                ? new ReplicaRouter(fill, opening, quantum, workers, this::ledger)
+                : last.with(fill, opening, quantum, workers, this::ledger));
   }
 
-  private ReplicaRouter candidates(Fleet now, RequestHead head, List<WorkerView> serving) {
-    String model = head.model();
-    return switch (settings.mode()) {
-      case ROUND_ROBIN -> inTurn(model, serving);
-      case LEAST_OUTSTANDING -> router(model, now, List.of(firstToBegin(model, serving)));
-      case LPT_PACKING -> {
-        List<String> placed =
-            placement.workers(model).stream()
-                .filter(name -> serving.stream().anyMatch(worker -> worker.name().equals(name)))
-                .toList();
-        yield placed.isEmpty() ? inTurn(model, serving) : router(model, now, placed);
-      }
-    };
-  }
-
-  private static List<String> names(List<WorkerView> workers) {
-    return workers.stream().map(WorkerView::name).toList();
-  }
-
-  private String firstToBegin(String model, List<WorkerView> serving) {
-    String best = "";
-    long least = Long.MAX_VALUE;
-    for (WorkerView worker : serving) {
-      ModelView view = worker.models().get(model);
-      long load = view == null || view.resident() ? 0 : view.loadNanos();
-      long begin = ledger(worker.name()).nanos() + load;
-      if (begin < least) {
-        least = begin;
-        best = worker.name();
+  /** Those of its workers that serve it now. */
+  private List<String> placed(String model, List<WorkerView> serving) {
+    List<String> placed = placement.workers(model);
+    for (String worker : placed) {
+      if (!contains(serving, worker)) {
+        return placed.stream().filter(each -> contains(serving, each)).toList();
       }
     }
-    return best;
+    return placed;
+  }
+
+  private static boolean contains(List<WorkerView> workers, String name) {
+    for (WorkerView worker : workers) {
+      if (worker.name().equals(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** When a worker would begin with a request, in nanoseconds from now. */
+  private long begin(Fleet now, String worker, String model) {
+    ModelView view = now.worker(worker).models().get(model);
+    long load = view == null || view.resident() ? 0 : view.loadNanos();
+    return ledger(worker).nanos() + load;
   }
 
   /** The worker with the highest hash of sequence and name: few move when workers come or go. */
@@ -168,55 +186,29 @@ public final class ModelRoutes implements CallRouter {
     return hash.getValue();
   }
 
-  private ReplicaRouter inTurn(String model, List<WorkerView> serving) {
-    return kept(model, FillMode.RUN, OpeningPolicy.FILL_RR, 1, names(serving));
-  }
-
-  private ReplicaRouter router(String model, Fleet now, List<String> workers) {
-    long quantum = ReplicaRouter.quantum(settings.fillFactor(), now.maxBatch(model));
-    return kept(model, settings.fillMode(), settings.opening(), quantum, workers);
-  }
-
-  /** Keeps the rotation and the runs of a model as long as its workers are the same. */
-  private ReplicaRouter kept(
-      String model, FillMode mode, OpeningPolicy opening, long quantum, List<String> workers) {
-    if (workers.size() == 1) {
-      return new ReplicaRouter(mode, opening, quantum, workers, this::ledger);
-    }
-    return routers.compute(
-        model,
-        (name, known) ->
-            known != null && known.workers().equals(workers) && known.quantum() == quantum
-                ? known
-                : new ReplicaRouter(mode, opening, quantum, workers, this::ledger));
-  }
-
   private final class Way implements Route {
     private final RequestHead head;
     private final List<WorkerView> serving;
-    private final ReplicaRouter router;
+    private final @Nullable ReplicaRouter router;
     private final long work;
-    private final boolean bound;
-    private final Set<String> tried;
+    private final @Nullable Set<String> tried;
     private final Reservation reservation;
 
     /**
-     * @param bound when no other worker can answer
-     * @param tried workers that could not
+     * @param router null when no other worker can answer
+     * @param tried workers that could not; null for none
      */
     Way(
         RequestHead head,
         List<WorkerView> serving,
-        ReplicaRouter router,
+        @Nullable ReplicaRouter router,
         long work,
-        boolean bound,
-        Set<String> tried,
+        @Nullable Set<String> tried,
         Reservation reservation) {
       this.head = head;
       this.serving = serving;
       this.router = router;
       this.work = work;
-      this.bound = bound;
       this.tried = tried;
       this.reservation = reservation;
     }
@@ -239,22 +231,26 @@ public final class ModelRoutes implements CallRouter {
       if (gone) {
         refresh.run();
       }
-      if (bound || !(gone || status.getCode() == Status.Code.UNAVAILABLE)) {
+      if (router == null || !(gone || status.getCode() == Status.Code.UNAVAILABLE)) {
         return null;
       }
-      tried.add(reservation.worker());
-      Reservation next = router.reserveAnother(tried, head.items(), work);
-      ReplicaRouter with = router;
+      Set<String> had = tried == null ? new HashSet<>() : tried;
+      had.add(reservation.worker());
+      Reservation next = router.reserveAnother(had, head.items(), work);
       if (next == null) {
-        List<String> rest = names(serving).stream().filter(name -> !tried.contains(name)).toList();
-        if (rest.isEmpty()) {
-          return null;
-        }
-        with = router(head.model(), fleet, List.of(rest.getFirst()));
-        next = with.reserve(head.items(), work);
+        next =
+            serving.stream()
+                .map(WorkerView::name)
+                .filter(name -> !had.contains(name))
+                .findFirst()
+                .map(name -> outside(name, work))
+                .orElse(null);
+      }
+      if (next == null) {
+        return null;
       }
       reservation.close();
-      return new Way(head, serving, with, work, false, tried, next);
+      return new Way(head, serving, router, work, had, next);
     }
 
     @Override

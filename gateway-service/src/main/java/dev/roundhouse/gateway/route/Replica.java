@@ -1,15 +1,18 @@
 package dev.roundhouse.gateway.route;
 
-import java.util.concurrent.atomic.AtomicLong;
-
-/** A worker as one model's requests see it. What is on its way is guarded by the model's router. */
+/**
+ * A worker as one model's requests see it. Its counts are guarded by the lock of the model's
+ * router.
+ */
 final class Replica {
   final String worker;
   final WorkLedger ledger;
-  final AtomicLong routed = new AtomicLong();
 
   /** Items on their way. */
   long items;
+
+  /** Requests that it was given. */
+  long routed;
 
   Replica(String worker, WorkLedger ledger) {
     this.worker = worker;

@@ -1,24 +1,31 @@
 package dev.roundhouse.gateway.route;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Chooses among the replicas of one model. A choice and what it adds to the replica are one step,
- * so that two requests at the same moment do not both see it idle. Thread-safe.
+ * so that two requests at the same moment do not both see it idle. Thread-safe; its lock and what
+ * it counts of a worker are those of the router that it follows.
  */
 public final class ReplicaRouter {
   private final FillMode mode;
   private final OpeningPolicy opening;
   private final long quantum;
+  private final List<String> workers;
   private final List<Replica> replicas;
+
+  /** Those that are not replicas any more too, as long as they have not answered everything. */
+  private final Map<String, Replica> known;
+
+  private final Object lock;
 
   /** The replica that was chosen last. */
   private int cursor = -1;
@@ -38,6 +45,16 @@ public final class ReplicaRouter {
       long quantum,
       List<String> workers,
       Function<String, WorkLedger> ledgers) {
+    this(mode, opening, quantum, workers, ledgers, null);
+  }
+
+  private ReplicaRouter(
+      FillMode mode,
+      OpeningPolicy opening,
+      long quantum,
+      List<String> workers,
+      Function<String, WorkLedger> ledgers,
+      @Nullable ReplicaRouter before) {
     if (workers.isEmpty() || Set.copyOf(workers).size() != workers.size()) {
       throw new IllegalArgumentException("a model has replicas on different workers: " + workers);
     }
@@ -47,7 +64,34 @@ public final class ReplicaRouter {
     this.mode = mode;
     this.opening = opening;
     this.quantum = quantum;
-    replicas = workers.stream().map(worker -> new Replica(worker, ledgers.apply(worker))).toList();
+    this.workers = List.copyOf(workers);
+    lock = before == null ? new Object() : before.lock;
+    synchronized (lock) {
+      known = before == null ? new HashMap<>() : new HashMap<>(before.known);
+      known.values().removeIf(each -> each.items == 0 && !workers.contains(each.worker));
+      replicas =
+          workers.stream()
+              .map(
+                  worker ->
+                      known.computeIfAbsent(
+                          worker, unknown -> new Replica(worker, ledgers.apply(worker))))
+              .toList();
+    }
+  }
+
+  /** A router of the same model that goes on where this one was; this one if nothing differs. */
+  ReplicaRouter with(
+      FillMode newMode,
+      OpeningPolicy newOpening,
+      long newQuantum,
+      List<String> newWorkers,
+      Function<String, WorkLedger> ledgers) {
+    return mode == newMode
+            && opening == newOpening
+            && quantum == newQuantum
+            && workers.equals(newWorkers)
+        ? this
+        : new ReplicaRouter(newMode, newOpening, newQuantum, newWorkers, ledgers, this);
   }
 
   /**
@@ -66,18 +110,51 @@ public final class ReplicaRouter {
    * @param items of the request, from 1
    * @param work that it is expected to be, in nanoseconds of device time
    */
-  public synchronized Reservation reserve(int items, long work) {
-    int chosen =
-        switch (mode) {
-          case RUN -> run(items);
-          case SPREAD -> argmin(Comparator.<Integer>comparingLong(i -> replicas.get(i).items));
-          case INFLIGHT ->
-              argmin(
-                  Comparator.<Integer>comparingLong(i -> replicas.get(i).batches(quantum))
-                      .thenComparingLong(i -> -replicas.get(i).items));
-        };
-    cursor = chosen;
-    return reserve(replicas.get(chosen), items, work);
+  public Reservation reserve(int items, long work) {
+    synchronized (lock) {
+      int chosen =
+          switch (mode) {
+            case RUN -> run(items);
+            case SPREAD -> argmin(Comparator.<Integer>comparingLong(i -> replicas.get(i).items));
+            case INFLIGHT ->
+                argmin(
+                    Comparator.<Integer>comparingLong(i -> replicas.get(i).batches(quantum))
+                        .thenComparingLong(i -> -replicas.get(i).items));
+          };
+      cursor = chosen;
+      return reserve(replicas.get(chosen), items, work);
+    }
+  }
+
+  /**
+   * Gives a request to the replica of which least is said; of those that are equal, to the first.
+   *
+   * @param begin said of a worker; asked under the lock
+   */
+  public Reservation reserveLeast(ToLongFunction<String> begin, int items, long work) {
+    synchronized (lock) {
+      Replica best = replicas.getFirst();
+      long least = Long.MAX_VALUE;
+      for (Replica replica : replicas) {
+        long said = begin.applyAsLong(replica.worker);
+        if (said < least) {
+          least = said;
+          best = replica;
+        }
+      }
+      return reserve(best, items, work);
+    }
+  }
+
+  /** Gives a request to this replica; null when it is none. */
+  public @Nullable Reservation reserveAt(String worker, int items, long work) {
+    int place = workers.indexOf(worker);
+    if (place < 0) {
+      return null;
+    }
+    synchronized (lock) {
+      return reserve(replicas.get(place), items, work);
+    }
   }
 
   /**
@@ -87,28 +164,31 @@ public final class ReplicaRouter {
    * @param tried workers
    * @return null when all of them were tried
    */
-  public synchronized @Nullable Reservation reserveAnother(
-      Set<String> tried, int items, long work) {
-    return replicas.stream()
-        .filter(replica -> !tried.contains(replica.worker))
-        .min(
-            Comparator.<Replica>comparingLong(replica -> replica.batches(quantum))
-                .thenComparingLong(replica -> replica.items)
-                .thenComparing(replica -> replica.worker))
-        .map(replica -> reserve(replica, items, work))
-        .orElse(null);
+  public @Nullable Reservation reserveAnother(Set<String> tried, int items, long work) {
+    synchronized (lock) {
+      return replicas.stream()
+          .filter(replica -> !tried.contains(replica.worker))
+          .min(
+              Comparator.<Replica>comparingLong(replica -> replica.batches(quantum))
+                  .thenComparingLong(replica -> replica.items)
+                  .thenComparing(replica -> replica.worker))
+          .map(replica -> reserve(replica, items, work))
+          .orElse(null);
+    }
   }
 
   /** Items on their way, by worker. */
-  public synchronized Map<String, Long> items() {
-    return replicas.stream().collect(Collectors.toMap(each -> each.worker, each -> each.items));
+  public Map<String, Long> items() {
+    synchronized (lock) {
+      return replicas.stream().collect(Collectors.toMap(each -> each.worker, each -> each.items));
+    }
   }
 
   /** How many requests each worker was given. */
   public Map<String, Long> routed() {
-    Map<String, Long> routed = new HashMap<>();
-    replicas.forEach(each -> routed.put(each.worker, each.routed.get()));
-    return routed;
+    synchronized (lock) {
+      return replicas.stream().collect(Collectors.toMap(each -> each.worker, each -> each.routed));
+    }
   }
 
   /** Items of a full batch. */
@@ -117,18 +197,20 @@ public final class ReplicaRouter {
   }
 
   public List<String> workers() {
-    return replicas.stream().map(replica -> replica.worker).toList();
+    return workers;
   }
 
   private Reservation reserve(Replica replica, int items, long work) {
     replica.items += items;
+    replica.routed++;
     replica.ledger.add(work);
-    replica.routed.incrementAndGet();
-    return new Reservation(this, replica, items, work);
+    return new Reservation(replica.worker, () -> release(replica, items, work));
   }
 
-  synchronized void release(Replica replica, int items, long work) {
-    replica.items -= items;
+  private void release(Replica replica, int items, long work) {
+    synchronized (lock) {
+      replica.items -= items;
+    }
     replica.ledger.remove(work);
   }
 
@@ -175,10 +257,13 @@ public final class ReplicaRouter {
   }
 
   private int argminInTurn(Comparator<Integer> order) {
-    List<Integer> inTurn = new ArrayList<>(replicas.size());
-    for (int i = 1; i <= replicas.size(); i++) {
-      inTurn.add(Math.floorMod(cursor + i, replicas.size()));
+    int best = Math.floorMod(cursor + 1, replicas.size());
+    for (int i = 2; i <= replicas.size(); i++) {
+      int next = Math.floorMod(cursor + i, replicas.size());
+      if (order.compare(next, best) < 0) {
+        best = next;
+      }
     }
-    return inTurn.stream().min(order).orElseThrow(); // the first of those that are equal
+    return best;
   }
 }

@@ -4,28 +4,24 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A request's place with a worker: counted there until {@link #close}. Thread-safe. */
 public final class Reservation implements AutoCloseable {
-  private final ReplicaRouter router;
-  private final Replica replica;
-  private final int items;
-  private final long work;
+  private final String worker;
+  private final Runnable release;
   private final AtomicBoolean open = new AtomicBoolean(true);
 
-  Reservation(ReplicaRouter router, Replica replica, int items, long work) {
-    this.router = router;
-    this.replica = replica;
-    this.items = items;
-    this.work = work;
+  Reservation(String worker, Runnable release) {
+    this.worker = worker;
+    this.release = release;
   }
 
   public String worker() {
-    return replica.worker;
+    return worker;
   }
 
   /** The request has been answered, or was not sent; the second time, nothing happens. */
   @Override
   public void close() {
     if (open.getAndSet(false)) {
-      router.release(replica, items, work);
+      release.run();
     }
   }
 }

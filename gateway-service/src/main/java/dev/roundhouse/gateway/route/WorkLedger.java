@@ -17,6 +17,12 @@ public final class WorkLedger {
     nanos.addAndGet(work);
   }
 
+  /** Counts a request that no router of its model counts. */
+  Reservation reserve(String worker, long work) {
+    add(work);
+    return new Reservation(worker, () -> remove(work));
+  }
+
   void remove(long work) {
     nanos.addAndGet(-work);
   }

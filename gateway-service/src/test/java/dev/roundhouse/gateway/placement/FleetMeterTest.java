@@ -83,6 +83,19 @@ class FleetMeterTest {
   }
 
   @Test
+  void shouldForgetAModelThatNoWorkerHas() {
+    ModelTotals some = new ModelTotals(10, 10, 10);
+    meter.observe("w0", Map.of("m", ModelTotals.NONE, "gone", ModelTotals.NONE));
+    meter.observe("w0", Map.of("m", some, "gone", some));
+    meter.fold(10 * SECOND);
+    assertThat(meter.secondsPerRequest("gone")).isEqualTo(1);
+    observe("w0", 20, 20, 20);
+    meter.fold(20 * SECOND);
+    assertThat(meter.secondsPerRequest("gone")).isNaN();
+    assertThat(meter.secondsPerRequest("m")).isEqualTo(1);
+  }
+
+  @Test
   void shouldKnowNothingOfAModelThatWasNotSeen() {
     assertThat(meter.utilization("m")).isZero();
     assertThat(meter.secondsPerRequest("m")).isNaN();

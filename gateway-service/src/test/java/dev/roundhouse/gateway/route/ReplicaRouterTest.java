@@ -184,6 +184,38 @@ class ReplicaRouterTest {
     assertThat(router.routed().values()).allMatch(routed -> routed > 0);
   }
 
+  @Test
+  void shouldGoOnWhereItWasWhenReplicasChange() {
+    ReplicaRouter router = router(FillMode.SPREAD, OpeningPolicy.FILL_LEAST, 4, 2);
+    Reservation old = router.reserve(3, WORK); // of w0
+    ReplicaRouter next = with(router, List.of("w0", "w2"));
+    assertThat(next.items()).isEqualTo(Map.of("w0", 3L, "w2", 0L));
+    assertThat(next.routed()).isEqualTo(Map.of("w0", 1L, "w2", 0L));
+    assertThat(with(next, List.of("w0", "w2"))).as("nothing differs").isSameAs(next);
+    ReplicaRouter without = with(next, List.of("w2"));
+    assertThat(with(without, List.of("w0")).items()).as("not answered yet").containsEntry("w0", 3L);
+    old.close();
+    assertThat(next.items()).containsEntry("w0", 0L);
+    assertThat(with(with(next, List.of("w2")), List.of("w0")).routed())
+        .as("forgotten once it has answered")
+        .containsEntry("w0", 0L);
+  }
+
+  @Test
+  void shouldReserveWhereItIsTold() {
+    ReplicaRouter router = router(FillMode.RUN, OpeningPolicy.FILL_LEAST, 4, 3);
+    assertThat(router.reserveLeast(name -> name.equals("w1") ? 1 : 2, 5, WORK).worker())
+        .isEqualTo("w1");
+    assertThat(router.reserveLeast(name -> 7, 1, WORK).worker()).as("the first").isEqualTo("w0");
+    assertThat(Objects.requireNonNull(router.reserveAt("w2", 2, WORK)).worker()).isEqualTo("w2");
+    assertThat(router.reserveAt("other", 2, WORK)).isNull();
+    assertThat(router.items()).isEqualTo(Map.of("w0", 1L, "w1", 5L, "w2", 2L));
+  }
+
+  private ReplicaRouter with(ReplicaRouter router, List<String> workers) {
+    return router.with(FillMode.SPREAD, OpeningPolicy.FILL_LEAST, 4, workers, this::ledger);
+  }
+
   private String another(ReplicaRouter router, Set<String> tried) {
     Reservation other = Objects.requireNonNull(router.reserveAnother(tried, 1, WORK));
     other.close();

@@ -77,13 +77,16 @@ final class TensorCopies {
     if (count <= 0 || !data.isReadable() || !take.test(count)) {
       return NOTHING;
     }
-    byte[] bytes = new byte[count];
     try {
+      byte[] bytes = new byte[count];
       data.copyTo(0, MemorySegment.ofArray(bytes), 0, count);
       return bytes;
     } catch (RuntimeException unreadable) {
       giveBack(count); // the request will say why, if it minds
       return NOTHING;
+    } catch (Error e) {
+      giveBack(count);
+      throw e;
     }
   }
 }

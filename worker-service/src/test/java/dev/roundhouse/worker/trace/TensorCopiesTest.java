@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.trace;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
@@ -75,7 +76,21 @@ class TensorCopiesTest {
 
   @Test
   void shouldLeaveOutWhatCannotBeRead() {
-    TensorData gone =
+    InputTensor input = failing(new IllegalStateException("unmapped"));
+    assertThat(copies(64).ofInputs(List.of(input)).getFirst().bytes()).isEmpty();
+    assertThat(held).isZero();
+  }
+
+  @Test
+  void shouldHoldNothingWhenACopyEndsInAnError() {
+    InternalError error = new InternalError("a fault occurred in an unsafe memory access");
+    TensorCopies copies = copies(64);
+    assertThatThrownBy(() -> copies.ofInputs(List.of(failing(error)))).isSameAs(error);
+    assertThat(held).isZero();
+  }
+
+  private static InputTensor failing(Throwable why) {
+    TensorData data =
         new TensorData() {
           @Override
           public long byteSize() {
@@ -84,12 +99,14 @@ class TensorCopiesTest {
 
           @Override
           public void copyTo(long offset, MemorySegment target, long targetOffset, long length) {
-            throw new IllegalStateException("unmapped");
+            switch (why) {
+              case Error error -> throw error;
+              case RuntimeException exception -> throw exception;
+              default -> throw new AssertionError(why);
+            }
           }
         };
-    InputTensor input = new InputTensor("x", DType.U8, Shape.of(6), gone);
-    assertThat(copies(64).ofInputs(List.of(input)).getFirst().bytes()).isEmpty();
-    assertThat(held).isZero();
+    return new InputTensor("x", DType.U8, Shape.of(6), data);
   }
 
   private static InputTensor input(String name, DType dtype, byte[] data) {

@@ -1,0 +1,90 @@
+package dev.roundhouse.grpc;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2LocalFlowController;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
+import org.jspecify.annotations.Nullable;
+
+/** What connections to clients and to other servers have in common. */
+abstract class PeerConnection extends Http2ConnectionHandler {
+  private @Nullable ChannelHandlerContext ctx;
+  private boolean flushing;
+
+  PeerConnection(
+      Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
+    super(decoder, encoder, initial);
+  }
+
+  @Override
+  public final void handlerAdded(ChannelHandlerContext added) throws Exception {
+    ctx = added;
+    super.handlerAdded(added);
+    if (added.channel().isActive()) {
+      begin(added);
+    }
+  }
+
+  @Override
+  public final void channelActive(ChannelHandlerContext active) throws Exception {
+    super.channelActive(active);
+    begin(active);
+  }
+
+  /** The connection stands; maybe called twice. */
+  abstract void begin(ChannelHandlerContext active);
+
+  final ChannelHandlerContext context() {
+    ChannelHandlerContext known = ctx;
+    if (known == null) {
+      throw new IllegalStateException("the connection is not part of a channel");
+    }
+    return known;
+  }
+
+  /** Has what was written leave with all that is written in this turn of the event loop. */
+  final void flushSoon() {
+    if (!flushing) {
+      flushing = true;
+      context()
+          .executor()
+          .execute(
+              () -> {
+                flushing = false;
+                flush(context());
+              });
+    }
+  }
+
+  /**
+   * Lets a connection have as much on its way as a stream: it begins with 64 KiB, for which a peer
+   * that sends more would have to wait again and again.
+   */
+  final void widen(int bytes) {
+    Http2LocalFlowController window = connection().local().flowController();
+    Http2Stream whole = connection().connectionStream();
+    int more = bytes - window.windowSize(whole);
+    if (more > 0) {
+      try {
+        window.incrementWindowSize(whole, more);
+        flushSoon();
+      } catch (Http2Exception e) {
+        onError(context(), true, e);
+      }
+    }
+  }
+
+  /** Lets the peer send as many bytes more to a stream; true when it is to be told so now. */
+  final boolean allow(Http2Stream stream, int bytes) {
+    try {
+      return connection().local().flowController().consumeBytes(stream, bytes);
+    } catch (Http2Exception e) {
+      onError(context(), true, e);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+package dev.roundhouse.grpc;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.http2.Http2Connection;
+
+/**
+ * Ends what the client of a connection has stopped sending or reading: calls one by one, and the
+ * connection when not even a frame arrives, or its socket takes nothing. For its event loop.
+ */
+final class StalledPeer {
+  private final Connection connection;
+  private final LoadListener load;
+  private final StallWatch frames = new StallWatch();
+  private final StallWatch socket = new StallWatch();
+  private long messagesWritten;
+
+  /** What the client has allowed for all streams together by WINDOW_UPDATE. */
+  private long credit;
+
+  StalledPeer(Connection connection, LoadListener load) {
+    this.connection = connection;
+    this.load = load;
+  }
+
+  void allowed(int bytes) {
+    credit += bytes;
+  }
+
+  /** A message has left, or never will. */
+  void written() {
+    messagesWritten++;
+  }
+
+  /** Ends calls whose messages have begun to arrive and do not get on; or the connection. */
+  void endArrivals(long nowNanos, long timeoutNanos) {
+    FrameCutter cutter = connection.context().pipeline().get(FrameCutter.class);
+    if (cutter == null || !cutter.isWithin()) {
+      frames.rest();
+    } else if (frames.hasStalled(cutter.ends(), 0, nowNanos, timeoutNanos)) {
+      load.stalled();
+      connection.giveUp("a frame has stopped arriving");
+      return;
+    }
+    connection.forEachCall(
+        call -> {
+          if (call.endIfArrivalStalled(nowNanos, timeoutNanos)) {
+            load.stalled();
+          }
+        });
+  }
+
+  /** Gives up calls whose answers are not read; the connection, when its socket takes nothing. */
+  void endDepartures(long nowNanos, long timeoutNanos) {
+    connection.forEachCall(
+        call -> {
+          if (call.endIfDepartureStalled(nowNanos, timeoutNanos)) {
+            load.stalled();
+          }
+        });
+    Channel channel = connection.context().channel();
+    ChannelOutboundBuffer unsent = channel.unsafe().outboundBuffer();
+    if (unsent == null || unsent.totalPendingWriteBytes() == 0) {
+      socket.rest();
+      return;
+    }
+    Http2Connection streams = connection.connection();
+    long sent = credit - streams.remote().flowController().windowSize(streams.connectionStream());
+    if (socket.hasStalled(messagesWritten, sent, nowNanos, timeoutNanos)) {
+      load.stalled();
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
+      connection.giveUp("nothing is read");
+    }
+  }
+}

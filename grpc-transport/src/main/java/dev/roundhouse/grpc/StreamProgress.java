@@ -1,0 +1,71 @@
+package dev.roundhouse.grpc;
+
+/**
+ * How far what a stream carries has got, both ways: whether the client still sends what it has
+ * begun, and still reads what it was answered. For one event loop.
+ */
+final class StreamProgress {
+  private final StallWatch arrival = new StallWatch();
+  private final StallWatch departure = new StallWatch();
+  private long messagesArrived;
+  private long bytesArrived;
+  private long partsLeft;
+  private int partsLeaving;
+
+  /** What the client has allowed by WINDOW_UPDATE. */
+  private long credit;
+
+  void arrived(int bytes) {
+    bytesArrived += bytes;
+  }
+
+  /** The last byte of so many messages has arrived. */
+  void completed(int messages) {
+    messagesArrived += messages;
+  }
+
+  /** Part of an answer is about to be written. */
+  void leaving() {
+    partsLeaving++;
+  }
+
+  /** Part of an answer has left, or never will. */
+  void left() {
+    partsLeaving--;
+    partsLeft++;
+  }
+
+  /** True while part of an answer is here that was written. */
+  boolean isLeaving() {
+    return partsLeaving > 0;
+  }
+
+  void allowed(int bytes) {
+    credit += bytes;
+  }
+
+  /**
+   * @param awaited whether there is something that the client is to send
+   * @return true when it does not
+   */
+  boolean hasArrivalStalled(boolean awaited, long nowNanos, long timeoutNanos) {
+    if (!awaited) {
+      arrival.rest();
+      return false;
+    }
+    return arrival.hasStalled(messagesArrived, bytesArrived, nowNanos, timeoutNanos);
+  }
+
+  /**
+   * @param sentLessCredit bytes that were sent, less those that the client has allowed by
+   *     WINDOW_UPDATE
+   * @return true when there is something to read and the client does not
+   */
+  boolean hasDepartureStalled(long sentLessCredit, long nowNanos, long timeoutNanos) {
+    if (!isLeaving()) {
+      departure.rest();
+      return false;
+    }
+    return departure.hasStalled(partsLeft, sentLessCredit + credit, nowNanos, timeoutNanos);
+  }
+}
