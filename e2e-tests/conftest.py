@@ -10,6 +10,7 @@ import tritonclient.grpc as triton
 from tritonclient.grpc import service_pb2_grpc
 
 import client_tools
+from node_process import NodeProcess, workers_behind_gateway
 from worker_process import SAMPLE_MODELS, WorkerProcess
 
 Launch = Callable[..., WorkerProcess]
@@ -44,8 +45,11 @@ def report(request: pytest.FixtureRequest) -> Report:
 
 @contextmanager
 def running(models: Path, log: Path, *settings: str) -> Iterator[WorkerProcess]:
-    """A ready worker, for fixtures that share one among tests."""
-    process = WorkerProcess.launch(models, log, *settings)
+    """A ready worker, or a gateway before workers, for fixtures that share one among tests."""
+    behind = workers_behind_gateway()
+    process = (
+        NodeProcess.launch(behind, models, log, *settings) if behind else WorkerProcess.launch(models, log, *settings)
+    )
     _running.append(process)
     try:
         yield process.await_ready()

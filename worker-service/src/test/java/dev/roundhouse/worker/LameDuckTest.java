@@ -7,7 +7,7 @@ import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
-import dev.roundhouse.worker.lifecycle.LameDuck;
+import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;

@@ -1,10 +1,12 @@
 package dev.roundhouse.gateway.fleet;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 
 /** All workers as they were last seen, and what models cost. Immutable. */
 public final class Fleet {
@@ -23,7 +25,7 @@ public final class Fleet {
   private final double meanPerRequest;
 
   /**
-   * @param costs of the models that have been measured
+   * @param costs of models, as far as they are known
    */
   public Fleet(List<WorkerView> workers, Map<String, ModelCost> costs) {
     this.workers = workers.stream().sorted(Comparator.comparing(WorkerView::name)).toList();
@@ -41,16 +43,16 @@ public final class Fleet {
     serving.replaceAll((model, its) -> List.copyOf(its));
     serving.forEach(
         (model, its) -> servingNames.put(model, its.stream().map(WorkerView::name).toList()));
-    meanPerItem = mean(costs.values().stream().mapToDouble(ModelCost::perItem).toArray());
-    meanPerRequest = mean(costs.values().stream().mapToDouble(ModelCost::perRequest).toArray());
+    meanPerItem = mean(costs.values(), ModelCost::perItem);
+    meanPerRequest = mean(costs.values(), ModelCost::perRequest);
   }
 
-  private static double mean(double[] measured) {
-    double sum = 0;
-    for (double each : measured) {
-      sum += each;
-    }
-    return measured.length == 0 ? UNMEASURED_NANOS : sum / measured.length;
+  private static double mean(Collection<ModelCost> costs, ToDoubleFunction<ModelCost> of) {
+    return costs.stream()
+        .mapToDouble(of)
+        .filter(Double::isFinite)
+        .average()
+        .orElse(UNMEASURED_NANOS);
   }
 
   /** By name. */
@@ -85,13 +87,23 @@ public final class Fleet {
   /** Device time of one item; that of the mean model when this one has not been measured. */
   public double nanosPerItem(String model) {
     ModelCost cost = costs.get(model);
-    return cost == null ? meanPerItem : cost.perItem();
+    return cost == null || Double.isNaN(cost.perItem()) ? meanPerItem : cost.perItem();
   }
 
   /** Device time of one request; that of the mean model when this one has not been measured. */
   public double nanosPerRequest(String model) {
     ModelCost cost = costs.get(model);
-    return cost == null ? meanPerRequest : cost.perRequest();
+    return cost == null || Double.isNaN(cost.perRequest()) ? meanPerRequest : cost.perRequest();
+  }
+
+  /**
+   * How many items a request has.
+   *
+   * @param rows the first extent of its first input
+   */
+  public int items(String model, int rows) {
+    ModelCost cost = costs.get(model);
+    return cost != null && cost.rowsAreItems() ? rows : 1;
   }
 
   /** Items of the model that run together; 0 when that is not known. */

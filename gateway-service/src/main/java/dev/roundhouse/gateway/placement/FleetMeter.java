@@ -11,7 +11,7 @@ import java.util.Set;
  * Not thread-safe.
  */
 public final class FleetMeter {
-  private final double halfLifeSeconds;
+  private double halfLifeSeconds;
   private final Map<String, Map<String, ModelTotals>> baselines = new HashMap<>();
   private final Map<String, ModelTotals> since = new HashMap<>();
   private final Map<String, Measured> measured = new HashMap<>();
@@ -27,12 +27,17 @@ public final class FleetMeter {
    * @param nowNanos when measuring begins
    */
   public FleetMeter(double halfLifeSeconds, long nowNanos) {
+    setHalfLife(halfLifeSeconds);
+    sinceNanos = nowNanos;
+  }
+
+  /** Changes the half-life, for samples from now on. */
+  public void setHalfLife(double halfLifeSeconds) {
     if (!(halfLifeSeconds > 0)) {
       throw new IllegalArgumentException(
           "half-life is " + halfLifeSeconds + " s of device time; it is above 0");
     }
     this.halfLifeSeconds = halfLifeSeconds;
-    sinceNanos = nowNanos;
   }
 
   /** Takes what a worker says it has done for each of its models since it started. */
@@ -101,6 +106,11 @@ public final class FleetMeter {
     return known.rate().isMeasured() && known.perRequest().isMeasured()
         ? known.rate().value() * known.perRequest().value()
         : 0;
+  }
+
+  /** Requests of a model in a second; NaN when nothing was seen. */
+  public double rate(String model) {
+    return measured.getOrDefault(model, Measured.NOTHING).rate().value();
   }
 
   /** Device seconds of a request; NaN when none was seen. */

@@ -2,6 +2,8 @@ package dev.roundhouse.gateway.placement;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Which workers serve which models. Immutable.
@@ -30,6 +32,31 @@ public record Placement(Map<String, List<String>> models, Map<String, Load> load
   /** What was placed on a worker; nothing for one that it is not about. */
   public Load load(String worker) {
     return loads.getOrDefault(worker, NOTHING);
+  }
+
+  /** The models of a worker, by name. */
+  public List<String> models(String worker) {
+    return models.entrySet().stream()
+        .filter(each -> each.getValue().contains(worker))
+        .map(Map.Entry::getKey)
+        .sorted()
+        .toList();
+  }
+
+  /** Workers that have got models, or lost some, since. */
+  public Set<String> changedWorkers(Placement before) {
+    Set<String> changed = new TreeSet<>();
+    models.forEach((model, workers) -> addDifference(workers, before.workers(model), changed));
+    before.models.forEach((model, workers) -> addDifference(workers, workers(model), changed));
+    return changed;
+  }
+
+  private static void addDifference(List<String> some, List<String> others, Set<String> to) {
+    for (String each : some) {
+      if (!others.contains(each)) {
+        to.add(each);
+      }
+    }
   }
 
   /** How many models have other workers than before. */

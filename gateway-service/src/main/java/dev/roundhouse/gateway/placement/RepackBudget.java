@@ -6,15 +6,20 @@ package dev.roundhouse.gateway.placement;
  * thread-safe.
  */
 public final class RepackBudget {
-  private final double seconds;
-  private final double firstSeconds;
+  private double seconds;
+  private double firstSeconds;
   private boolean firstSpent;
 
   /**
-   * @param seconds above 0
+   * @param seconds of device time, above 0
    * @param firstSeconds 0 for as many as later
    */
   public RepackBudget(double seconds, double firstSeconds) {
+    set(seconds, firstSeconds);
+  }
+
+  /** Changes the budgets; what was spent is spent. */
+  public void set(double seconds, double firstSeconds) {
     if (!(seconds > 0) || !(firstSeconds >= 0)) {
       throw new IllegalArgumentException(
           "models are placed anew after more than 0 s of device time, got %s and first %s"
@@ -32,6 +37,11 @@ public final class RepackBudget {
   /** True when that is over. */
   public boolean isSpent(double computeSeconds) {
     return computeSeconds >= seconds();
+  }
+
+  /** Whether the first budget has been spent. */
+  public boolean isFirstSpent() {
+    return firstSpent;
   }
 
   /** Models have been placed anew because it was. */

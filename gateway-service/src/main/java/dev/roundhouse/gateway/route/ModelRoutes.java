@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -28,27 +29,60 @@ import org.jspecify.annotations.Nullable;
 public final class ModelRoutes implements CallRouter {
   private static final String UNARY =
       GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName();
-  private static final Set<String> INFERENCES =
-      Set.of(UNARY, GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName());
+  private static final String STREAM =
+      GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName();
 
-  private final RouteSettings settings;
+  /** What one worker can say of a model as well as another. Their messages begin with its name. */
+  private static final Set<String> DESCRIPTIONS =
+      Set.of(
+          GRPCInferenceServiceGrpc.getModelMetadataMethod().getFullMethodName(),
+          GRPCInferenceServiceGrpc.getModelConfigMethod().getFullMethodName());
+
   private final Runnable refresh;
+  private final Ejection ejection;
+  private final RouteListener listener;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
+  private volatile RouteSettings settings;
   private volatile Fleet fleet = Fleet.EMPTY;
   private volatile Placement placement = Placement.NONE;
 
   /**
    * @param refresh asked for when a worker has not what it was said to have; returns at once
+   * @param ejection of workers that cannot be reached
+   * @param listener told of every request's end
    */
-  public ModelRoutes(RouteSettings settings, Runnable refresh) {
+  public ModelRoutes(
+      RouteSettings settings, Runnable refresh, Ejection ejection, RouteListener listener) {
     this.settings = settings;
     this.refresh = refresh;
+    this.ejection = ejection;
+    this.listener = listener;
+  }
+
+  /** Changes how requests are given to workers, from the next one on. */
+  public void set(RouteSettings changed) {
+    settings = changed;
+  }
+
+  public RouteSettings settings() {
+    return settings;
+  }
+
+  /** The workers as they were last seen. */
+  public Fleet fleet() {
+    return fleet;
+  }
+
+  /** What has been given to the replicas of a model; null when it was never asked for. */
+  public @Nullable ReplicaRouter router(String model) {
+    return routers.get(model);
   }
 
   /** The workers have been looked at. */
   public void seen(Fleet now) {
     fleet = now;
+    ejection.retain(now.workers().stream().map(WorkerView::name).collect(Collectors.toSet()));
     routers.keySet().removeIf(model -> now.serving(model).isEmpty());
   }
 
@@ -64,19 +98,22 @@ public final class ModelRoutes implements CallRouter {
 
   @Override
   public boolean forwards(String method) {
-    return INFERENCES.contains(method);
+    return method.equals(UNARY) || method.equals(STREAM) || DESCRIPTIONS.contains(method);
   }
 
   @Override
   public boolean asksOnce(String method) {
-    return method.equals(UNARY);
+    return !method.equals(STREAM);
   }
 
   @Override
   public @Nullable Route route(String method, ByteBuffer begin, boolean more)
       throws StatusException {
     RequestHead head = RequestHead.read(begin, more);
-    return head == null ? null : route(head);
+    if (head == null) {
+      return null;
+    }
+    return DESCRIPTIONS.contains(method) ? description(head.model()) : route(head);
   }
 
   /**
@@ -84,30 +121,41 @@ public final class ModelRoutes implements CallRouter {
    *
    * @throws StatusException NOT_FOUND when no worker has the model, UNAVAILABLE when none is ready
    */
-  public Route route(RequestHead head) throws StatusException {
+  public WorkerRoute route(RequestHead head) throws StatusException {
     Fleet now = fleet;
     String model = head.model();
-    List<WorkerView> serving = now.serving(model);
-    long work = settings.basis().nanos(now, model, head.items());
+    int items = now.items(model, head.rows());
+    long work = settings.basis().nanos(now, model, items);
+    List<WorkerView> serving = ejection.without(now.serving(model));
     if (serving.isEmpty()) {
       WorkerView refusing = whoCanRefuse(now, model);
-      return new Way(head, List.of(refusing), null, work, null, outside(refusing.name(), work));
+      Reservation place = outside(refusing.name(), work);
+      return new Way(model, items, List.of(refusing), null, work, true, null, place);
     }
     ReplicaRouter router = router(now, model, serving);
     if (!head.sequence().isEmpty()) {
-      String home = homeOf(head, serving);
-      Reservation place = router.reserveAt(home, head.items(), work);
-      return new Way(head, serving, null, work, null, place == null ? outside(home, work) : place);
+      String home = homeOf(head, now.serving(model));
+      Reservation known = router.reserveAt(home, items, work);
+      Reservation place = known == null ? outside(home, work) : known;
+      return new Way(model, items, now.serving(model), null, work, true, null, place);
     }
     Reservation place =
         settings.mode() == Mode.LEAST_OUTSTANDING
-            ? router.reserveLeast(name -> begin(now, name, model), head.items(), work)
-            : router.reserve(head.items(), work);
-    return new Way(head, serving, router, work, null, place);
+            ? router.reserveLeast(name -> begin(now, name, model), items, work)
+            : router.reserve(items, work);
+    return new Way(model, items, serving, router, work, false, null, place);
   }
 
   private Reservation outside(String worker, long work) {
     return ledger(worker).reserve(worker, work);
+  }
+
+  private WorkerRoute description(String model) throws StatusException {
+    Fleet now = fleet;
+    List<WorkerView> serving = ejection.without(now.serving(model));
+    List<WorkerView> asked = serving.isEmpty() ? List.of(whoCanRefuse(now, model)) : serving;
+    Reservation place = outside(asked.getFirst().name(), 0);
+    return new Way(model, 0, asked, null, 0, false, null, place);
   }
 
   /** Of a model that nobody serves, a worker that has it, or any, knows best what is wrong. */
@@ -127,7 +175,7 @@ public final class ModelRoutes implements CallRouter {
   private ReplicaRouter router(Fleet now, String model, List<WorkerView> serving) {
     List<String> placed =
         settings.mode() == Mode.LPT_PACKING ? placed(model, serving) : List.<String>of();
-    List<String> workers = placed.isEmpty() ? now.servingNames(model) : placed;
+    List<String> workers = placed.isEmpty() ? names(now, model, serving) : placed;
     boolean inTurn = placed.isEmpty() && settings.mode() != Mode.LEAST_OUTSTANDING;
     FillMode fill = inTurn ? FillMode.RUN : settings.fillMode();
     OpeningPolicy opening = inTurn ? OpeningPolicy.FILL_RR : settings.opening();
@@ -142,6 +190,11 @@ public final class ModelRoutes implements CallRouter {
             last == null
                 ? new ReplicaRouter(fill, opening, quantum, workers, this::ledger)
                 : last.with(fill, opening, quantum, workers, this::ledger));
+  }
+
+  private static List<String> names(Fleet now, String model, List<WorkerView> serving) {
+    List<String> all = now.servingNames(model);
+    return all.size() == serving.size() ? all : serving.stream().map(WorkerView::name).toList();
   }
 
   /** Those of its workers that serve it now. */
@@ -186,31 +239,52 @@ public final class ModelRoutes implements CallRouter {
     return hash.getValue();
   }
 
-  private final class Way implements Route {
-    private final RequestHead head;
+  /** A way that knows its worker's name. */
+  public interface WorkerRoute extends Route {
+    String worker();
+
+    @Override
+    @Nullable WorkerRoute other(Status status);
+  }
+
+  private final class Way implements WorkerRoute {
+    private final String model;
+    private final int items;
     private final List<WorkerView> serving;
     private final @Nullable ReplicaRouter router;
     private final long work;
+    private final boolean bound;
     private final @Nullable Set<String> tried;
     private final Reservation reservation;
+    private final long began = System.nanoTime();
 
     /**
-     * @param router null when no other worker can answer
+     * @param router of the model; null when all workers are as good
+     * @param bound when no other worker can answer
      * @param tried workers that could not; null for none
      */
     Way(
-        RequestHead head,
+        String model,
+        int items,
         List<WorkerView> serving,
         @Nullable ReplicaRouter router,
         long work,
+        boolean bound,
         @Nullable Set<String> tried,
         Reservation reservation) {
-      this.head = head;
+      this.model = model;
+      this.items = items;
       this.serving = serving;
       this.router = router;
       this.work = work;
+      this.bound = bound;
       this.tried = tried;
       this.reservation = reservation;
+    }
+
+    @Override
+    public String worker() {
+      return reservation.worker();
     }
 
     @Override
@@ -221,22 +295,23 @@ public final class ModelRoutes implements CallRouter {
           return worker.address();
         }
       }
-      throw new IllegalStateException("no worker '" + name + "' serves " + head.model());
+      throw new IllegalStateException("no worker '" + name + "' serves " + model);
     }
 
     /** A worker that cannot be reached, or has not the model any more, is followed by another. */
     @Override
-    public @Nullable Route other(Status status) {
+    public @Nullable WorkerRoute other(Status status) {
+      ejection.note(reservation.worker(), status);
       boolean gone = status.getCode() == Status.Code.NOT_FOUND;
-      if (gone) {
+      if (gone || status.getCode() == Status.Code.UNAVAILABLE) {
         refresh.run();
       }
-      if (router == null || !(gone || status.getCode() == Status.Code.UNAVAILABLE)) {
+      if (bound || !(gone || status.getCode() == Status.Code.UNAVAILABLE)) {
         return null;
       }
       Set<String> had = tried == null ? new HashSet<>() : tried;
       had.add(reservation.worker());
-      Reservation next = router.reserveAnother(had, head.items(), work);
+      Reservation next = router == null ? null : router.reserveAnother(had, items, work);
       if (next == null) {
         next =
             serving.stream()
@@ -250,12 +325,15 @@ public final class ModelRoutes implements CallRouter {
         return null;
       }
       reservation.close();
-      return new Way(head, serving, router, work, had, next);
+      listener.ended(model, reservation.worker(), status, System.nanoTime() - began, true);
+      return new Way(model, items, serving, router, work, false, had, next);
     }
 
     @Override
     public void ended(Status status) {
+      ejection.note(reservation.worker(), status);
       reservation.close();
+      listener.ended(model, reservation.worker(), status, System.nanoTime() - began, false);
     }
   }
 }

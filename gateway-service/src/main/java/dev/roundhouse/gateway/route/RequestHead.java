@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param model empty when the message has none
  * @param version empty for the newest
  * @param sequence the sequence that the request belongs to, as text; empty for none
- * @param items the first extent of the first input; 1 when it has none
+ * @param rows the first extent of the first input; 1 when it has none
  */
-public record RequestHead(String model, String version, String sequence, int items) {
+public record RequestHead(String model, String version, String sequence, int rows) {
   private static final String SEQUENCE_ID = "sequence_id";
   private static final int KEY = 1;
   private static final int VALUE = 2;
@@ -40,14 +40,14 @@ public record RequestHead(String model, String version, String sequence, int ite
     if (more && !reader.isEnough()) {
       return null;
     }
-    return new RequestHead(reader.model, reader.version, reader.sequence, reader.items);
+    return new RequestHead(reader.model, reader.version, reader.sequence, reader.rows);
   }
 
   private static final class Reader {
     private String model = "";
     private String version = "";
     private String sequence = "";
-    private int items = 1;
+    private int rows = 1;
     private boolean hasShape;
     private boolean hasPayload;
 
@@ -136,7 +136,7 @@ public record RequestHead(String model, String version, String sequence, int ite
 
     private void noteExtent(long extent) {
       hasShape = true;
-      items = (int) Math.clamp(extent, 1, Integer.MAX_VALUE);
+      rows = (int) Math.clamp(extent, 1, Integer.MAX_VALUE);
     }
   }
 }

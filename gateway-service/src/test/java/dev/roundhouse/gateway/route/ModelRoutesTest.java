@@ -20,6 +20,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,6 +34,8 @@ class ModelRoutesTest {
   private static final ModelView FAILED = new ModelView(false, false, 0);
 
   private final AtomicInteger refreshes = new AtomicInteger();
+  private final AtomicLong clock = new AtomicLong();
+  private final Ejection ejection = new Ejection(3, 1000, clock::get);
   private final List<Route> open = new ArrayList<>();
 
   @Test
@@ -63,7 +66,8 @@ class ModelRoutesTest {
         new Fleet(
             List.of(
                 worker(0, true, Map.of("m", COLD, "busy", HOT)), worker(1, true, Map.of("m", HOT))),
-            Map.of("m", new ModelCost(2e6, 2e6, 8), "busy", new ModelCost(9e6, 9e6, 8)));
+            Map.of(
+                "m", new ModelCost(2e6, 2e6, 8, true), "busy", new ModelCost(9e6, 9e6, 8, true)));
     ModelRoutes routes = routes(Mode.LEAST_OUTSTANDING, fleet);
     // Where the weights are, until 5 ms of work wait there.
     assertThat(workers(routes, "m", 5)).isEqualTo("11101");
@@ -80,12 +84,14 @@ class ModelRoutesTest {
     Fleet fleet =
         new Fleet(
             List.of(worker(0, true, Map.of("m", HOT, "new", HOT))),
-            Map.of("m", new ModelCost(100, 700, 8)));
+            Map.of("m", new ModelCost(100, 700, 8, true)));
     ModelRoutes routes =
         new ModelRoutes(
             new RouteSettings(
-                Mode.LEAST_OUTSTANDING, basis, FillMode.RUN, OpeningPolicy.FILL_LEAST, 1),
-            refreshes::incrementAndGet);
+                Mode.LEAST_OUTSTANDING, basis, FillMode.RUN, OpeningPolicy.FILL_LEAST, 1, Map.of()),
+            refreshes::incrementAndGet,
+            ejection,
+            RouteListener.NONE);
     routes.seen(fleet);
     long expected =
         switch (basis) {
@@ -105,7 +111,7 @@ class ModelRoutesTest {
   @Test
   void shouldFillBatchesOfThoseThatTheModelWasPlacedOn() throws Exception {
     Fleet seen = fleet(4, HOT);
-    Fleet fleet = new Fleet(seen.workers(), Map.of("m", new ModelCost(1e6, 1e6, 3)));
+    Fleet fleet = new Fleet(seen.workers(), Map.of("m", new ModelCost(1e6, 1e6, 3, true)));
     ModelRoutes routes = routes(Mode.LPT_PACKING, fleet);
     routes.placed(new Placement(Map.of("m", List.of("w1", "w3", "gone")), Map.of()));
     assertThat(workers(routes, "m", 7)).isEqualTo("1113331");
@@ -221,8 +227,11 @@ class ModelRoutesTest {
   private ModelRoutes routes(Mode mode, Fleet fleet) {
     ModelRoutes routes =
         new ModelRoutes(
-            new RouteSettings(mode, WorkBasis.COMPUTE, FillMode.RUN, OpeningPolicy.FILL_LEAST, 1),
-            refreshes::incrementAndGet);
+            new RouteSettings(
+                mode, WorkBasis.COMPUTE, FillMode.RUN, OpeningPolicy.FILL_LEAST, 1, Map.of()),
+            refreshes::incrementAndGet,
+            ejection,
+            RouteListener.NONE);
     routes.seen(fleet);
     return routes;
   }

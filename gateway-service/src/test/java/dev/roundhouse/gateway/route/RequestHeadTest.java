@@ -97,12 +97,12 @@ class RequestHeadTest {
   @Test
   void shouldTakeAnythingForOneItemThatSaysNoOther() {
     ModelInferRequest.Builder none = ModelInferRequest.newBuilder().setModelName("m");
-    assertThat(head(none.build()).items()).isEqualTo(1);
-    assertThat(head(none.addInputs(InferInputTensor.newBuilder().setName("x")).build()).items())
+    assertThat(head(none.build()).rows()).isEqualTo(1);
+    assertThat(head(none.addInputs(InferInputTensor.newBuilder().setName("x")).build()).rows())
         .isEqualTo(1);
-    assertThat(head(message(0)).items()).isEqualTo(1);
-    assertThat(head(message(-3)).items()).isEqualTo(1);
-    assertThat(head(message(Long.MAX_VALUE)).items()).isEqualTo(Integer.MAX_VALUE);
+    assertThat(head(message(0)).rows()).isEqualTo(1);
+    assertThat(head(message(-3)).rows()).isEqualTo(1);
+    assertThat(head(message(Long.MAX_VALUE)).rows()).isEqualTo(Integer.MAX_VALUE);
   }
 
   /** Whatever comes, it says something or asks for more. */

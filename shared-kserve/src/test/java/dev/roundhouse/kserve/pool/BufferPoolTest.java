@@ -66,7 +66,7 @@ class BufferPoolTest {
   void shouldServeWhoWaitsInOrder() throws Exception {
     Span all = pool.acquire(8, NONE);
     List<String> served = new ArrayList<>();
-    Future<?> many = waiter(6, "many", served);
+    Future<?> many = waiter(8, "many", served); // so that few must wait for it to be done
     awaitWaiting(1);
     Future<?> few = waiter(1, "few", served);
     awaitWaiting(2);

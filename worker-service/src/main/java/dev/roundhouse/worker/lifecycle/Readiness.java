@@ -57,7 +57,7 @@ public final class Readiness {
     refresh();
   }
 
-  void stop() {
+  public void stop() {
     stopping = true;
     refresh();
   }

@@ -12,6 +12,7 @@ import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
+import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.worker.actuator.CompileMeters;
 import dev.roundhouse.worker.actuator.DeviceMeters;
 import dev.roundhouse.worker.actuator.EngineMeters;
@@ -29,7 +30,6 @@ import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.FailStopExit;
-import dev.roundhouse.worker.lifecycle.LameDuck;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
@@ -101,7 +101,9 @@ class EngineConfiguration {
   @Bean
   LameDuck lameDuck(
       ApplicationContext context, Readiness readiness, Engine engine, WorkerProperties properties) {
-    return new LameDuck(context, readiness, engine, properties.server().lameDuck());
+    LameDuck duck = new LameDuck(context, readiness::stop, properties.server().lameDuck());
+    var unused = engine.failing().thenRun(duck::end); // then there is nothing that could be served
+    return duck;
   }
 
   @Bean

@@ -6,6 +6,8 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.logging.LogSettings;
+import dev.roundhouse.platform.rest.HttpServerSettings;
+import dev.roundhouse.platform.rest.UnroutedController;
 import dev.roundhouse.worker.actuator.TraceMeters;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.SharedMemoryProperties;
@@ -26,7 +28,6 @@ import dev.roundhouse.worker.transport.grpc.InferCalls;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.Extensions;
 import dev.roundhouse.worker.transport.grpc.RepositoryCalls;
-import dev.roundhouse.worker.transport.rest.HttpServerSettings;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.SharedObjects;
 import io.grpc.BindableService;
@@ -196,6 +197,11 @@ class TransportConfiguration {
     ServerProperties server = properties.server();
     return new HttpServerSettings(
         Math.toIntExact(server.maxMessageSize().toBytes()), server.stalledMessageTimeout());
+  }
+
+  @Bean
+  UnroutedController unroutedController() {
+    return new UnroutedController();
   }
 
   /** Makes what answers errors at start: a request can fail after the worker has closed. */

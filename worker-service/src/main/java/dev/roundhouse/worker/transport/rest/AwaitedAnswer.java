@@ -7,6 +7,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.ClientConnection;
 import dev.roundhouse.worker.transport.Outcomes;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.platform.rest.Json;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
 import java.util.function.BiFunction;

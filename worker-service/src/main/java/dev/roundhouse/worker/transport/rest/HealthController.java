@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelLookup;
 import jakarta.servlet.http.HttpServletResponse;

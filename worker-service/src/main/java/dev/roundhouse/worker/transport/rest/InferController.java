@@ -5,6 +5,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.ClientConnection;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;

@@ -9,6 +9,7 @@ import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.codec.TensorHeader;
 import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.worker.transport.rest.InferDocument.OutputForms;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;

@@ -4,6 +4,7 @@ import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.codec.ResponseTensor;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.worker.transport.rest.InferDocument.OutputForms;
 import jakarta.servlet.ServletOutputStream;
 import jakarta.servlet.http.HttpServletRequest;

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.ModelMetadataMessage;
 import dev.roundhouse.worker.transport.ServerIdentity;

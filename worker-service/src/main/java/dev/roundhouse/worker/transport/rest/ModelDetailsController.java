@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.transport.ModelConfigs;
 import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
 import jakarta.servlet.http.HttpServletResponse;

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.ModelControl.IndexLine;
 import jakarta.servlet.http.HttpServletRequest;

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.transport.ClientText;
 import dev.roundhouse.worker.transport.rest.ContentCoding.UnknownCodingException;
 import jakarta.servlet.http.HttpServletResponse;

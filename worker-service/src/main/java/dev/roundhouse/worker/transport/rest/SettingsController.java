@@ -3,6 +3,7 @@ package dev.roundhouse.worker.transport.rest;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.platform.logging.LogSettings;
+import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.trace.TraceSettings;
 import dev.roundhouse.worker.trace.Tracing;
 import jakarta.servlet.http.HttpServletRequest;

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.ClientRegions.Registered;
 import jakarta.servlet.http.HttpServletRequest;

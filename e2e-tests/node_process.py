@@ -1,0 +1,79 @@
+"""A gateway before several workers, in the place of one worker: ROUNDHOUSE_E2E_GATEWAY says how many."""
+
+import os
+from pathlib import Path
+
+from worker_process import ROOT, Ports, WorkerProcess, free_ports, java, wait_until
+
+
+def workers_behind_gateway() -> int:
+    """0 for a worker without a gateway."""
+    return int(os.environ.get("ROUNDHOUSE_E2E_GATEWAY", "0"))
+
+
+def gateway_jar() -> Path:
+    return max((ROOT / "gateway-service" / "target").glob("gateway-service-*.jar"), key=lambda jar: jar.stat().st_mtime)
+
+
+def gateway_command(ports: Ports, workers: list[WorkerProcess], settings: tuple[str, ...]) -> list[str]:
+    command = [java(), "-Xmx256m", "-jar", str(gateway_jar())]
+    for number, worker in enumerate(workers):
+        key = f"--roundhouse.gateway.workers.w{number}"
+        command += [f"{key}.address={worker.address}", f"{key}.http=127.0.0.1:{worker.ports.http}"]
+    command += [
+        f"--server.port={ports.http}",
+        f"--spring.grpc.server.port={ports.grpc}",
+        f"--management.server.port={ports.metrics}",
+    ]
+    return [*command, *settings]
+
+
+class NodeProcess(WorkerProcess):
+    """Has the ports of its gateway; workers get the settings that name them, the gateway the others."""
+
+    workers: list[WorkerProcess]
+
+    @classmethod
+    def launch(cls, count: int, models: Path, log: Path, *settings: str) -> "NodeProcess":
+        own = tuple(setting for setting in settings if setting.startswith("--roundhouse.gateway."))
+        others = tuple(setting for setting in settings if setting not in own)
+        workers = [
+            WorkerProcess.launch(models, log.with_name(f"{log.name}-w{number}"), *others) for number in range(count)
+        ]
+        ports = free_ports()
+        node = cls(gateway_command(ports, workers, own), ports, log)
+        node.workers = workers
+        return node
+
+    def await_ready(self) -> "NodeProcess":
+        for worker in self.workers:
+            worker.await_ready()
+        super().await_ready()
+        self.await_workers()
+        return self
+
+    def await_workers(self) -> None:
+        """Waits until the gateway has seen every worker be ready."""
+        line = "gateway_worker_ready{"
+        wait_until(
+            lambda: (
+                sum(
+                    text.startswith(line) and text.endswith(" 1.0")
+                    for text in self.get(self.ports.metrics, "/metrics")[1].splitlines()
+                )
+                == len(self.workers)
+            ),
+            60,
+            f"{len(self.workers)} workers ready behind the gateway",
+        )
+
+    def ready_line(self) -> str | None:
+        return next((line for line in super().log().splitlines() if line.startswith("ready ")), None)
+
+    def log(self) -> str:
+        return super().log() + "".join(worker.log() for worker in getattr(self, "workers", []))
+
+    def close(self) -> None:
+        super().close()
+        for worker in self.workers:
+            worker.close()

@@ -1,0 +1,35 @@
+package dev.roundhouse.gateway.config;
+
+import jakarta.validation.Valid;
+import java.util.Map;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.validation.annotation.Validated;
+
+/**
+ * Configuration of a gateway.
+ *
+ * @param workers Workers by their names, which operators read in statuses and metrics.
+ * @param discovery Where further workers are found.
+ * @param health How workers are looked at.
+ * @param scheduling Which worker gets a request.
+ * @param ejection When a worker is left alone for a while.
+ * @param server What the gateway allows its clients.
+ * @param shutdown How it stops.
+ */
+@Validated
+@ConfigurationProperties(GatewayProperties.PREFIX)
+public record GatewayProperties(
+    @DefaultValue Map<String, @Valid WorkerEndpointProperties> workers,
+    @Valid @DefaultValue DiscoveryProperties discovery,
+    @Valid @DefaultValue HealthProperties health,
+    @Valid @DefaultValue SchedulingProperties scheduling,
+    @Valid @DefaultValue EjectionProperties ejection,
+    @Valid @DefaultValue ServerProperties server,
+    @Valid @DefaultValue ShutdownProperties shutdown) {
+  public static final String PREFIX = "roundhouse.gateway";
+
+  public GatewayProperties {
+    workers = Map.copyOf(workers);
+  }
+}

@@ -1,0 +1,17 @@
+package dev.roundhouse.gateway.config;
+
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * How workers are looked at.
+ *
+ * @param interval Between two looks; a call that could not be answered has the next one come at
+ *     once, but not more than once a second.
+ * @param timeout A worker that has not answered a look in so long is not ready.
+ */
+public record HealthProperties(
+    @DurationMin(millis = 100) @DurationMax(minutes = 10) @DefaultValue("1s") Duration interval,
+    @DurationMin(millis = 100) @DurationMax(minutes = 10) @DefaultValue("8s") Duration timeout) {}

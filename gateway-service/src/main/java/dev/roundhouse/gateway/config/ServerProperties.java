@@ -1,0 +1,30 @@
+package dev.roundhouse.gateway.config;
+
+import dev.roundhouse.platform.config.DataSizeRange;
+import jakarta.validation.constraints.Min;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * What the gateway allows its clients.
+ *
+ * @param maxMessageSize Largest request that is sent on.
+ * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
+ *     with further ones.
+ * @param maxCalls gRPC calls of all connections together, streams that are idle included; further
+ *     ones are refused with RESOURCE_EXHAUSTED.
+ * @param maxConnections gRPC connections; further ones are closed at once.
+ * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
+ *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED.
+ * @param unreadAnswerTimeout A gRPC call is given up of whose answer the client reads neither the
+ *     rest nor 16 KiB more in so long.
+ */
+public record ServerProperties(
+    @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
+    @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
+    @Min(1) @DefaultValue("50000") int maxCalls,
+    @Min(1) @DefaultValue("10000") int maxConnections,
+    @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
+    @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout) {}

@@ -1,0 +1,76 @@
+package dev.roundhouse.gateway.discovery;
+
+import dev.roundhouse.gateway.fleet.WorkerAddress;
+import dev.roundhouse.gateway.fleet.WorkerSource;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.error.YAMLException;
+
+/**
+ * A document of {@code workers: {NAME: {address: host:port, http: host:port}}}, which whoever
+ * starts and stops workers writes anew; it is read at each look.
+ */
+public final class FileSource implements WorkerSource {
+  private static final int DEFAULT_HTTP_PORT = 8000;
+
+  private final Path file;
+
+  public FileSource(Path file) {
+    this.file = file;
+  }
+
+  @Override
+  public List<WorkerAddress> workers() throws IOException {
+    try {
+      Object document =
+          new Yaml(new SafeConstructor(new LoaderOptions()))
+              .load(Files.readString(file, StandardCharsets.UTF_8));
+      return read(document);
+    } catch (YAMLException | IllegalArgumentException e) {
+      throw new IOException(
+          "discovery.file %s is not a document of workers: %s".formatted(file, e.getMessage()), e);
+    } catch (IOException e) {
+      throw new IOException("discovery.file %s cannot be read: %s".formatted(file, e), e);
+    }
+  }
+
+  private static List<WorkerAddress> read(Object document) {
+    if (!(document instanceof Map<?, ?> keys
+        && keys.size() == 1
+        && keys.get("workers") instanceof Map<?, ?> workers)) {
+      throw new IllegalArgumentException("it has one key, 'workers', and names under it");
+    }
+    List<WorkerAddress> read = new ArrayList<>();
+    workers.forEach((name, worker) -> read.add(worker(String.valueOf(name), worker)));
+    return read;
+  }
+
+  private static WorkerAddress worker(String name, Object worker) {
+    if (!(worker instanceof Map<?, ?> keys) || !(keys.get("address") instanceof String address)) {
+      throw new IllegalArgumentException("worker '" + name + "' has no address");
+    }
+    for (Object key : keys.keySet()) {
+      if (!key.equals("address") && !key.equals("http")) {
+        throw new IllegalArgumentException(
+            "worker '" + name + "' has the key '" + key + "'; there are address and http");
+      }
+    }
+    InetSocketAddress grpc = WorkerAddress.parse(address);
+    Object http = keys.get("http");
+    return new WorkerAddress(
+        name,
+        grpc,
+        http == null
+            ? InetSocketAddress.createUnresolved(grpc.getHostString(), DEFAULT_HTTP_PORT)
+            : WorkerAddress.parse(http.toString()));
+  }
+}

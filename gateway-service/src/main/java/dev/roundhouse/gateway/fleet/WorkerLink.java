@@ -1,0 +1,96 @@
+package dev.roundhouse.gateway.fleet;
+
+import com.google.common.util.concurrent.FutureCallback;
+import com.google.common.util.concurrent.Futures;
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.MoreExecutors;
+import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
+import dev.roundhouse.kserve.control.proto.ControlServiceGrpc.ControlServiceFutureStub;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceFutureStub;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * A worker's gRPC port, for what is not sent on frame by frame: looks, and calls that are answered
+ * from several workers. Thread-safe.
+ */
+public final class WorkerLink implements AutoCloseable {
+  private static final int MOST_ANSWER_BYTES = 64 << 20;
+
+  private final WorkerAddress worker;
+  private final ManagedChannel channel;
+  private final GRPCInferenceServiceFutureStub inference;
+  private final ControlServiceFutureStub control;
+
+  public WorkerLink(WorkerAddress worker) {
+    this.worker = worker;
+    channel =
+        NettyChannelBuilder.forAddress(worker.grpc().getHostString(), worker.grpc().getPort())
+            .usePlaintext()
+            .directExecutor()
+            .maxInboundMessageSize(MOST_ANSWER_BYTES)
+            .build();
+    inference = GRPCInferenceServiceGrpc.newFutureStub(channel);
+    control = ControlServiceGrpc.newFutureStub(channel);
+  }
+
+  public WorkerAddress worker() {
+    return worker;
+  }
+
+  public String name() {
+    return worker.name();
+  }
+
+  /** Calls the worker; the call ends no later than in {@code most}, and with its caller's. */
+  public <T> CompletableFuture<T> ask(
+      Duration most, Function<GRPCInferenceServiceFutureStub, ListenableFuture<T>> call) {
+    return future(call.apply(inference.withDeadlineAfter(most.toNanos(), TimeUnit.NANOSECONDS)));
+  }
+
+  /** As {@link #ask}, of its control service. */
+  public <T> CompletableFuture<T> askControl(
+      Duration most, Function<ControlServiceFutureStub, ListenableFuture<T>> call) {
+    return future(call.apply(control.withDeadlineAfter(most.toNanos(), TimeUnit.NANOSECONDS)));
+  }
+
+  private static <T> CompletableFuture<T> future(ListenableFuture<T> call) {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    Futures.addCallback(
+        call,
+        new FutureCallback<>() {
+          @Override
+          public void onSuccess(T result) {
+            answer.complete(result);
+          }
+
+          @Override
+          public void onFailure(Throwable failure) {
+            answer.completeExceptionally(failure);
+          }
+        },
+        MoreExecutors.directExecutor());
+    return answer;
+  }
+
+  /** The gRPC port, its host looked up; unresolved when that is not known. Blocks. */
+  InetSocketAddress resolve() {
+    return new InetSocketAddress(worker.grpc().getHostString(), worker.grpc().getPort());
+  }
+
+  /** Tries to connect at once rather than when it has waited after earlier failures. */
+  void retryNow() {
+    channel.resetConnectBackoff();
+  }
+
+  @Override
+  public void close() {
+    channel.shutdown();
+  }
+}

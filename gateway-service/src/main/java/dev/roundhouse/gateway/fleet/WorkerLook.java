@@ -1,0 +1,129 @@
+package dev.roundhouse.gateway.fleet;
+
+import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
+import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
+import dev.roundhouse.kserve.control.proto.ModelStatus;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse.ModelIndex;
+import dev.roundhouse.kserve.proto.ServerReadyRequest;
+import dev.roundhouse.kserve.proto.ServerReadyResponse;
+import io.grpc.Status;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a worker said when it was looked at.
+ *
+ * @param address of its gRPC port
+ * @param ready whether it takes requests
+ * @param models whether each is ready, by name
+ * @param control what models have cost and where their weights are; empty of a server that has no
+ *     control service
+ * @param failure why it was not asked, or is not ready though it says so; empty for none
+ */
+public record WorkerLook(
+    WorkerLink link,
+    InetSocketAddress address,
+    boolean ready,
+    Map<String, Boolean> models,
+    Optional<ModelControlStatusResponse> control,
+    String failure) {
+  private static final String READY = "READY";
+
+  /** Bytes of weights that reach a device in a second, as long as no worker says how many do. */
+  private static final double LOAD_BYTES_PER_SECOND = 8e9;
+
+  /** Asks; the answer is never a failure. */
+  static CompletableFuture<WorkerLook> at(WorkerLink link, Duration timeout) {
+    InetSocketAddress address = link.resolve();
+    link.retryNow();
+    CompletableFuture<ServerReadyResponse> ready =
+        link.ask(timeout, stub -> stub.serverReady(ServerReadyRequest.getDefaultInstance()));
+    CompletableFuture<RepositoryIndexResponse> index =
+        link.ask(
+            timeout, stub -> stub.repositoryIndex(RepositoryIndexRequest.getDefaultInstance()));
+    CompletableFuture<Optional<ModelControlStatusResponse>> control =
+        link.askControl(
+                timeout,
+                stub -> stub.modelControlStatus(ModelControlStatusRequest.getDefaultInstance()))
+            .thenApply(Optional::of)
+            .exceptionally(WorkerLook::noneWhenUnimplemented);
+    return CompletableFuture.allOf(ready, index, control)
+        .handle(
+            (done, failure) ->
+                failure == null
+                    ? new WorkerLook(
+                        link,
+                        address,
+                        ready.join().getReady(),
+                        states(index.join()),
+                        control.join(),
+                        "")
+                    : silent(link, failure));
+  }
+
+  /** What is taken of a worker that has not been asked yet. */
+  static WorkerLook none(WorkerLink link) {
+    return new WorkerLook(
+        link, link.worker().grpc(), false, Map.of(), Optional.empty(), "not asked yet");
+  }
+
+  /** The same, of a worker that takes no requests, and why. */
+  public WorkerLook notReady(String why) {
+    return new WorkerLook(link, address, false, models, control, why);
+  }
+
+  private static Optional<ModelControlStatusResponse> noneWhenUnimplemented(Throwable failure) {
+    if (Status.fromThrowable(failure).getCode() == Status.Code.UNIMPLEMENTED) {
+      return Optional.empty();
+    }
+    throw new CompletionException(failure);
+  }
+
+  private static WorkerLook silent(WorkerLink link, Throwable failure) {
+    Status status = Status.fromThrowable(failure);
+    String text = status.getDescription();
+    return new WorkerLook(
+        link,
+        link.worker().grpc(),
+        false,
+        Map.of(),
+        Optional.empty(),
+        status.getCode() + (text == null ? "" : ": " + text));
+  }
+
+  /** A model is ready when one of its versions is. */
+  private static Map<String, Boolean> states(RepositoryIndexResponse index) {
+    Map<String, Boolean> states = HashMap.newHashMap(index.getModelsCount());
+    for (ModelIndex line : index.getModelsList()) {
+      states.merge(line.getName(), line.getState().equals(READY), Boolean::logicalOr);
+    }
+    return states;
+  }
+
+  /** For routes. */
+  public WorkerView view() {
+    Map<String, ModelStatus> known = HashMap.newHashMap(models.size());
+    control.ifPresent(
+        status -> status.getModelsList().forEach(model -> known.put(model.getName(), model)));
+    Map<String, ModelView> views = HashMap.newHashMap(models.size());
+    models.forEach((name, isReady) -> views.put(name, view(isReady, known.get(name))));
+    return new WorkerView(link.name(), address, ready, views);
+  }
+
+  private static ModelView view(boolean ready, @Nullable ModelStatus status) {
+    return status == null
+        ? new ModelView(ready, true, 0)
+        : new ModelView(
+            ready,
+            status.getDeviceResident(),
+            Math.round(status.getWeightNbytes() / LOAD_BYTES_PER_SECOND * 1e9));
+  }
+}

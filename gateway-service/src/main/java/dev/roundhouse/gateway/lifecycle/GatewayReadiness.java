@@ -1,0 +1,44 @@
+package dev.roundhouse.gateway.lifecycle;
+
+import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.platform.lifecycle.ReadinessChanged;
+import org.springframework.context.ApplicationEventPublisher;
+
+/**
+ * Whether the gateway says it is ready: while a worker takes requests, until it is told to stop.
+ * Thread-safe.
+ */
+public final class GatewayReadiness {
+  private final Workers workers;
+  private final ApplicationEventPublisher events;
+  private boolean announced;
+  private volatile boolean stopping;
+
+  public GatewayReadiness(Workers workers, ApplicationEventPublisher events) {
+    this.workers = workers;
+    this.events = events;
+  }
+
+  public boolean isReady() {
+    return !stopping && !workers.ready().isEmpty();
+  }
+
+  public boolean isStopping() {
+    return stopping;
+  }
+
+  /** From now on it is not ready. */
+  public void stop() {
+    stopping = true;
+    refresh();
+  }
+
+  /** Announces a change since the last call; one at a time, so that the last word is the truth. */
+  public synchronized void refresh() {
+    boolean ready = isReady();
+    if (announced != ready) {
+      announced = ready;
+      events.publishEvent(new ReadinessChanged(ready));
+    }
+  }
+}

@@ -1,0 +1,41 @@
+package dev.roundhouse.gateway.lifecycle;
+
+import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.platform.lifecycle.ReadinessChanged;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.util.Locale;
+import java.util.function.Supplier;
+import org.springframework.context.event.EventListener;
+
+/** Prints one line when the gateway is ready for the first time, which scripts wait for. */
+public final class GatewayReadyLine {
+  private final Workers workers;
+  private final Supplier<String> ports;
+  private final PrintStream out;
+  private boolean printed;
+
+  /**
+   * @param ports as {@code name=port}, apart by blanks; asked when all are open
+   */
+  public GatewayReadyLine(Workers workers, Supplier<String> ports, PrintStream out) {
+    this.workers = workers;
+    this.ports = ports;
+    this.out = out;
+  }
+
+  @EventListener
+  synchronized void onReadinessChanged(ReadinessChanged change) {
+    if (change.ready() && !printed) {
+      printed = true;
+      long millis = ManagementFactory.getRuntimeMXBean().getUptime();
+      out.printf(
+          Locale.ROOT,
+          "ready %s workers=%d seconds=%.1f%n",
+          ports.get(),
+          workers.ready().size(),
+          millis / 1000.0);
+      out.flush();
+    }
+  }
+}

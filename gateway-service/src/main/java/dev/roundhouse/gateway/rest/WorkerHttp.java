@@ -1,0 +1,138 @@
+package dev.roundhouse.gateway.rest;
+
+import dev.roundhouse.platform.rest.ClientConnection;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.catalina.connector.ClientAbortException;
+
+/** Passes requests on to workers' REST ports, and their answers back, as they are. Thread-safe. */
+public final class WorkerHttp implements AutoCloseable {
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+
+  /** Between two looks whether the client is still there. */
+  private static final long LOOK_MILLIS = 100;
+
+  /** Of one connection, not of a request or an answer; and what the HTTP client writes itself. */
+  private static final Set<String> NOT_PASSED_ON =
+      Set.of(
+          "connection",
+          "content-length",
+          "date",
+          "expect",
+          "host",
+          "http2-settings",
+          "keep-alive",
+          "proxy-connection",
+          "te",
+          "trailer",
+          "transfer-encoding",
+          "upgrade");
+
+  private final HttpClient client =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(CONNECT_TIMEOUT)
+          .followRedirects(HttpClient.Redirect.NEVER)
+          .executor(Executors.newVirtualThreadPerTaskExecutor())
+          .build();
+
+  /**
+   * Sends a request and waits for the head of its answer; the body is the caller's to close.
+   *
+   * @throws IOException when the worker cannot be reached, or has not answered
+   * @throws ClientAbortException when the client has gone
+   */
+  HttpResponse<InputStream> send(
+      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) throws IOException {
+    CompletableFuture<HttpResponse<InputStream>> answer =
+        client.sendAsync(passedOn(request, worker, body), BodyHandlers.ofInputStream());
+    ClientConnection connection = ClientConnection.of(request);
+    boolean bodyIsRead = request.getInputStream().isFinished();
+    while (true) {
+      try {
+        return answer.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+      } catch (TimeoutException e) {
+        if (bodyIsRead && connection.isGone()) {
+          answer.cancel(true);
+          throw new ClientAbortException("the client has gone");
+        }
+      } catch (InterruptedException e) {
+        answer.cancel(true);
+        Thread.currentThread().interrupt();
+        throw new IOException("interrupted", e);
+      } catch (ExecutionException e) {
+        Throwable cause = e.getCause();
+        throw cause instanceof IOException io ? io : new IOException(cause);
+      }
+    }
+  }
+
+  private static HttpRequest passedOn(
+      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) {
+    String query = request.getQueryString();
+    String host = worker.getHostString();
+    HttpRequest.Builder passedOn =
+        HttpRequest.newBuilder(
+                URI.create(
+                    "http://"
+                        + (host.contains(":") ? "[" + host + "]" : host)
+                        + ":"
+                        + worker.getPort()
+                        + request.getRequestURI()
+                        + (query == null ? "" : "?" + query)))
+            .method(request.getMethod(), body);
+    for (String name : Collections.list(request.getHeaderNames())) {
+      if (!NOT_PASSED_ON.contains(name.toLowerCase(Locale.ROOT))) {
+        Collections.list(request.getHeaders(name)).forEach(value -> passedOn.header(name, value));
+      }
+    }
+    return passedOn.build();
+  }
+
+  /** Gives the client what a worker has answered. */
+  static void answer(HttpResponse<InputStream> answer, HttpServletResponse response)
+      throws IOException {
+    response.setStatus(answer.statusCode());
+    answer
+        .headers()
+        .map()
+        .forEach(
+            (name, values) -> {
+              if (!NOT_PASSED_ON.contains(name.toLowerCase(Locale.ROOT))) {
+                addAll(response, name, values);
+              }
+            });
+    answer.headers().firstValueAsLong("content-length").ifPresent(response::setContentLengthLong);
+    try (InputStream body = answer.body()) {
+      body.transferTo(response.getOutputStream());
+    }
+  }
+
+  private static void addAll(HttpServletResponse response, String name, List<String> values) {
+    values.forEach(value -> response.addHeader(name, value));
+  }
+
+  @Override
+  public void close() {
+    client.shutdownNow();
+  }
+}

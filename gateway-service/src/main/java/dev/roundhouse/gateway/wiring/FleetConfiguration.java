@@ -1,0 +1,166 @@
+package dev.roundhouse.gateway.wiring;
+
+import dev.roundhouse.gateway.calls.ControlFleet;
+import dev.roundhouse.gateway.calls.FleetCalls;
+import dev.roundhouse.gateway.calls.SharedRegions;
+import dev.roundhouse.gateway.config.EjectionProperties;
+import dev.roundhouse.gateway.config.GatewayProperties;
+import dev.roundhouse.gateway.fleet.FleetWatch;
+import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.gateway.lifecycle.GatewayLoad;
+import dev.roundhouse.gateway.lifecycle.GatewayMeters;
+import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
+import dev.roundhouse.gateway.lifecycle.WorkersHealth;
+import dev.roundhouse.gateway.route.Ejection;
+import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.gateway.schedule.Placer;
+import dev.roundhouse.gateway.schedule.Policy;
+import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.platform.lifecycle.LameDuck;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.concurrent.atomic.AtomicReference;
+import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** The workers, and which of them gets a request. */
+@Configuration(proxyBeanMethods = false)
+class FleetConfiguration {
+
+  /** Asks for a look before there is something that looks. */
+  static final class Refresh implements Runnable {
+    private final AtomicReference<Runnable> target = new AtomicReference<>(() -> {});
+
+    @Override
+    public void run() {
+      target.get().run();
+    }
+  }
+
+  @Bean
+  Refresh refresh() {
+    return new Refresh();
+  }
+
+  @Bean
+  Workers workers() {
+    return new Workers();
+  }
+
+  @Bean
+  GatewayLoad gatewayLoad() {
+    return new GatewayLoad();
+  }
+
+  @Bean
+  Ejection ejection(GatewayProperties properties) {
+    EjectionProperties settings = properties.ejection();
+    return new Ejection(settings.failures(), settings.time().toNanos(), System::nanoTime);
+  }
+
+  @Bean
+  GatewayMeters gatewayMeters(MeterRegistry meters, GatewayLoad load, Ejection ejection) {
+    return new GatewayMeters(meters, load, ejection);
+  }
+
+  @Bean
+  ModelRoutes modelRoutes(
+      GatewayProperties properties, Refresh refresh, Ejection ejection, GatewayMeters meters) {
+    var scheduling = properties.scheduling();
+    return new ModelRoutes(
+        Placer.settings(scheduling.mode(), Policies.of(scheduling), Policies.models(scheduling)),
+        refresh,
+        ejection,
+        meters);
+  }
+
+  @Bean
+  ControlFleet controlFleet(Workers workers, GatewayProperties properties) {
+    return new ControlFleet(workers, properties.health().timeout());
+  }
+
+  @Bean
+  FleetCalls fleetCalls(Workers workers, GatewayProperties properties, Refresh refresh) {
+    return new FleetCalls(workers, properties.health().timeout(), refresh);
+  }
+
+  @Bean
+  SharedRegions sharedRegions(Workers workers, GatewayProperties properties) {
+    return new SharedRegions(workers, properties.health().timeout());
+  }
+
+  @Bean
+  Placer placer(
+      ModelRoutes routes,
+      GatewayProperties properties,
+      ControlFleet control,
+      GatewayMeters meters) {
+    Policy policy = Policies.of(properties.scheduling());
+    Placer placer =
+        new Placer(
+            routes,
+            properties.scheduling().mode(),
+            policy,
+            Policies.models(properties.scheduling()),
+            control::compactLater,
+            System::nanoTime,
+            System::currentTimeMillis);
+    meters.watch(placer);
+    return placer;
+  }
+
+  @Bean
+  SchedulingControl schedulingControl(Placer placer, ModelRoutes routes, Refresh refresh) {
+    return new SchedulingControl(placer, routes, refresh);
+  }
+
+  @Bean
+  GatewayReadiness gatewayReadiness(Workers workers, ApplicationContext context) {
+    return new GatewayReadiness(workers, context);
+  }
+
+  @Bean
+  WorkersHealth workersHealthIndicator(Workers workers, GatewayReadiness readiness) {
+    return new WorkersHealth(workers, readiness);
+  }
+
+  @Bean
+  LameDuck lameDuck(
+      ApplicationContext context, GatewayReadiness readiness, GatewayProperties properties) {
+    return new LameDuck(context, readiness::stop, properties.shutdown().lameDuck());
+  }
+
+  @Bean
+  FleetWatch fleetWatch(
+      GatewayProperties properties,
+      Workers workers,
+      Placer placer,
+      ModelRoutes routes,
+      SharedRegions regions,
+      GatewayMeters meters,
+      GatewayReadiness readiness,
+      Refresh refresh) {
+    FleetWatch watch =
+        new FleetWatch(
+            Sources.of(properties),
+            properties.health().interval(),
+            properties.health().timeout(),
+            regions::complete,
+            looks -> {
+              placer.seen(looks);
+              workers.seen(looks);
+              meters.seen(looks, placer, routes);
+              readiness.refresh();
+            });
+    refresh.target.set(watch::refresh);
+    return watch;
+  }
+
+  /** Workers are looked at once every port is open, so that nobody is told to come too soon. */
+  @Bean
+  ApplicationListener<ApplicationReadyEvent> startOfWatch(FleetWatch watch) {
+    return started -> watch.start();
+  }
+}

@@ -1,0 +1,174 @@
+package dev.roundhouse.gateway.wiring;
+
+import dev.roundhouse.gateway.calls.ControlFleet;
+import dev.roundhouse.gateway.calls.FleetCalls;
+import dev.roundhouse.gateway.calls.SharedRegions;
+import dev.roundhouse.gateway.config.GatewayProperties;
+import dev.roundhouse.gateway.config.ServerProperties;
+import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.gateway.grpc.GatewayInferenceService;
+import dev.roundhouse.gateway.grpc.SchedulingService;
+import dev.roundhouse.gateway.grpc.WorkersControlService;
+import dev.roundhouse.gateway.lifecycle.GatewayLoad;
+import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
+import dev.roundhouse.gateway.lifecycle.GatewayReadyLine;
+import dev.roundhouse.gateway.lifecycle.PlacementEndpoint;
+import dev.roundhouse.gateway.rest.WorkerHttp;
+import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.grpc.DeflateCodec;
+import dev.roundhouse.grpc.Http2ServerBuilder;
+import dev.roundhouse.platform.grpc.GrpcHealth;
+import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
+import dev.roundhouse.platform.rest.HttpServerSettings;
+import dev.roundhouse.platform.rest.UnroutedController;
+import io.grpc.BindableService;
+import io.grpc.DecompressorRegistry;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionService;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.support.DefaultLifecycleProcessor;
+import org.springframework.core.env.Environment;
+import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
+import org.springframework.grpc.server.service.GrpcServiceConfigurer;
+import org.springframework.grpc.server.service.GrpcServiceDiscoverer;
+import org.springframework.util.unit.DataSize;
+
+/** The servers, and which port each has. */
+@Configuration(proxyBeanMethods = false)
+class TransportConfiguration {
+  private static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
+
+  /** Wide enough that one call carries large tensors at the link's rate. */
+  private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
+
+  @Bean
+  Http2GrpcServerFactory http2GrpcServerFactory(
+      GrpcServerProperties grpc,
+      GatewayProperties properties,
+      GrpcServiceDiscoverer services,
+      GrpcServiceConfigurer configurer,
+      SslBundles bundles,
+      ModelRoutes routes,
+      GatewayLoad load) {
+    Http2GrpcServerFactory factory =
+        new Http2GrpcServerFactory(
+            grpc, bundles, "", builder -> configure(builder, properties.server(), routes, load));
+    services.findServices().stream()
+        .map(service -> configurer.configure(service, factory))
+        .forEach(factory::addService);
+    return factory;
+  }
+
+  private static void configure(
+      Http2ServerBuilder builder, ServerProperties server, ModelRoutes routes, GatewayLoad load) {
+    builder
+        .forward(routes)
+        .decompressorRegistry(
+            DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true))
+        .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
+        .streamWindow(STREAM_WINDOW)
+        .maxConcurrentStreams(server.maxConcurrentStreams())
+        .maxCalls(server.maxCalls())
+        .maxConnections(server.maxConnections())
+        .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
+        .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
+        .loadListener(load);
+  }
+
+  /** Boot's, with our time to drain, and some for telling callers that it is over. */
+  @Bean
+  GrpcServerLifecycle http2GrpcServerLifecycle(
+      Http2GrpcServerFactory factory,
+      GatewayProperties properties,
+      ApplicationEventPublisher events) {
+    return new GrpcServerLifecycle(
+        factory, properties.shutdown().drain().plus(LAST_ANSWERS), events);
+  }
+
+  @Bean
+  BindableService inferenceService(
+      GatewayReadiness readiness, FleetCalls calls, SharedRegions regions) {
+    return new GatewayInferenceService(readiness::isReady, calls, regions);
+  }
+
+  @Bean
+  BindableService controlService(ControlFleet control) {
+    return new WorkersControlService(control);
+  }
+
+  @Bean
+  BindableService schedulingService(SchedulingControl control) {
+    return new SchedulingService(control);
+  }
+
+  @Bean
+  GrpcHealth grpcHealth(HealthStatusManager statuses) {
+    return new GrpcHealth(statuses);
+  }
+
+  /** Boot registers v1; stock Python tools still ask for v1alpha. */
+  @Bean
+  @SuppressWarnings("deprecation")
+  BindableService reflectionV1Alpha() {
+    return ProtoReflectionService.newInstance();
+  }
+
+  @Bean
+  WorkerHttp workerHttp() {
+    return new WorkerHttp();
+  }
+
+  @Bean
+  PlacementEndpoint placementEndpoint(SchedulingControl control) {
+    return new PlacementEndpoint(control);
+  }
+
+  @Bean
+  HttpServerSettings httpServerSettings(GatewayProperties properties) {
+    ServerProperties server = properties.server();
+    return new HttpServerSettings(
+        Math.toIntExact(server.maxMessageSize().toBytes()), server.stalledMessageTimeout());
+  }
+
+  @Bean
+  UnroutedController unroutedController() {
+    return new UnroutedController();
+  }
+
+  /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
+  @Bean
+  SmartInitializingSingleton httpDrain(
+      DefaultLifecycleProcessor lifecycle, GatewayProperties properties) {
+    Duration drain = properties.shutdown().drain().plus(LAST_ANSWERS);
+    return () ->
+        lifecycle.setTimeoutForShutdownPhase(
+            WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE, drain.toMillis());
+  }
+
+  @Bean
+  GatewayReadyLine gatewayReadyLine(
+      Workers workers, GrpcServerLifecycle grpc, Environment environment) {
+    return new GatewayReadyLine(
+        workers,
+        () ->
+            "grpc=%d http=%d metrics=%d"
+                .formatted(
+                    grpc.getPort(),
+                    port(environment, "local.server.port"),
+                    port(environment, "local.management.port")),
+        System.out);
+  }
+
+  private static int port(Environment environment, String property) {
+    return environment.getProperty(property, Integer.class, 0);
+  }
+}

@@ -1,0 +1,79 @@
+package dev.roundhouse.platform.rest;
+
+import jakarta.servlet.ServletException;
+import jakarta.servlet.ServletRequest;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import org.apache.catalina.connector.Request;
+import org.apache.catalina.connector.Response;
+import org.apache.catalina.valves.ValveBase;
+import org.apache.tomcat.util.net.SocketWrapperBase;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connection a request came by, while its answer is waited for. Servlets do not hear that a
+ * client has gone until they write to it, so whoever waits looks. For the thread of the request,
+ * once the body has been read.
+ */
+public final class ClientConnection {
+  private static final String ATTRIBUTE = ClientConnection.class.getName();
+
+  private final @Nullable SocketWrapperBase<?> socket;
+
+  /** The client has sent more than the request: no end of it is seen behind that. */
+  private boolean hasMore;
+
+  private ClientConnection(@Nullable SocketWrapperBase<?> socket) {
+    this.socket = socket;
+  }
+
+  /** The connection of a request that came through {@link Noting}. */
+  public static ClientConnection of(ServletRequest request) {
+    Object noted = request.getAttribute(ATTRIBUTE);
+    return noted instanceof ClientConnection connection ? connection : new ClientConnection(null);
+  }
+
+  /** True when the client has closed its side. What it has sent meanwhile stays to be read. */
+  public boolean isGone() {
+    if (socket == null || hasMore) {
+      return false;
+    }
+    ByteBuffer next = ByteBuffer.allocate(1);
+    try {
+      int count = socket.read(false, next);
+      if (count > 0) {
+        hasMore = true;
+        socket.unRead(next.flip());
+      }
+      return count < 0;
+    } catch (IOException e) {
+      return true;
+    }
+  }
+
+  /**
+   * Notes each request's connection, if {@link HttpProtocol} has it; and takes what is left of its
+   * body, which Tomcat would wait for as long as a byte comes now and then.
+   */
+  static final class Noting extends ValveBase {
+    Noting() {
+      super(true);
+    }
+
+    @Override
+    public void invoke(Request request, Response response) throws IOException, ServletException {
+      var socket = HttpProtocol.socket(request.getCoyoteRequest());
+      request.setAttribute(ATTRIBUTE, new ClientConnection(socket));
+      if (!(request.getCoyoteRequest().getInputBuffer() instanceof PacedInput body)) {
+        getNext().invoke(request, response);
+        return;
+      }
+      body.begin();
+      getNext().invoke(request, response);
+      if (!request.isFinished()) {
+        response.finishResponse(); // nobody should have to send all before it is told
+        body.drain(request.getCoyoteRequest());
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package dev.roundhouse.platform.rest;
+
+import com.google.protobuf.Message;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.function.Consumer;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import tools.jackson.core.JsonGenerator;
+
+/** Answers that are a little JSON, made as a whole before any of it is sent. */
+public final class JsonReply {
+  private JsonReply() {}
+
+  public static void send(HttpServletResponse response, int code, Consumer<JsonGenerator> body)
+      throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (JsonGenerator json = Json.generator(bytes)) {
+      body.accept(json);
+    }
+    response.setStatus(code);
+    response.setContentType(MediaType.APPLICATION_JSON_VALUE);
+    response.setContentLength(bytes.size());
+    bytes.writeTo(response.getOutputStream());
+  }
+
+  /** A message of gRPC's, as JSON. */
+  public static void send(HttpServletResponse response, Message message) throws IOException {
+    String tree = ProtoJson.of(message).toString();
+    send(response, HttpStatus.OK.value(), json -> json.writeRawValue(tree));
+  }
+
+  public static void error(HttpServletResponse response, int code, String text) throws IOException {
+    send(
+        response,
+        code,
+        json -> {
+          json.writeStartObject();
+          json.writeStringProperty("error", text);
+          json.writeEndObject();
+        });
+  }
+}
