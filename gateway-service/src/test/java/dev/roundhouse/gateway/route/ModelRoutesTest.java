@@ -83,8 +83,14 @@ class ModelRoutesTest {
   void shouldCountWorkAsItIsTold(WorkBasis basis) throws Exception {
     Fleet fleet =
         new Fleet(
-            List.of(worker(0, true, Map.of("m", HOT, "new", HOT))),
-            Map.of("m", new ModelCost(100, 700, 8, true)));
+            List.of(worker(0, true, Map.of("m", HOT, "new", HOT, "single", HOT))),
+            Map.of(
+                "m",
+                new ModelCost(100, 700, 8, true),
+                "new",
+                new ModelCost(Double.NaN, Double.NaN, 8, true),
+                "single",
+                new ModelCost(100, 700, 8, false)));
     ModelRoutes routes =
         new ModelRoutes(
             new RouteSettings(
@@ -105,6 +111,11 @@ class ModelRoutesTest {
     assertThat(routes.ledger("w0").nanos()).as("as the others cost").isEqualTo(2 * expected);
     one.ended(Status.OK);
     mean.ended(Status.CANCELLED);
+    Route single = routes.route(new RequestHead("single", "", "", 3));
+    assertThat(routes.ledger("w0").nanos())
+        .as("its rows are not items")
+        .isEqualTo(basis == WorkBasis.REQUESTS ? 700 : expected / 3);
+    single.ended(Status.OK);
     assertThat(routes.ledger("w0").nanos()).isZero();
   }
 
@@ -220,6 +231,7 @@ class ModelRoutesTest {
     ModelRoutes routes = routes(Mode.ROUND_ROBIN, Fleet.EMPTY);
     assertThat(routes.forwards("inference.GRPCInferenceService/ModelInfer")).isTrue();
     assertThat(routes.forwards("inference.GRPCInferenceService/ModelStreamInfer")).isTrue();
+    assertThat(routes.forwards("inference.GRPCInferenceService/ModelConfig")).isTrue();
     assertThat(routes.forwards("inference.GRPCInferenceService/ModelReady")).isFalse();
     assertThat(routes.forwards("grpc.health.v1.Health/Check")).isFalse();
   }

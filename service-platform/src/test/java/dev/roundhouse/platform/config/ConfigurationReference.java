@@ -74,6 +74,11 @@ public final class ConfigurationReference {
       String name = key + "." + dashed(component);
       if (component.getType().isRecord()) {
         rows(name, component.getType());
+      } else if (component.getGenericType() instanceof ParameterizedType map
+          && map.getActualTypeArguments().length == 2
+          && map.getActualTypeArguments()[1] instanceof Class<?> value
+          && value.isRecord()) {
+        rows(name + ".NAME", value);
       } else {
         boolean map = component.getGenericType().getTypeName().startsWith("java.util.Map");
         page.append(
@@ -117,8 +122,8 @@ public final class ConfigurationReference {
         case NotBlank notBlank -> bounds.add("not empty");
         case NotEmpty notEmpty -> bounds.add("at least one");
         case DataSizeRange range -> bounds.add(range.min() + " to " + range.max());
-        case DecimalMin min -> bounds.add("at least " + min.value());
-        case DecimalMax max -> bounds.add("at most " + max.value());
+        case DecimalMin min -> bounds.add((min.inclusive() ? "at least " : "above ") + min.value());
+        case DecimalMax max -> bounds.add((max.inclusive() ? "at most " : "below ") + max.value());
         case DurationMin min -> bounds.add("at least " + plain(duration(min)));
         case DurationMax max -> bounds.add("at most " + plain(duration(max)));
         default -> {}

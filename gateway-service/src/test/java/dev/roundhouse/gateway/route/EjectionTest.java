@@ -1,0 +1,89 @@
+package dev.roundhouse.gateway.route;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.roundhouse.gateway.fleet.WorkerView;
+import io.grpc.Status;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** Workers that are left alone for a while. */
+class EjectionTest {
+  private static final List<WorkerView> BOTH = List.of(worker("w0"), worker("w1"));
+
+  private final AtomicLong clock = new AtomicLong(7);
+  private final Ejection ejection = new Ejection(3, 1000, clock::get);
+
+  @Test
+  void shouldLeaveAWorkerAloneAfterSoManyFailuresInARow() {
+    fail("w0", 2);
+    ejection.note("w0", Status.OK);
+    fail("w0", 2);
+    assertThat(asked()).as("not in a row").isEqualTo("w0 w1");
+    fail("w0", 1);
+    assertThat(asked()).isEqualTo("w1");
+    clock.addAndGet(999);
+    assertThat(asked()).isEqualTo("w1");
+    clock.addAndGet(1);
+    assertThat(asked()).isEqualTo("w0 w1");
+  }
+
+  @Test
+  void shouldWaitTwiceAsLongEachTimeUpToSixteenTimes() {
+    for (int i = 0; i < 7; i++) {
+      fail("w0", 3);
+      fail("w0", 50); // those that were on their way
+      long time = 1000L << Math.min(i, 4);
+      clock.addAndGet(time - 1);
+      assertThat(asked()).isEqualTo("w1");
+      clock.addAndGet(1);
+      assertThat(asked()).isEqualTo("w0 w1");
+    }
+    assertThat(ejection.ejections()).isEqualTo(7);
+    ejection.note("w0", Status.INVALID_ARGUMENT); // it answers
+    fail("w0", 3);
+    clock.addAndGet(1000);
+    assertThat(asked()).as("from the beginning").isEqualTo("w0 w1");
+  }
+
+  @Test
+  void shouldAskAllWhenAllAreOut() {
+    fail("w0", 3);
+    fail("w1", 3);
+    assertThat(asked()).isEqualTo("w0 w1");
+  }
+
+  @Test
+  void shouldForgetAWorkerThatIsNoneAnyMore() {
+    fail("w0", 3);
+    ejection.retain(Set.of("w1"));
+    assertThat(asked()).isEqualTo("w0 w1");
+  }
+
+  @Test
+  void shouldLeaveNobodyAloneWhenItIsOff() {
+    Ejection off = new Ejection(0, 1000, clock::get);
+    for (int i = 0; i < 100; i++) {
+      off.note("w0", Status.UNAVAILABLE);
+    }
+    assertThat(off.without(BOTH)).isSameAs(BOTH);
+  }
+
+  private void fail(String worker, int times) {
+    for (int i = 0; i < times; i++) {
+      ejection.note(worker, Status.UNAVAILABLE);
+    }
+  }
+
+  private String asked() {
+    return String.join(" ", ejection.without(BOTH).stream().map(WorkerView::name).toList());
+  }
+
+  private static WorkerView worker(String name) {
+    return new WorkerView(name, InetSocketAddress.createUnresolved(name, 1), true, Map.of());
+  }
+}
