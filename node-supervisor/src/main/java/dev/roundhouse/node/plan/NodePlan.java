@@ -61,6 +61,7 @@ public record NodePlan(
           new WorkerPlan(
               name,
               devices.onCpu() ? Optional.empty() : Optional.of(devices.gpus().get(i)),
+              count == 1 ? 0 : Math.max(1, Runtime.getRuntime().availableProcessors() / count),
               ports.workers().get(i),
               loading,
               new Quarantine(name, loading, settings.quarantine().crashes())));

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * What the node's own configuration says of the other applications.
@@ -11,18 +12,24 @@ import java.util.Optional;
  * @param worker settings that stand where workers do not look: the supervisor's command line, and
  *     what upstream's files and variables were translated to
  * @param gateway the same for the gateway
- * @param platform the workers', wherever it is set
+ * @param decided keys of workers' that the supervisor would decide, and that are set somewhere
  * @param drain the workers', wherever it is set
  * @param leaveOut models that the operator leaves out, wherever that is set
  */
 public record PassedOn(
     Map<String, String> worker,
     Map<String, String> gateway,
-    Optional<String> platform,
+    Set<String> decided,
     Optional<Duration> drain,
     List<String> leaveOut) {
 
   /** Nothing is said. */
   public static final PassedOn NOTHING =
-      new PassedOn(Map.of(), Map.of(), Optional.empty(), Optional.empty(), List.of());
+      new PassedOn(Map.of(), Map.of(), Set.of(), Optional.empty(), List.of());
+
+  /** Decided by the kind of device that was found. */
+  public static final String PLATFORM = "roundhouse.worker.device.platform";
+
+  /** Decided by the number of workers among which the processors are divided. */
+  public static final String CPU_THREADS = "roundhouse.worker.device.cpu.threads";
 }

@@ -19,11 +19,17 @@ import java.util.Optional;
  *
  * @param name unique
  * @param device its GPU; empty for the CPU
+ * @param cpuThreads for what XLA computes on the processors; 0 leaves that to the worker
  * @param ports where it listens
  * @param loadingFile where it notes what it is loading
  */
 public record WorkerPlan(
-    String name, Optional<String> device, Ports ports, Path loadingFile, Quarantine quarantine) {
+    String name,
+    Optional<String> device,
+    int cpuThreads,
+    Ports ports,
+    Path loadingFile,
+    Quarantine quarantine) {
   /** Between the end of a drain and SIGKILL: what else a worker does before it exits. */
   private static final Duration AFTER_DRAIN = Duration.ofSeconds(3);
 
@@ -52,8 +58,11 @@ public record WorkerPlan(
         .ifPresentOrElse(
             drain -> checkDrain(drain, settings.stopGrace()),
             () -> command.set(DRAIN, defaultDrain(settings.stopGrace()).toSeconds() + "s"));
-    if (device.isPresent() && passed.platform().isEmpty()) {
-      command.set("roundhouse.worker.device.platform", "cuda");
+    if (device.isPresent() && !passed.decided().contains(PassedOn.PLATFORM)) {
+      command.set(PassedOn.PLATFORM, "cuda");
+    }
+    if (device.isEmpty() && cpuThreads > 0 && !passed.decided().contains(PassedOn.CPU_THREADS)) {
+      command.set(PassedOn.CPU_THREADS, cpuThreads);
     }
     List<String> leftOut = new ArrayList<>(quarantine.beforeStart());
     if (!leftOut.isEmpty()) {

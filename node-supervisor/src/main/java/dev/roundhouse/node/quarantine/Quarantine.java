@@ -52,18 +52,18 @@ public final class Quarantine {
       int before = known != null && known.fingerprint.equals(fingerprint) ? known.crashes : 0;
       suspects.put(each.model(), new Suspect(each.folder(), fingerprint, before + 1));
       log.warn(
-          "{} ended with exit code {} while it was loading model '{}', for the {}. time",
+          "{} ended with exit code {} while it was loading model '{}': {} of {} times",
           worker,
           code,
           each.model(),
-          before + 1);
+          before + 1,
+          limit == 0 ? "any number of" : limit);
       if (limit > 0 && before + 1 >= limit) {
         log.error(
-            "model '{}' is left out of {} from now on: the worker ended {} times while loading it;"
-                + " another try follows when its files have changed and the worker starts again",
+            "model '{}' is left out of {} from now on; it is tried again when its files have changed"
+                + " and the worker starts again",
             each.model(),
-            worker,
-            before + 1);
+            worker);
       }
     }
     publish();

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -75,6 +76,18 @@ class NodePlanTest {
   }
 
   @Test
+  void shouldDivideTheProcessorsAmongWorkersOnTheCpuUnlessThatIsSaid() {
+    String[] three = {"worker.command=worker", "gateway.command=gw", "devices.cpu-workers=3"};
+    int share = Math.max(1, Runtime.getRuntime().availableProcessors() / 3);
+    assertThat(spec(plan(CPU, PassedOn.NOTHING, three), "worker2").command())
+        .contains("--roundhouse.worker.device.cpu.threads=" + share);
+    PassedOn said =
+        new PassedOn(Map.of(), Map.of(), Set.of(PassedOn.CPU_THREADS), Optional.empty(), List.of());
+    assertThat(spec(plan(CPU, said, three), "worker2").command())
+        .noneMatch(argument -> argument.contains("cpu.threads"));
+  }
+
+  @Test
   void shouldLeaveTheOrderOfCudasOwnNumbersAlone() {
     Found visible = new Found(List.of("3"), "CUDA_VISIBLE_DEVICES", false);
     assertThat(
@@ -89,7 +102,7 @@ class NodePlanTest {
         new PassedOn(
             Map.of("roundhouse.worker.server.name", "mine"),
             Map.of("roundhouse.gateway.mode", "lpt"),
-            Optional.of("cpu"),
+            Set.of(PassedOn.PLATFORM),
             Optional.of(Duration.ofSeconds(5)),
             List.of());
     NodePlan plan =
@@ -110,8 +123,7 @@ class NodePlanTest {
 
   @Test
   void shouldLeaveOutWhatTheOperatorAndTheQuarantineLeaveOut() throws Exception {
-    PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), Optional.empty(), Optional.empty(), List.of("old"));
+    PassedOn passed = new PassedOn(Map.of(), Map.of(), Set.of(), Optional.empty(), List.of("old"));
     NodePlan plan = plan(CPU, passed, "worker.command=worker", "quarantine.crashes=1");
     assertThat(spec(plan, "worker0").command())
         .as("where workers read it themselves")
@@ -151,8 +163,7 @@ class NodePlanTest {
   @Test
   void shouldRefuseADrainThatWouldBeCutShort() {
     PassedOn passed =
-        new PassedOn(
-            Map.of(), Map.of(), Optional.empty(), Optional.of(Duration.ofSeconds(15)), List.of());
+        new PassedOn(Map.of(), Map.of(), Set.of(), Optional.of(Duration.ofSeconds(15)), List.of());
     assertThatThrownBy(() -> plan(CPU, passed, "worker.command=worker"))
         .hasMessageContaining("roundhouse.worker.shutdown.drain is 15 s")
         .hasMessageContaining("roundhouse.node.worker.stop-grace, which is 15 s");
