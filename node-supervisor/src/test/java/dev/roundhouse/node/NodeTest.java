@@ -76,8 +76,8 @@ class NodeTest {
           .contains("--roundhouse.worker.server.name=mine");
       assertThat(Files.readString(folder.resolve("gateway.arguments")))
           .contains(
-              "--roundhouse.gateway.workers[1].metrics=127.0.0.1:"
-                  + process(node, "worker1").ports().metrics())
+              "--roundhouse.gateway.workers.worker1.http=127.0.0.1:"
+                  + process(node, "worker1").ports().http())
           .doesNotContain("server.name");
     }
     assertThat(folder.resolve("stops")).content().isEqualTo("gateway\nworker\nworker\n");

@@ -24,9 +24,8 @@ public record GatewayProcessProperties(
     @DefaultValue List<String> command,
     @DefaultValue List<String> arguments,
     @DefaultValue({
-          "--roundhouse.gateway.workers[{index}].name={name}",
-          "--roundhouse.gateway.workers[{index}].grpc=127.0.0.1:{grpc}",
-          "--roundhouse.gateway.workers[{index}].metrics=127.0.0.1:{metrics}"
+          "--roundhouse.gateway.workers.{name}.address=127.0.0.1:{grpc}",
+          "--roundhouse.gateway.workers.{name}.http=127.0.0.1:{http}"
         })
         List<String> workerArguments,
     @DurationMin(seconds = 1) @DurationMax(hours = 1) @DefaultValue("10s") Duration stopGrace) {

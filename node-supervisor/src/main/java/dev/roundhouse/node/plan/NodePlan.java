@@ -123,7 +123,7 @@ public record NodePlan(
         gateway.command().isEmpty()
             ? jars.find(gateway.jar(), "gateway-service", "roundhouse.node.gateway.jar")
             : "";
-    List<String> command =
+    CommandLine command =
         new CommandLine(gateway.command(), gateway.jvmOptions(), jar, "roundhouse.node.gateway.jar")
             .setAll(passed.gateway())
             .add(gateway.arguments())
@@ -131,11 +131,14 @@ public record NodePlan(
                 workers.stream()
                     .flatMap(each -> told(gateway.workerArguments(), each, workers.indexOf(each)))
                     .toList())
-            .listen(ports, settings.ports().address())
-            .build();
+            .listen(ports, settings.ports().address());
+    passed
+        .gatewayDrain()
+        .within(gateway.stopGrace(), "gateway")
+        .ifPresent(drain -> command.set("roundhouse.gateway.shutdown.drain", drain));
     ProcessSpec spec =
         new ProcessSpec(
-            command,
+            command.build(),
             Map.of(
                 "CUDA_VISIBLE_DEVICES",
                 "",

@@ -1,9 +1,7 @@
 package dev.roundhouse.node.plan;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -13,19 +11,21 @@ import java.util.Set;
  *     what upstream's files and variables were translated to
  * @param gateway the same for the gateway
  * @param decided keys of workers' that the supervisor would decide, and that are set somewhere
- * @param drain the workers', wherever it is set
+ * @param drain how workers stop, wherever it is set
+ * @param gatewayDrain how the gateway stops, wherever it is set
  * @param leaveOut models that the operator leaves out, wherever that is set
  */
 public record PassedOn(
     Map<String, String> worker,
     Map<String, String> gateway,
     Set<String> decided,
-    Optional<Duration> drain,
+    Drain drain,
+    Drain gatewayDrain,
     List<String> leaveOut) {
 
   /** Nothing is said. */
   public static final PassedOn NOTHING =
-      new PassedOn(Map.of(), Map.of(), Set.of(), Optional.empty(), List.of());
+      new PassedOn(Map.of(), Map.of(), Set.of(), Drain.UNSET, Drain.UNSET, List.of());
 
   /** Decided by the kind of device that was found. */
   public static final String PLATFORM = "roundhouse.worker.device.platform";

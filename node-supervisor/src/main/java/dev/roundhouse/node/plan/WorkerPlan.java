@@ -7,7 +7,6 @@ import dev.roundhouse.node.quarantine.Quarantine;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.Supervised;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,9 +29,6 @@ public record WorkerPlan(
     Ports ports,
     Path loadingFile,
     Quarantine quarantine) {
-  /** Between the end of a drain and SIGKILL: what else a worker does before it exits. */
-  private static final Duration AFTER_DRAIN = Duration.ofSeconds(3);
-
   private static final String DRAIN = "roundhouse.worker.shutdown.drain";
   private static final String LEAVE_OUT = "roundhouse.worker.repository.leave-out";
 
@@ -55,9 +51,8 @@ public record WorkerPlan(
             .set("roundhouse.worker.repository.loading-file", loadingFile);
     passed
         .drain()
-        .ifPresentOrElse(
-            drain -> checkDrain(drain, settings.stopGrace()),
-            () -> command.set(DRAIN, defaultDrain(settings.stopGrace()).toSeconds() + "s"));
+        .within(settings.stopGrace(), "worker")
+        .ifPresent(drain -> command.set(DRAIN, drain));
     if (device.isPresent() && !passed.decided().contains(PassedOn.PLATFORM)) {
       command.set(PassedOn.PLATFORM, "cuda");
     }
@@ -83,19 +78,5 @@ public record WorkerPlan(
     }
     environment.put(Supervised.VARIABLE, String.valueOf(settings.stopGrace().toSeconds()));
     return environment;
-  }
-
-  private static Duration defaultDrain(Duration grace) {
-    Duration left = grace.minus(AFTER_DRAIN);
-    return left.compareTo(Duration.ofSeconds(1)) < 0 ? Duration.ofSeconds(1) : left;
-  }
-
-  static void checkDrain(Duration drain, Duration grace) {
-    if (drain.compareTo(grace) >= 0) {
-      throw new StartRefusedException(
-          "%s is %s s, and a worker is killed after roundhouse.node.worker.stop-grace, which is %s s."
-              .formatted(DRAIN, drain.toSeconds(), grace.toSeconds()),
-          "Make the grace longer than the drain.");
-    }
   }
 }

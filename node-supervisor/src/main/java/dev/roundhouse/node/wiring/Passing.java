@@ -1,5 +1,6 @@
 package dev.roundhouse.node.wiring;
 
+import dev.roundhouse.node.plan.Drain;
 import dev.roundhouse.node.plan.PassedOn;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -30,13 +31,17 @@ final class Passing {
         Stream.of(PassedOn.PLATFORM, PassedOn.CPU_THREADS)
             .filter(environment::containsProperty)
             .collect(Collectors.toSet()),
-        binder
-            .bind(WORKER + "shutdown.drain", Duration.class)
-            .map(Optional::of)
-            .orElse(Optional.empty()),
+        drain(binder, WORKER + "shutdown.drain", WORKER + "server.lame-duck"),
+        drain(binder, GATEWAY + "shutdown.drain", GATEWAY + "shutdown.lame-duck"),
         binder
             .bind(WORKER + "repository.leave-out", Bindable.listOf(String.class))
             .orElse(List.of()));
+  }
+
+  private static Drain drain(Binder binder, String drain, String lameDuck) {
+    return new Drain(
+        binder.bind(drain, Duration.class).map(Optional::of).orElse(Optional.empty()),
+        binder.bind(lameDuck, Duration.class).orElse(Duration.ZERO));
   }
 
   private static Map<String, String> onCommandLine(

@@ -40,9 +40,8 @@ class NodePropertiesTest {
                     List.of(),
                     List.of(),
                     List.of(
-                        "--roundhouse.gateway.workers[{index}].name={name}",
-                        "--roundhouse.gateway.workers[{index}].grpc=127.0.0.1:{grpc}",
-                        "--roundhouse.gateway.workers[{index}].metrics=127.0.0.1:{metrics}"),
+                        "--roundhouse.gateway.workers.{name}.address=127.0.0.1:{grpc}",
+                        "--roundhouse.gateway.workers.{name}.http=127.0.0.1:{http}"),
                     Duration.ofSeconds(10)),
                 new RestartProperties(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
                 new QuarantineProperties(3),

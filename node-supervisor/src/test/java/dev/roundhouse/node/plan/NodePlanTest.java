@@ -67,8 +67,8 @@ class NodePlanTest {
     assertThat(spec(plan, "gateway").command())
         .startsWith("gw")
         .contains(
-            "--roundhouse.gateway.workers[1].name=worker1",
-            "--roundhouse.gateway.workers[1].grpc=127.0.0.1:"
+            "--roundhouse.gateway.shutdown.drain=7s",
+            "--roundhouse.gateway.workers.worker1.address=127.0.0.1:"
                 + plan.workers().get(1).ports().grpc(),
             "--server.port=" + plan.ports().open().http());
     assertThat(process(plan, "gateway").stopsAt()).isLessThan(process(plan, "worker0").stopsAt());
@@ -82,7 +82,8 @@ class NodePlanTest {
     assertThat(spec(plan(CPU, PassedOn.NOTHING, three), "worker2").command())
         .contains("--roundhouse.worker.device.cpu.threads=" + share);
     PassedOn said =
-        new PassedOn(Map.of(), Map.of(), Set.of(PassedOn.CPU_THREADS), Optional.empty(), List.of());
+        new PassedOn(
+            Map.of(), Map.of(), Set.of(PassedOn.CPU_THREADS), Drain.UNSET, Drain.UNSET, List.of());
     assertThat(spec(plan(CPU, said, three), "worker2").command())
         .noneMatch(argument -> argument.contains("cpu.threads"));
   }
@@ -103,7 +104,8 @@ class NodePlanTest {
             Map.of("roundhouse.worker.server.name", "mine"),
             Map.of("roundhouse.gateway.mode", "lpt"),
             Set.of(PassedOn.PLATFORM),
-            Optional.of(Duration.ofSeconds(5)),
+            new Drain(Optional.of(Duration.ofSeconds(5)), Duration.ZERO),
+            Drain.UNSET,
             List.of());
     NodePlan plan =
         plan(
@@ -123,7 +125,8 @@ class NodePlanTest {
 
   @Test
   void shouldLeaveOutWhatTheOperatorAndTheQuarantineLeaveOut() throws Exception {
-    PassedOn passed = new PassedOn(Map.of(), Map.of(), Set.of(), Optional.empty(), List.of("old"));
+    PassedOn passed =
+        new PassedOn(Map.of(), Map.of(), Set.of(), Drain.UNSET, Drain.UNSET, List.of("old"));
     NodePlan plan = plan(CPU, passed, "worker.command=worker", "quarantine.crashes=1");
     assertThat(spec(plan, "worker0").command())
         .as("where workers read it themselves")
@@ -162,11 +165,24 @@ class NodePlanTest {
 
   @Test
   void shouldRefuseADrainThatWouldBeCutShort() {
-    PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), Set.of(), Optional.of(Duration.ofSeconds(15)), List.of());
+    Drain fifteen = new Drain(Optional.of(Duration.ofSeconds(10)), Duration.ofSeconds(5));
+    PassedOn passed = new PassedOn(Map.of(), Map.of(), Set.of(), fifteen, Drain.UNSET, List.of());
     assertThatThrownBy(() -> plan(CPU, passed, "worker.command=worker"))
-        .hasMessageContaining("roundhouse.worker.shutdown.drain is 15 s")
+        .hasMessageContaining("a worker takes 15 s to stop")
         .hasMessageContaining("roundhouse.node.worker.stop-grace, which is 15 s");
+    assertThat(spec(plan(CPU, passed, "worker.command=worker", "worker.stop-grace=16s"), "worker0"))
+        .isNotNull();
+    PassedOn gateway = new PassedOn(Map.of(), Map.of(), Set.of(), Drain.UNSET, fifteen, List.of());
+    assertThatThrownBy(() -> plan(TWO_GPUS, gateway, "worker.command=worker", "gateway.command=gw"))
+        .hasMessageContaining("roundhouse.node.gateway.stop-grace, which is 10 s");
+  }
+
+  @Test
+  void shouldMakeRoomForALameDuck() {
+    Drain lame = new Drain(Optional.empty(), Duration.ofSeconds(5));
+    PassedOn passed = new PassedOn(Map.of(), Map.of(), Set.of(), lame, Drain.UNSET, List.of());
+    assertThat(spec(plan(CPU, passed, "worker.command=worker"), "worker0").command())
+        .contains("--roundhouse.worker.shutdown.drain=7s");
   }
 
   private NodePlan plan(Found devices, PassedOn passed, String... settings) {
