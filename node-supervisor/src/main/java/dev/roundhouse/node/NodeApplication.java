@@ -1,11 +1,14 @@
 package dev.roundhouse.node;
 
+import dev.roundhouse.node.upstream.UpstreamSettings;
 import java.io.PrintStream;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.MutablePropertySources;
 
 /** Runs one node. */
 @SpringBootApplication
@@ -36,19 +39,22 @@ public class NodeApplication {
     application().run(args);
   }
 
-  /** With what a document that configures the other applications too must not say to this one. */
+  /**
+   * With what a document that configures the other applications too must not say to this one, and,
+   * below everything that is said in our own keys, what upstream's files and variables say.
+   */
   public static SpringApplication application() {
     SpringApplication application = new SpringApplication(NodeApplication.class);
     application.addInitializers(
-        context ->
-            context
-                .getEnvironment()
-                .getPropertySources()
-                .addFirst(
-                    new MapPropertySource(
-                        "node",
-                        Map.of(
-                            "spring.grpc.server.enabled", "false", "management.server.port", ""))));
+        context -> {
+          MutablePropertySources sources = context.getEnvironment().getPropertySources();
+          sources.addFirst(
+              new MapPropertySource(
+                  "node",
+                  Map.of("spring.grpc.server.enabled", "false", "management.server.port", "")));
+          Map<String, Object> upstream = new LinkedHashMap<>(UpstreamSettings.of(System.getenv()));
+          sources.addLast(new MapPropertySource(UpstreamSettings.SOURCE, upstream));
+        });
     return application;
   }
 

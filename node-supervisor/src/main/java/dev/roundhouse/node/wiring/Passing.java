@@ -2,6 +2,7 @@ package dev.roundhouse.node.wiring;
 
 import dev.roundhouse.node.plan.Drain;
 import dev.roundhouse.node.plan.PassedOn;
+import dev.roundhouse.node.upstream.UpstreamSettings;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,23 +12,30 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyState;
 import org.springframework.core.env.CommandLinePropertySource;
 import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.PropertySource;
 
-/** Finds what is said here of the other applications. */
+/**
+ * Finds what is said here of the other applications. Files and variables they read themselves; the
+ * command line they do not see, nor what upstream's files and variables say.
+ */
 final class Passing {
   private static final String WORKER = "roundhouse.worker.";
   private static final String GATEWAY = "roundhouse.gateway.";
 
   private Passing() {}
 
-  /** Files and variables the others read themselves; the command line they do not see. */
   static PassedOn of(ConfigurableEnvironment environment) {
     Binder binder = Binder.get(environment);
     return new PassedOn(
-        onCommandLine(environment, WORKER),
-        onCommandLine(environment, GATEWAY),
+        notSeen(environment, WORKER),
+        notSeen(environment, GATEWAY),
         Stream.of(PassedOn.PLATFORM, PassedOn.CPU_THREADS)
             .filter(environment::containsProperty)
             .collect(Collectors.toSet()),
@@ -44,19 +52,37 @@ final class Passing {
         binder.bind(lameDuck, Duration.class).orElse(Duration.ZERO));
   }
 
-  private static Map<String, String> onCommandLine(
-      ConfigurableEnvironment environment, String prefix) {
+  private static Map<String, String> notSeen(ConfigurableEnvironment environment, String prefix) {
     Map<String, String> found = new LinkedHashMap<>();
     for (PropertySource<?> source : environment.getPropertySources()) {
-      if (source instanceof CommandLinePropertySource<?> arguments) {
-        for (String name : arguments.getPropertyNames()) {
-          String value = arguments.getProperty(name);
-          if (name.startsWith(prefix) && value != null) {
-            found.put(name, value);
+      boolean upstream = source.getName().equals(UpstreamSettings.SOURCE);
+      if (upstream || source instanceof CommandLinePropertySource<?>) {
+        for (String name : ((EnumerablePropertySource<?>) source).getPropertyNames()) {
+          Object value = source.getProperty(name);
+          if (name.startsWith(prefix)
+              && value != null
+              && !(upstream && isSaidElsewhere(environment, name))) {
+            found.put(name, value.toString());
           }
         }
       }
     }
     return found;
+  }
+
+  /** Then the application hears it from there, or from its command line. */
+  private static boolean isSaidElsewhere(ConfigurableEnvironment environment, String key) {
+    ConfigurationPropertyName name = ConfigurationPropertyName.of(key);
+    for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
+      boolean upstream =
+          source.getUnderlyingSource() instanceof PropertySource<?> underlying
+              && underlying.getName().equals(UpstreamSettings.SOURCE);
+      if (!upstream
+          && (source.getConfigurationProperty(name) != null
+              || source.containsDescendantOf(name) == ConfigurationPropertyState.PRESENT)) {
+        return true;
+      }
+    }
+    return false;
   }
 }
