@@ -89,6 +89,11 @@ def test_should_tell_the_process_its_parts() -> None:
     ]
 
 
+def test_should_divide_memory_among_several_workers_and_their_gateway() -> None:
+    result = shell('node_memory 3; echo "${MEMORY_OPTIONS[0]}"', ROUNDHOUSE_MEMORY_MIB=str(3 * 4096 + 960))
+    assert result.stdout.split() == ["-Xmx716m"]
+
+
 def test_should_keep_a_jar_that_a_process_has_open(tmp_path: Path) -> None:
     run = tmp_path / "target" / "run"
     run.mkdir(parents=True)

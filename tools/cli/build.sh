@@ -58,15 +58,29 @@ module_jar() {
 
 # Step: builds one module and what it needs, if a source changed; leaves the jar in JAR.
 ensure_built() {
-    local module=$1 key
-    begin_step "build $module"
+    ensure_all_built "$1"
+    # shellcheck disable=SC2034  # for those who source this
+    JAR=${JARS[0]}
+}
+
+# Step: the same for several modules; leaves their jars in JARS, in that order.
+ensure_all_built() {
+    local module key missing=()
+    begin_step "build $*"
     key=$(source_key)
-    JAR=$ROOT/target/run/$module-$key.jar
-    if [[ -e $JAR ]]; then
+    JARS=()
+    for module in "$@"; do
+        JARS+=("$ROOT/target/run/$module-$key.jar")
+        [[ -e ${JARS[-1]} ]] || missing+=("$module")
+    done
+    if ((${#missing[@]} == 0)); then
         end_step "nothing changed"
         return
     fi
-    run_logged "$CACHE/logs/build-$module.log" maven -q -DskipTests -pl "$module" -am package
-    keep_jar "$module" "$(module_jar "$module")" "$key"
+    run_logged "$CACHE/logs/build-$1.log" maven -q -DskipTests \
+        -pl "$(IFS=,; echo "${missing[*]}")" -am package
+    for module in "${missing[@]}"; do
+        keep_jar "$module" "$(module_jar "$module")" "$key"
+    done
     end_step "built"
 }

@@ -137,6 +137,7 @@ verify_and_keep() {
     key=$(source_key)
     maven -q verify
     keep_jar worker-service "$(module_jar worker-service)" "$key"
+    keep_jar node-supervisor "$(module_jar node-supervisor)" "$key"
     mark_pack_built "$key"
 }
 

@@ -12,27 +12,34 @@ foreground. Prints one line 'ready ...' when every model is ready. Ctrl-C or SIG
   --http-port N        REST and health (default 8000)
   --grpc-port N        KServe V2 gRPC (default 8001)
   --metrics-port N     actuator and Prometheus (default 8002)
-  --set KEY=VALUE      any configuration key, whole: --set roundhouse.worker.shutdown.drain=10s; may be repeated
+  --workers N          so many worker processes on this machine's processors, behind a gateway and kept running by a
+                       supervisor (default 1: one worker, none of these)
+  --node-port N        with several workers: the supervisor's actuator and metrics (default 8003)
+  --set KEY=VALUE      any configuration key, whole: --set roundhouse.worker.shutdown.drain=10s; may be repeated. With
+                       several workers it goes to the application that its prefix names: roundhouse.worker. (all of
+                       them), roundhouse.gateway. or roundhouse.node.
 
 Port 0 takes any free port.
 TXT
 }
 
 command_up() {
-    local models=$ROOT/examples/models http=8000 grpc=8001 metrics=8002 settings=()
+    local models=$ROOT/examples/models http=8000 grpc=8001 metrics=8002 node=8003 workers=1 settings=()
     while (($# > 0)); do
         case $1 in
             -h | --help)
                 usage_up
                 return
                 ;;
-            --models | --http-port | --grpc-port | --metrics-port | --set)
+            --models | --http-port | --grpc-port | --metrics-port | --workers | --node-port | --set)
                 (($# >= 2)) || misuse "$1 needs a value" up
                 case $1 in
                     --models) models=$2 ;;
                     --http-port) http=$2 ;;
                     --grpc-port) grpc=$2 ;;
                     --metrics-port) metrics=$2 ;;
+                    --workers) workers=$2 ;;
+                    --node-port) node=$2 ;;
                     --set)
                         [[ $2 == ?*=* ]] || misuse "--set takes KEY=VALUE, not '$2'" up
                         settings+=("--$2")
@@ -46,12 +53,18 @@ command_up() {
     check_port --http-port "$http" up
     check_port --grpc-port "$grpc" up
     check_port --metrics-port "$metrics" up
+    check_port --node-port "$node" up
+    [[ $workers =~ ^[1-9][0-9]{0,2}$ ]] || misuse "--workers takes a number from 1 to 999, not '$workers'" up
     [[ -d $models ]] || fail "--models $models: no such folder"
     models=$(cd "$models" && pwd)
     require_distinct_ports "$http" "$grpc" "$metrics"
     require_free --http-port "$http"
     require_free --grpc-port "$grpc"
     require_free --metrics-port "$metrics"
+    if ((workers > 1)); then
+        up_node
+        return
+    fi
 
     begin_steps 4
     prepare worker-service
@@ -59,9 +72,57 @@ command_up() {
     exec "${WORKER[@]}" "${settings[@]}"
 }
 
+# Several workers; of the variables of command_up.
+up_node() {
+    local setting modules=(node-supervisor worker-service) gateway=()
+    require_distinct_ports "$http" "$grpc" "$metrics" "$node"
+    require_free --node-port "$node"
+    for setting in "${settings[@]}"; do
+        case $setting in
+            --roundhouse.worker.* | --roundhouse.gateway.*) ;;
+            --roundhouse.node.gateway.command*) gateway=(given) ;;
+            --roundhouse.node.*) ;;
+            *) misuse "with several workers --set takes keys that begin with roundhouse.worker., roundhouse.gateway. or roundhouse.node., not '${setting#--}'" up ;;
+        esac
+    done
+    ((${#gateway[@]} > 0)) || modules+=(gateway-service)
+    node_memory "$workers"
+    begin_steps 4
+    ensure_jdk
+    ensure_tools
+    ensure_plugin
+    ensure_all_built "${modules[@]}"
+    if ((${#gateway[@]} > 0)); then
+        gateway=()
+    elif is_application "${JARS[2]}"; then
+        gateway=("--roundhouse.node.gateway.jar=${JARS[2]}")
+    else
+        fail "gateway-service is not an application in this version, and several workers need one before them:" \
+            "name another program by --set roundhouse.node.gateway.command=PROGRAM, or start one worker"
+    fi
+    exec "$JAVA_HOME/bin/java" "${NODE_OPTIONS[@]}" --enable-native-access=ALL-UNNAMED -jar "${JARS[0]}" \
+        --roundhouse.node.devices.platform=cpu "--roundhouse.node.devices.cpu-workers=$workers" \
+        "--roundhouse.node.ports.http=$http" "--roundhouse.node.ports.grpc=$grpc" \
+        "--roundhouse.node.ports.metrics=$metrics" "--roundhouse.node.ports.node=$node" \
+        "--roundhouse.node.worker.jar=${JARS[1]}" \
+        "--roundhouse.node.worker.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}")" \
+        "--roundhouse.node.gateway.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${GATEWAY_OPTIONS[@]}")" \
+        "${gateway[@]}" "--roundhouse.worker.repository.directories=$models" "${settings[@]}"
+}
+
+joined() {
+    local IFS=,
+    echo "$*"
+}
+
+# Names of a jar's entries are not compressed.
+is_application() { # JAR
+    grep -aq 'org/springframework/boot/loader/launch/' "$1"
+}
+
 require_distinct_ports() {
     local repeated
     # any number of them may be 0, and grep says 1 when nothing is left
     repeated=$(printf '%d\n' "$@" | { grep -vx 0 || true; } | sort | uniq -d)
-    [[ -z $repeated ]] || fail "port $repeated is given twice; --http-port, --grpc-port and --metrics-port must differ"
+    [[ -z $repeated ]] || fail "port $repeated is given twice; --http-port, --grpc-port, --metrics-port and --node-port must differ"
 }

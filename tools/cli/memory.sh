@@ -6,6 +6,12 @@ MEMORY_LEAST_MIB=1024
 PROC_ROOT=/proc
 CGROUP_ROOT=/sys/fs/cgroup
 
+# Of a node with several workers, in MiB: the supervisor and the gateway, each with what its JVM takes beside the heap.
+NODE_MIB=192
+GATEWAY_MIB=768
+# shellcheck disable=SC2034  # for those who source this
+NODE_OPTIONS=(-Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1) GATEWAY_OPTIONS=(-Xmx256m -XX:MaxDirectMemorySize=256m -XX:+ExitOnOutOfMemoryError)
+
 # Prints the MiB that this process may use: the least of its cgroups' limits (v2 or v1) and the machine's memory.
 # ROUNDHOUSE_MEMORY_MIB says it instead.
 memory_limit_mib() {
@@ -77,4 +83,15 @@ memory_options() {
     MEMORY_OPTIONS=("-Xmx${HEAP_MIB}m" "-XX:MaxDirectMemorySize=${DIRECT_MIB}m" -XX:+ExitOnOutOfMemoryError
         "-Dlauncher.max-queued-bytes=${QUEUED_MIB}MB" "-Dlauncher.max-unread=${UNREAD_MIB}MB"
         "-Dlauncher.max-message-size=${MESSAGE_MIB}MB")
+}
+
+# node_memory WORKERS: leaves in MEMORY_OPTIONS those of each of several workers behind a gateway.
+node_memory() {
+    local limit share
+    limit=$(memory_limit_mib) || exit
+    share=$(((limit - NODE_MIB - GATEWAY_MIB) / $1))
+    ((share >= MEMORY_LEAST_MIB)) ||
+        fail "$1 workers need $(($1 * MEMORY_LEAST_MIB + NODE_MIB + GATEWAY_MIB)) MiB with their gateway and may use" \
+            "$limit MiB here; start fewer, or raise the container's memory limit (ROUNDHOUSE_MEMORY_MIB overrides what was found)"
+    ROUNDHOUSE_MEMORY_MIB=$share memory_options
 }

@@ -81,6 +81,7 @@ public final class Engine implements AutoCloseable {
             options.clock(),
             options.costAlpha(),
             costs,
+            options.loads(),
             threads.compilers(),
             threads.unloader(),
             lanes());

@@ -2,6 +2,7 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.Watchdog;
 import dev.roundhouse.engine.floor.FloorOptions;
+import dev.roundhouse.engine.model.LoadListener;
 import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
@@ -32,6 +33,7 @@ import java.util.function.Supplier;
  * @param residency how weights come to the device and leave it
  * @param costFile where what runs cost is kept across restarts; empty to keep nothing
  * @param models what differs for single models, by name
+ * @param loads told of every load
  * @param clock for deadlines, waits and simulated devices
  */
 public record EngineOptions(
@@ -49,6 +51,7 @@ public record EngineOptions(
     FloorOptions floors,
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
+    LoadListener loads,
     NanoClock clock) {
 
   public static final EngineOptions DEFAULT =
@@ -67,6 +70,7 @@ public record EngineOptions(
           FloorOptions.DEFAULT,
           Optional.empty(),
           Map.of(),
+          LoadListener.NONE,
           NanoClock.SYSTEM);
 
   /**
@@ -127,6 +131,7 @@ public record EngineOptions(
     private FloorOptions floors;
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
+    private LoadListener loads;
     private NanoClock clock;
 
     private Builder(EngineOptions options) {
@@ -144,6 +149,7 @@ public record EngineOptions(
       floors = options.floors;
       costFile = options.costFile;
       models = options.models;
+      loads = options.loads;
       clock = options.clock;
     }
 
@@ -217,6 +223,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder loads(LoadListener value) {
+      loads = value;
+      return this;
+    }
+
     public Builder clock(NanoClock value) {
       clock = value;
       return this;
@@ -238,6 +249,7 @@ public record EngineOptions(
           floors,
           costFile,
           models,
+          loads,
           clock);
     }
   }

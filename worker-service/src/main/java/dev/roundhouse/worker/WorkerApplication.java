@@ -1,5 +1,6 @@
 package dev.roundhouse.worker;
 
+import dev.roundhouse.platform.process.Supervised;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 
@@ -8,6 +9,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 public class WorkerApplication {
 
   public static void main(String[] args) {
+    Supervised.follow();
     SpringApplication.run(WorkerApplication.class, args);
   }
 }

@@ -33,6 +33,7 @@ public final class ModelLoader {
   private final ModelRegistry registry;
   private final ModelBuilder builder;
   private final NanoClock clock;
+  private final LoadListener loads;
   private final Executor compilers;
   private final Executor unloader;
   private final ServingLanes lanes;
@@ -41,6 +42,7 @@ public final class ModelLoader {
   /**
    * @param costAlpha how much the latest run counts in what a run is expected to cost
    * @param costs what earlier processes learned
+   * @param loads told of every load that is not of what serves already
    * @param compilers where models are built; borrowed
    * @param unloader where they are freed; borrowed
    */
@@ -51,11 +53,13 @@ public final class ModelLoader {
       NanoClock clock,
       double costAlpha,
       CostStore costs,
+      LoadListener loads,
       Executor compilers,
       Executor unloader,
       ServingLanes lanes) {
     this.registry = registry;
     this.clock = clock;
+    this.loads = loads;
     this.compilers = compilers;
     this.unloader = unloader;
     this.lanes = lanes;
@@ -171,11 +175,14 @@ public final class ModelLoader {
       return confirm(model, serving, current.status().loadNanos());
     }
     ServedModel built = null;
+    boolean begun = false;
     boolean opened = false;
     try {
       if (stopping) {
         throw new IllegalStateException("the server is stopping");
       }
+      loads.onBegin(model.name(), candidate.version());
+      begun = true;
       built = candidate.build(builder, fingerprint);
       lanes.open(built).join();
       opened = true;
@@ -187,6 +194,10 @@ public final class ModelLoader {
         builder.free(built);
       }
       return onFailed(model, candidate.version(), e, started);
+    } finally {
+      if (begun) {
+        loads.onEnd(model.name(), candidate.version());
+      }
     }
   }
 

@@ -11,7 +11,7 @@ import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
 
 /** Serves the Prometheus page as {@code /metrics} too, where Triton's users look for it. */
-@ManagementContextConfiguration(value = ManagementContextType.CHILD, proxyBeanMethods = false)
+@ManagementContextConfiguration(value = ManagementContextType.ANY, proxyBeanMethods = false)
 class MetricsAlias {
 
   @Bean

@@ -1,10 +1,10 @@
 package dev.roundhouse.platform.config;
 
 /** Levenshtein distance: insertions, deletions and replacements from one word to another. */
-final class EditDistance {
+public final class EditDistance {
   private EditDistance() {}
 
-  static int between(String from, String to) {
+  public static int between(String from, String to) {
     int[] row = new int[to.length() + 1];
     for (int column = 0; column < row.length; column++) {
       row[column] = column;

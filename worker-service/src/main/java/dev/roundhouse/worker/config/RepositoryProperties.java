@@ -25,6 +25,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param versionPolicy Which versions of a model serve: `latest`, `latest:N` for the N newest,
  *     `all`, or numbers such as `1,3`.
  * @param load For `explicit`: models to load at the start; `*` for all.
+ * @param leaveOut Names of models that are not loaded, whoever asks: each is listed as failed, and
+ *     says why.
+ * @param loadingFile File that names the models that are being loaded at the moment, for whoever
+ *     finds the worker dead. Empty: none is written. A supervisor of the node sets it.
  */
 public record RepositoryProperties(
     @NotEmpty @DefaultValue("./models") List<Path> directories,
@@ -32,7 +36,9 @@ public record RepositoryProperties(
     @DurationMin(millis = 100) @DurationMax(hours = 24) @DefaultValue("15s") Duration pollInterval,
     @Min(1) @Max(1000) @DefaultValue("3") int loadAttempts,
     @Pattern(regexp = VERSION_POLICY) @DefaultValue("latest") String versionPolicy,
-    @DefaultValue List<String> load) {
+    @DefaultValue List<String> load,
+    @DefaultValue List<String> leaveOut,
+    @DefaultValue("") String loadingFile) {
 
   /** What may be written as a version policy. */
   public static final String VERSION_POLICY =
@@ -41,6 +47,7 @@ public record RepositoryProperties(
   public RepositoryProperties {
     directories = List.copyOf(directories);
     load = List.copyOf(load);
+    leaveOut = List.copyOf(leaveOut);
   }
 
   /** When models are loaded and unloaded. */

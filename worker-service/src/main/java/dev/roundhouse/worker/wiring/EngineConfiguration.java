@@ -30,6 +30,7 @@ import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.FailStopExit;
+import dev.roundhouse.worker.lifecycle.LoadJournal;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
@@ -185,6 +186,7 @@ class EngineConfiguration {
             .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
             .floors(ResidencySettings.floors(properties.residency().host()))
+            .loads(new LoadJournal(properties.repository()))
             .models(models);
     CacheFile.COSTS.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
     return options.build();

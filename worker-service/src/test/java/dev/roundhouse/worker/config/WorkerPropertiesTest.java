@@ -30,7 +30,9 @@ class WorkerPropertiesTest {
                 Duration.ofSeconds(15),
                 3,
                 "latest",
-                List.of()));
+                List.of(),
+                List.of(),
+                ""));
   }
 
   @Test
@@ -42,7 +44,9 @@ class WorkerPropertiesTest {
                     "repository.poll-interval=2s",
                     "repository.load-attempts=5",
                     "repository.version-policy=latest:2",
-                    "repository.load=a,b")
+                    "repository.load=a,b",
+                    "repository.leave-out=c,d",
+                    "repository.loading-file=/run/loading")
                 .repository())
         .isEqualTo(
             new RepositoryProperties(
@@ -51,7 +55,9 @@ class WorkerPropertiesTest {
                 Duration.ofSeconds(2),
                 5,
                 "latest:2",
-                List.of("a", "b")));
+                List.of("a", "b"),
+                List.of("c", "d"),
+                "/run/loading"));
   }
 
   @Test

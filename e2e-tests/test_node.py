@@ -1,0 +1,148 @@
+"""``./roundhouse up --workers N``: a supervisor with real workers, and a stand-in for the gateway."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tritonclient.grpc as triton
+
+from worker_process import KEEP_NOTHING, ROOT, SAMPLE_MODELS, START_SECONDS, free_ports, wait_until
+
+SCRIPT = ROOT / "roundhouse"
+GATEWAY = Path(__file__).with_name("standin_gateway.py")
+
+
+def children_of(pid: int) -> set[int]:
+    """Of all its threads."""
+    files = Path(f"/proc/{pid}/task").glob("*/children")
+    return {int(child) for file in files for child in file.read_text().split()}
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Node:
+    """Owns the supervisor; whatever it started is gone after ``close``."""
+
+    def __init__(self, models: Path, log: Path, *arguments: str) -> None:
+        first, second = free_ports(), free_ports()
+        self.port = second.http
+        self.log_file = log
+        ports = [first.http, first.grpc, first.metrics, self.port]
+        flags = ["--http-port", "--grpc-port", "--metrics-port", "--node-port"]
+        settings = [KEEP.removeprefix("--") for KEEP in KEEP_NOTHING]
+        settings += ["roundhouse.node.ports.worker-base=0"]
+        settings += [f"roundhouse.node.gateway.command={sys.executable},{GATEWAY}"]
+        command = [SCRIPT, "up", "--workers", "2", "--models", models]
+        for flag, port in zip(flags, ports, strict=True):
+            command += [flag, port]
+        for setting in settings:
+            command += ["--set", setting]
+        with log.open("w") as out:
+            self.process = subprocess.Popen([*map(str, command), *arguments], stdout=out, stderr=out)
+        self.started: set[int] = set()
+
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace")
+
+    def status(self) -> dict:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/actuator/node", timeout=10) as response:
+            return json.load(response)
+
+    def worker(self, index: int) -> dict:
+        found = self.status()["processes"][index]
+        if found["pid"]:
+            self.started.add(found["pid"])
+        return found
+
+    def await_ready(self) -> "Node":
+        wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
+        wait_until(lambda: all(self.worker(i)["ready"] for i in range(2)), START_SECONDS, "both workers ready")
+        return self
+
+    def alive(self) -> bool:
+        assert self.process.poll() is None, self.log()
+        return True
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pid in self.started:
+            if is_running(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    models = tmp_path / "models"
+    shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
+    started = Node(models, tmp_path / "log")
+    yield started
+    started.close()
+
+
+def server_ready(port: int) -> bool:
+    with triton.InferenceServerClient(f"127.0.0.1:{port}") as client:
+        return client.is_server_ready()
+
+
+def test_should_serve_from_every_worker_start_again_what_dies_and_leave_nothing(node: Node) -> None:
+    node.await_ready()
+    assert "[gateway] workers roundhouse.gateway.workers.worker0.address" in node.log()
+    for index in range(2):
+        assert server_ready(node.worker(index)["ports"]["grpc"])
+
+    killed = node.worker(1)
+    os.kill(killed["pid"], signal.SIGKILL)
+    wait_until(
+        lambda: node.worker(1)["restarts"] == 1 and node.worker(1)["ready"], START_SECONDS, "the second worker again"
+    )
+    assert node.worker(1)["lastExit"] == 128 + signal.SIGKILL
+    assert node.worker(0)["restarts"] == 0
+    assert server_ready(node.worker(1)["ports"]["grpc"])
+
+    children = children_of(node.process.pid)
+    node.process.terminate()
+    assert node.process.wait(60) in (0, 128 + signal.SIGTERM)
+    assert not [child for child in children if is_running(child)]
+    log = node.log()
+    assert log.index("gateway ended") < log.index("worker0 ended")
+
+
+def test_should_leave_no_worker_behind_when_the_supervisor_is_killed(node: Node) -> None:
+    node.await_ready()
+    children = children_of(node.process.pid)
+    assert len(children) == 3
+    descendants = children | {each for child in children for each in children_of(child)}
+    node.process.kill()
+    wait_until(lambda: not any(is_running(each) for each in descendants), 60, f"the end of {descendants}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "memory", "complaint"),
+    [
+        (("--workers", "0"), "8000", "--workers takes a number from 1 to 999, not '0'"),
+        (("--workers", "2", "--grpc-port", "8003"), "8000", "port 8003 is given twice"),
+        (("--workers", "2", "--set", "server.port=1"), "8000", "--set takes keys that begin with roundhouse.worker."),
+        (("--workers", "3"), "4000", "3 workers need 4032 MiB with their gateway and may use 4000 MiB here"),
+    ],
+)
+def test_should_refuse_and_name_the_flag(arguments: tuple[str, ...], memory: str, complaint: str) -> None:
+    environment = os.environ | {"ROUNDHOUSE_MEMORY_MIB": memory}
+    ports = ("--http-port", "0", "--metrics-port", "0")
+    result = subprocess.run(
+        [SCRIPT, "up", *ports, *arguments], capture_output=True, text=True, env=environment, timeout=60
+    )
+    assert result.returncode != 0
+    assert complaint in result.stderr

@@ -1,0 +1,5 @@
+/** Bound configuration of the node. */
+@NullMarked
+package dev.roundhouse.node.config;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,99 @@
+package dev.roundhouse.node.lifecycle;
+
+import dev.roundhouse.node.plan.NodePlan;
+import dev.roundhouse.node.process.ProcessState;
+import dev.roundhouse.node.process.ProcessStatus;
+import dev.roundhouse.node.process.Supervisor;
+import java.io.IOException;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Asks every process now and then whether it is ready, by its own readiness on its metrics port;
+ * one that hangs holds up only itself. Thread-safe.
+ */
+public final class ReadyProbes implements AutoCloseable {
+  private static final long EVERY_MILLIS = 500;
+  private static final int PATIENCE_MILLIS = 2000;
+
+  private final Supervisor supervisor;
+  private final Map<String, URI> addresses;
+  private final Runnable onChange;
+  private final Map<String, Boolean> ready = new ConcurrentHashMap<>();
+  private final ScheduledExecutorService probes;
+
+  /**
+   * @param onChange told on a thread {@code probe} that one has become ready, or is not any more
+   */
+  public ReadyProbes(Supervisor supervisor, NodePlan plan, String address, Runnable onChange) {
+    this.supervisor = supervisor;
+    this.onChange = onChange;
+    addresses = new ConcurrentHashMap<>();
+    plan.workers()
+        .forEach(worker -> addresses.put(worker.name(), uri("", worker.ports().metrics())));
+    addresses.put(plan.front(), uri(address, plan.ports().open().metrics()));
+    probes =
+        Executors.newScheduledThreadPool(
+            addresses.size(), Thread.ofPlatform().daemon().name("probe-", 0).factory());
+  }
+
+  private static URI uri(String address, int port) {
+    String host =
+        address.isEmpty() || address.equals("0.0.0.0") || address.equals("::")
+            ? "127.0.0.1"
+            : address.contains(":") ? "[" + address + "]" : address;
+    return URI.create("http://" + host + ":" + port + "/actuator/health/readiness");
+  }
+
+  /** Asks from now on. */
+  public void start() {
+    addresses.forEach(
+        (name, address) ->
+            probes.scheduleWithFixedDelay(
+                () -> look(name, address), EVERY_MILLIS, EVERY_MILLIS, TimeUnit.MILLISECONDS));
+  }
+
+  public boolean isReady(String name) {
+    return ready.getOrDefault(name, false) && isRunning(name);
+  }
+
+  private void look(String name, URI address) {
+    boolean now = isRunning(name) && answersOk(address);
+    Boolean before = ready.put(name, now);
+    if (before == null || before != now) {
+      onChange.run();
+    }
+  }
+
+  private boolean isRunning(String name) {
+    List<ProcessStatus> statuses = supervisor.statuses();
+    return statuses.stream()
+        .anyMatch(each -> each.name().equals(name) && each.state() == ProcessState.RUNNING);
+  }
+
+  private static boolean answersOk(URI address) {
+    try {
+      HttpURLConnection connection = (HttpURLConnection) address.toURL().openConnection();
+      connection.setConnectTimeout(PATIENCE_MILLIS);
+      connection.setReadTimeout(PATIENCE_MILLIS);
+      try {
+        return connection.getResponseCode() == HttpURLConnection.HTTP_OK;
+      } finally {
+        connection.disconnect();
+      }
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+
+  @Override
+  public void close() {
+    probes.shutdownNow();
+  }
+}

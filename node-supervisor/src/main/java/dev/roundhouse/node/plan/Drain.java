@@ -1,0 +1,43 @@
+package dev.roundhouse.node.plan;
+
+import dev.roundhouse.platform.config.StartRefusedException;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * What an application is told to take when it stops.
+ *
+ * @param set for open calls to end, when the operator says so anywhere
+ * @param lameDuck before that, while it serves on
+ */
+public record Drain(Optional<Duration> set, Duration lameDuck) {
+  /** The operator says nothing. */
+  public static final Drain UNSET = new Drain(Optional.empty(), Duration.ZERO);
+
+  /** Between the end of a drain and SIGKILL: what else an application does before it exits. */
+  private static final Duration AFTER_DRAIN = Duration.ofSeconds(3);
+
+  private static final Duration LEAST = Duration.ofSeconds(1);
+
+  /**
+   * The setting that makes it fit into its grace; empty where the operator's does.
+   *
+   * @param application `worker` or `gateway`
+   * @throws StartRefusedException when it would be killed before it has drained
+   */
+  Optional<String> within(Duration grace, String application) {
+    Duration left = grace.minus(AFTER_DRAIN).minus(lameDuck);
+    Duration drain = set.orElse(left.compareTo(LEAST) < 0 ? LEAST : left);
+    if (drain.plus(lameDuck).compareTo(grace) >= 0) {
+      throw new StartRefusedException(
+          "a %s takes %s s to stop (shutdown.drain and lame-duck), and is killed after %s, which is %s s."
+              .formatted(
+                  application,
+                  drain.plus(lameDuck).toSeconds(),
+                  "roundhouse.node." + application + ".stop-grace",
+                  grace.toSeconds()),
+          "Make the grace longer than that.");
+    }
+    return set.isPresent() ? Optional.empty() : Optional.of(drain.toSeconds() + "s");
+  }
+}

@@ -1,0 +1,162 @@
+package dev.roundhouse.node.plan;
+
+import dev.roundhouse.node.config.NodeProperties;
+import dev.roundhouse.node.config.WorkerProcessProperties;
+import dev.roundhouse.node.devices.DeviceMonitor;
+import dev.roundhouse.node.devices.Found;
+import dev.roundhouse.node.process.MemoryGate;
+import dev.roundhouse.node.process.ProcessPlan;
+import dev.roundhouse.node.process.ProcessSpec;
+import dev.roundhouse.node.process.StartGate;
+import dev.roundhouse.node.quarantine.Quarantine;
+import dev.roundhouse.platform.process.Supervised;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Everything that is to run on this machine.
+ *
+ * @param devices what workers run on
+ * @param ports of all
+ * @param workers in order
+ * @param processes workers, then the gateway if there is one
+ */
+public record NodePlan(
+    Found devices, PortPlan ports, List<WorkerPlan> workers, List<ProcessPlan> processes) {
+  public static final String GATEWAY = "gateway";
+  private static final String LOOPBACK = "127.0.0.1";
+  private static final int GATEWAY_STOPS = 0;
+  private static final int WORKERS_STOP = 1;
+
+  /** The process that clients talk to, and whose readiness is the node's. */
+  public String front() {
+    return workers.size() > 1 ? GATEWAY : workers.getFirst().name();
+  }
+
+  /**
+   * Plans.
+   *
+   * @param run folder for what workers note; exists
+   * @param jars of the applications
+   * @throws dev.roundhouse.platform.config.StartRefusedException when it could not work
+   */
+  public static NodePlan of(
+      NodeProperties settings,
+      Found devices,
+      PassedOn passed,
+      DeviceMonitor monitor,
+      Path run,
+      Jars jars) {
+    int count = devices.onCpu() ? settings.devices().cpuWorkers() : devices.gpus().size();
+    PortPlan ports = PortPlan.of(settings.ports(), count);
+    List<WorkerPlan> workers = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      String name = "worker" + i;
+      Path loading = run.resolve(name + ".loading");
+      workers.add(
+          new WorkerPlan(
+              name,
+              devices.onCpu() ? Optional.empty() : Optional.of(devices.gpus().get(i)),
+              count == 1 ? 0 : Math.max(1, Runtime.getRuntime().availableProcessors() / count),
+              ports.workers().get(i),
+              loading,
+              new Quarantine(name, loading, settings.quarantine().crashes())));
+    }
+    List<ProcessPlan> processes =
+        new ArrayList<>(workerProcesses(settings, devices, passed, monitor, jars, workers));
+    if (count > 1) {
+      processes.add(gateway(settings, passed, jars, ports.open(), workers));
+    }
+    return new NodePlan(devices, ports, List.copyOf(workers), List.copyOf(processes));
+  }
+
+  private static List<ProcessPlan> workerProcesses(
+      NodeProperties settings,
+      Found devices,
+      PassedOn passed,
+      DeviceMonitor monitor,
+      Jars jars,
+      List<WorkerPlan> workers) {
+    WorkerProcessProperties worker = settings.worker();
+    String jar =
+        worker.command().isEmpty()
+            ? jars.find(worker.jar(), "worker-service", "roundhouse.node.worker.jar")
+            : "";
+    String address = workers.size() > 1 ? LOOPBACK : settings.ports().address();
+    // what is wrong with it is said before anything starts
+    workers.forEach(each -> each.spec(worker, devices, passed, jar, address));
+    return workers.stream()
+        .map(
+            each ->
+                new ProcessPlan(
+                    each.name(),
+                    () -> each.spec(worker, devices, passed, jar, address),
+                    gate(each, settings, monitor),
+                    worker.stopGrace(),
+                    WORKERS_STOP,
+                    each.quarantine()::onCrash))
+        .toList();
+  }
+
+  private static StartGate gate(WorkerPlan worker, NodeProperties settings, DeviceMonitor monitor) {
+    return worker
+        .device()
+        .<StartGate>map(
+            device ->
+                new MemoryGate(
+                    worker.name(),
+                    device,
+                    monitor,
+                    settings.devices().reclaimTimeout(),
+                    settings.devices().reclaimMaxUsedPercent()))
+        .orElse(StartGate.OPEN);
+  }
+
+  private static ProcessPlan gateway(
+      NodeProperties settings, PassedOn passed, Jars jars, Ports ports, List<WorkerPlan> workers) {
+    var gateway = settings.gateway();
+    String jar =
+        gateway.command().isEmpty()
+            ? jars.find(gateway.jar(), "gateway-service", "roundhouse.node.gateway.jar")
+            : "";
+    CommandLine command =
+        new CommandLine(gateway.command(), gateway.jvmOptions(), jar, "roundhouse.node.gateway.jar")
+            .setAll(passed.gateway())
+            .add(gateway.arguments())
+            .add(
+                workers.stream()
+                    .flatMap(each -> told(gateway.workerArguments(), each, workers.indexOf(each)))
+                    .toList())
+            .listen(ports, settings.ports().address());
+    passed
+        .gatewayDrain()
+        .within(gateway.stopGrace(), "gateway")
+        .ifPresent(drain -> command.set("roundhouse.gateway.shutdown.drain", drain));
+    ProcessSpec spec =
+        new ProcessSpec(
+            command.build(),
+            Map.of(
+                "CUDA_VISIBLE_DEVICES",
+                "",
+                Supervised.VARIABLE,
+                String.valueOf(gateway.stopGrace().toSeconds())));
+    return new ProcessPlan(
+        GATEWAY, () -> spec, StartGate.OPEN, gateway.stopGrace(), GATEWAY_STOPS, code -> {});
+  }
+
+  private static Stream<String> told(List<String> templates, WorkerPlan worker, int index) {
+    return templates.stream()
+        .map(
+            template ->
+                template
+                    .replace("{index}", String.valueOf(index))
+                    .replace("{name}", worker.name())
+                    .replace("{grpc}", String.valueOf(worker.ports().grpc()))
+                    .replace("{http}", String.valueOf(worker.ports().http()))
+                    .replace("{metrics}", String.valueOf(worker.ports().metrics())));
+  }
+}

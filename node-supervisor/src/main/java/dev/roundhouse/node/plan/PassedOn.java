@@ -1,0 +1,35 @@
+package dev.roundhouse.node.plan;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What the node's own configuration says of the other applications.
+ *
+ * @param worker settings that stand where workers do not look: the supervisor's command line, and
+ *     what upstream's files and variables were translated to
+ * @param gateway the same for the gateway
+ * @param decided keys of workers' that the supervisor would decide, and that are set somewhere
+ * @param drain how workers stop, wherever it is set
+ * @param gatewayDrain how the gateway stops, wherever it is set
+ * @param leaveOut models that the operator leaves out, wherever that is set
+ */
+public record PassedOn(
+    Map<String, String> worker,
+    Map<String, String> gateway,
+    Set<String> decided,
+    Drain drain,
+    Drain gatewayDrain,
+    List<String> leaveOut) {
+
+  /** Nothing is said. */
+  public static final PassedOn NOTHING =
+      new PassedOn(Map.of(), Map.of(), Set.of(), Drain.UNSET, Drain.UNSET, List.of());
+
+  /** Decided by the kind of device that was found. */
+  public static final String PLATFORM = "roundhouse.worker.device.platform";
+
+  /** Decided by the number of workers among which the processors are divided. */
+  public static final String CPU_THREADS = "roundhouse.worker.device.cpu.threads";
+}

@@ -1,0 +1,133 @@
+package dev.roundhouse.node.plan;
+
+import dev.roundhouse.node.config.PortProperties;
+import dev.roundhouse.platform.config.StartRefusedException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Which port each process gets, decided and tried before anything starts.
+ *
+ * @param open of the gateway, or of the only worker
+ * @param workers one for each; those of the only worker are the open ones
+ * @param node of the supervisor itself
+ */
+public record PortPlan(Ports open, List<Ports> workers, int node) {
+
+  /**
+   * @param workers how many
+   * @throws StartRefusedException naming the ports that collide, are in use or do not exist
+   */
+  public static PortPlan of(PortProperties settings, int workers) {
+    return new Draft(settings).plan(workers);
+  }
+
+  /** Takes ports one after the other, and holds them all until the last is taken. */
+  private static final class Draft {
+    private static final String KEY = "roundhouse.node.ports.";
+
+    private final PortProperties settings;
+    private final Map<Integer, String> taken = new LinkedHashMap<>();
+    private final List<ServerSocket> held = new ArrayList<>();
+
+    Draft(PortProperties settings) {
+      this.settings = settings;
+    }
+
+    PortPlan plan(int workers) {
+      try {
+        InetAddress open =
+            settings.address().isEmpty()
+                ? new InetSocketAddress(0).getAddress()
+                : address(settings.address());
+        InetAddress loopback = InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
+        // those that were chosen by number first, so that no free one is taken from under them
+        settle(open, workers, loopback, false);
+        return settle(open, workers, loopback, true);
+      } catch (UnknownHostException impossible) {
+        throw new IllegalStateException(impossible);
+      } finally {
+        held.forEach(Draft::release);
+      }
+    }
+
+    private PortPlan settle(InetAddress open, int workers, InetAddress loopback, boolean all) {
+      Ports front =
+          new Ports(
+              take(settings.grpc(), KEY + "grpc", open, all),
+              take(settings.http(), KEY + "http", open, all),
+              take(settings.metrics(), KEY + "metrics", open, all));
+      int node = take(settings.node(), KEY + "node", open, all);
+      List<Ports> each = new ArrayList<>();
+      if (workers == 1) {
+        each.add(front);
+      } else {
+        for (int i = 0; i < workers; i++) {
+          int first = settings.workerBase() == 0 ? 0 : settings.workerBase() + 3 * i;
+          String who = "worker" + i + " (" + KEY + "worker-base)";
+          each.add(
+              new Ports(
+                  take(first, who, loopback, all),
+                  take(first == 0 ? 0 : first + 1, who, loopback, all),
+                  take(first == 0 ? 0 : first + 2, who, loopback, all)));
+        }
+      }
+      return new PortPlan(front, List.copyOf(each), node);
+    }
+
+    /** Of the first round the numbers, of the second what is left to the system. */
+    private int take(int port, String who, InetAddress address, boolean anyFree) {
+      if ((port == 0) != anyFree) {
+        return port;
+      }
+      if (port > 65535) {
+        throw new StartRefusedException(
+            who + " would listen on port " + port + ", and ports end at 65535.",
+            "Set " + KEY + "worker-base to a smaller number, or to 0 for any free ports.");
+      }
+      String other = port == 0 ? null : taken.putIfAbsent(port, who);
+      if (other != null) {
+        throw new StartRefusedException(
+            "port " + port + " is given to both " + other + " and " + who + ".",
+            "Move one of them.");
+      }
+      try {
+        ServerSocket socket = new ServerSocket();
+        socket.setReuseAddress(true); // as those that will listen there do
+        socket.bind(new InetSocketAddress(address, port));
+        held.add(socket);
+        return socket.getLocalPort();
+      } catch (IOException e) {
+        throw new StartRefusedException(
+            "port %d of %s cannot be listened on at %s: %s."
+                .formatted(port, who, address.getHostAddress(), e.getMessage()),
+            "Stop what listens there, or choose another port.");
+      }
+    }
+
+    private static void release(ServerSocket socket) {
+      try {
+        socket.close();
+      } catch (IOException e) {
+        // it was only held
+      }
+    }
+
+    private static InetAddress address(String text) {
+      try {
+        return InetAddress.getByName(text);
+      } catch (UnknownHostException e) {
+        throw new StartRefusedException(
+            KEY + "address is '" + text + "', which is no address of this machine.",
+            "Write an address such as 127.0.0.1, or leave it empty for every address.");
+      }
+    }
+  }
+}

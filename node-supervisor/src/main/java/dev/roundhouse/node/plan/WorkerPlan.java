@@ -1,0 +1,82 @@
+package dev.roundhouse.node.plan;
+
+import dev.roundhouse.node.config.WorkerProcessProperties;
+import dev.roundhouse.node.devices.Found;
+import dev.roundhouse.node.process.ProcessSpec;
+import dev.roundhouse.node.quarantine.Quarantine;
+import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.process.Supervised;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * How one worker is started, each time anew.
+ *
+ * @param name unique
+ * @param device its GPU; empty for the CPU
+ * @param cpuThreads for what XLA computes on the processors; 0 leaves that to the worker
+ * @param ports where it listens
+ * @param loadingFile where it notes what it is loading
+ */
+public record WorkerPlan(
+    String name,
+    Optional<String> device,
+    int cpuThreads,
+    Ports ports,
+    Path loadingFile,
+    Quarantine quarantine) {
+  private static final String DRAIN = "roundhouse.worker.shutdown.drain";
+  private static final String LEAVE_OUT = "roundhouse.worker.repository.leave-out";
+
+  /**
+   * @param address where it listens; empty for everywhere
+   * @throws StartRefusedException when its jar is not there, or it would be killed while it drains
+   */
+  ProcessSpec spec(
+      WorkerProcessProperties settings,
+      Found devices,
+      PassedOn passed,
+      String jar,
+      String address) {
+    CommandLine command =
+        new CommandLine(
+                settings.command(), settings.jvmOptions(), jar, "roundhouse.node.worker.jar")
+            .setAll(passed.worker())
+            .add(settings.arguments())
+            .listen(ports, address)
+            .set("roundhouse.worker.repository.loading-file", loadingFile);
+    passed
+        .drain()
+        .within(settings.stopGrace(), "worker")
+        .ifPresent(drain -> command.set(DRAIN, drain));
+    if (device.isPresent() && !passed.decided().contains(PassedOn.PLATFORM)) {
+      command.set(PassedOn.PLATFORM, "cuda");
+    }
+    if (device.isEmpty() && cpuThreads > 0 && !passed.decided().contains(PassedOn.CPU_THREADS)) {
+      command.set(PassedOn.CPU_THREADS, cpuThreads);
+    }
+    List<String> leftOut = new ArrayList<>(quarantine.beforeStart());
+    if (!leftOut.isEmpty()) {
+      leftOut.addAll(0, passed.leaveOut());
+      command.set(LEAVE_OUT, String.join(",", leftOut));
+    }
+    if (quarantine.oneByOne()) {
+      command.set("roundhouse.worker.compile.threads", 1);
+    }
+    return new ProcessSpec(command.build(), environment(settings, devices));
+  }
+
+  private Map<String, String> environment(WorkerProcessProperties settings, Found devices) {
+    Map<String, String> environment = new LinkedHashMap<>();
+    environment.put("CUDA_VISIBLE_DEVICES", device.orElse(""));
+    if (device.isPresent() && devices.numbered() && System.getenv("CUDA_DEVICE_ORDER") == null) {
+      environment.put("CUDA_DEVICE_ORDER", "PCI_BUS_ID"); // as NVML and nvidia-smi count
+    }
+    environment.put(Supervised.VARIABLE, String.valueOf(settings.stopGrace().toSeconds()));
+    return environment;
+  }
+}

@@ -1,0 +1,53 @@
+package dev.roundhouse.node.process;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.function.IntConsumer;
+
+/**
+ * Starts real processes. Each has this process at the other end of its standard input, where
+ * nothing is ever written: its end is how the child notices that this process is gone, however that
+ * happened.
+ */
+public final class OsProcesses implements ProcessStarter {
+  private final OutputStream log;
+  private final int maxLine;
+
+  /**
+   * @param log where the lines of all go; gets one whole line in each write
+   * @param maxLine bytes of a line that are kept
+   */
+  public OsProcesses(OutputStream log, int maxLine) {
+    this.log = log;
+    this.maxLine = maxLine;
+  }
+
+  @Override
+  public ChildProcess start(String name, ProcessSpec spec, IntConsumer onExit) throws IOException {
+    ProcessBuilder builder = new ProcessBuilder(spec.command()).redirectErrorStream(true);
+    builder.environment().putAll(spec.environment());
+    Process process = builder.start();
+    Thread.ofPlatform()
+        .daemon()
+        .name("log-" + name)
+        .start(new LinePump(name, process.getInputStream(), log, maxLine));
+    var unused = process.onExit().thenAccept(ended -> onExit.accept(ended.exitValue()));
+    return new ChildProcess() {
+      @Override
+      public long pid() {
+        return process.pid();
+      }
+
+      @Override
+      public void terminate() {
+        // Process.destroy closes the streams, and with them the child's log
+        process.toHandle().destroy();
+      }
+
+      @Override
+      public void kill() {
+        process.toHandle().destroyForcibly();
+      }
+    };
+  }
+}

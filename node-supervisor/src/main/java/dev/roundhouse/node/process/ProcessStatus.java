@@ -1,0 +1,29 @@
+package dev.roundhouse.node.process;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a process at one moment.
+ *
+ * @param pid null unless it runs
+ * @param starts how often it has been started
+ * @param endsInARow without having been up for long in between
+ * @param lastExit code of its last end; null before
+ * @param sinceNanos when it came into its state
+ * @param delaySeconds that it waits before its next start; 0 unless it does
+ */
+public record ProcessStatus(
+    String name,
+    ProcessState state,
+    @Nullable Long pid,
+    int starts,
+    int endsInARow,
+    @Nullable Integer lastExit,
+    long sinceNanos,
+    double delaySeconds) {
+
+  /** Starts beyond the first. */
+  public int restarts() {
+    return Math.max(0, starts - 1);
+  }
+}

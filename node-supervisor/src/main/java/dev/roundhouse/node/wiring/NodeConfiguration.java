@@ -1,0 +1,165 @@
+package dev.roundhouse.node.wiring;
+
+import dev.roundhouse.node.NodeApplication;
+import dev.roundhouse.node.actuator.NodeEndpoint;
+import dev.roundhouse.node.actuator.NodeHealth;
+import dev.roundhouse.node.actuator.NodeMeters;
+import dev.roundhouse.node.config.DeviceProperties;
+import dev.roundhouse.node.config.NodeKeys;
+import dev.roundhouse.node.config.NodeProperties;
+import dev.roundhouse.node.config.RestartProperties;
+import dev.roundhouse.node.devices.DeviceFiles;
+import dev.roundhouse.node.devices.DeviceMonitor;
+import dev.roundhouse.node.devices.Discovery;
+import dev.roundhouse.node.devices.Found;
+import dev.roundhouse.node.lifecycle.NodeLifecycle;
+import dev.roundhouse.node.plan.Jars;
+import dev.roundhouse.node.plan.NodePlan;
+import dev.roundhouse.node.process.OsProcesses;
+import dev.roundhouse.node.process.RestartPolicy;
+import dev.roundhouse.node.process.Supervisor;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.function.IntConsumer;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.system.ApplicationHome;
+import org.springframework.boot.web.server.ConfigurableWebServerFactory;
+import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.Environment;
+
+/** The node's parts. */
+@Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties(NodeProperties.class)
+class NodeConfiguration {
+
+  /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
+  @Bean
+  static BeanFactoryPostProcessor unknownKeyCheck(Environment environment) {
+    return beans -> NodeKeys.check().check(environment);
+  }
+
+  @Bean
+  DeviceReaders deviceReaders(NodeProperties properties) {
+    return new DeviceReaders(properties.devices());
+  }
+
+  @Bean
+  Found found(NodeProperties properties, DeviceReaders readers) {
+    DeviceProperties devices = properties.devices();
+    return new Discovery(System.getenv(), readers.sources(new DeviceFiles(Path.of("/dev"))))
+        .find(devices.gpus(), devices.platform());
+  }
+
+  @Bean
+  DeviceMonitor deviceMonitor(Found found, DeviceReaders readers) {
+    return new DeviceMonitor(found.gpus(), readers.memory(), System::nanoTime);
+  }
+
+  @Bean
+  RunFolder runFolder() throws IOException {
+    return new RunFolder();
+  }
+
+  @Bean
+  NodePlan nodePlan(
+      NodeProperties properties,
+      Found found,
+      DeviceMonitor monitor,
+      RunFolder run,
+      ConfigurableEnvironment environment) {
+    Path own = new ApplicationHome(NodeApplication.class).getDir().toPath();
+    return NodePlan.of(
+        properties, found, Passing.of(environment), monitor, run.path(), new Jars(own));
+  }
+
+  @Bean
+  Supervisor supervisor(NodeProperties properties, NodePlan plan) {
+    RestartProperties restart = properties.restart();
+    return new Supervisor(
+        plan.processes(),
+        new RestartPolicy(restart.maxBackoff(), restart.resetAfter(), restart.maxRestarts()),
+        new OsProcesses(System.out, Math.toIntExact(properties.log().maxLine().toBytes())),
+        System::nanoTime);
+  }
+
+  /** What ends the process; a test puts another in its place. */
+  @Bean
+  @ConditionalOnMissingBean(name = "processExit")
+  IntConsumer processExit(ApplicationContext context) {
+    return code -> System.exit(SpringApplication.exit(context, () -> code));
+  }
+
+  @Bean
+  NodeLifecycle nodeLifecycle(
+      NodeProperties properties,
+      NodePlan plan,
+      Supervisor supervisor,
+      DeviceMonitor monitor,
+      ApplicationContext context,
+      IntConsumer processExit) {
+    return new NodeLifecycle(
+        plan,
+        supervisor,
+        monitor,
+        properties.ports().address(),
+        properties.devices().pollInterval(),
+        context,
+        System.out,
+        processExit);
+  }
+
+  @Bean
+  NodeEndpoint nodeEndpoint(
+      NodeProperties properties,
+      NodePlan plan,
+      Supervisor supervisor,
+      DeviceMonitor monitor,
+      NodeLifecycle lifecycle) {
+    return new NodeEndpoint(
+        plan, supervisor, monitor, lifecycle, properties.restart().maxRestarts());
+  }
+
+  @Bean
+  NodeMeters nodeMeters(
+      NodePlan plan, Supervisor supervisor, DeviceMonitor monitor, NodeLifecycle lifecycle) {
+    return new NodeMeters(plan, supervisor, monitor, lifecycle);
+  }
+
+  @Bean
+  NodeHealth nodeHealthIndicator(Supervisor supervisor, NodeLifecycle lifecycle) {
+    return new NodeHealth(supervisor, lifecycle);
+  }
+
+  /** After Spring's own, whose keys are for the other applications. */
+  @Bean
+  @Order(Ordered.LOWEST_PRECEDENCE)
+  WebServerFactoryCustomizer<ConfigurableWebServerFactory> nodePort(
+      NodePlan plan, NodeProperties properties) {
+    return server -> {
+      server.setPort(plan.ports().node());
+      String address = properties.ports().address();
+      if (!address.isEmpty()) {
+        server.setAddress(address(address));
+      }
+    };
+  }
+
+  private static InetAddress address(String text) {
+    try {
+      return InetAddress.getByName(text);
+    } catch (UnknownHostException planned) {
+      throw new IllegalStateException(planned); // the port plan has resolved it
+    }
+  }
+}

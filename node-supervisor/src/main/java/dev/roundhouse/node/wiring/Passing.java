@@ -1,0 +1,88 @@
+package dev.roundhouse.node.wiring;
+
+import dev.roundhouse.node.plan.Drain;
+import dev.roundhouse.node.plan.PassedOn;
+import dev.roundhouse.node.upstream.UpstreamSettings;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyState;
+import org.springframework.core.env.CommandLinePropertySource;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
+
+/**
+ * Finds what is said here of the other applications. Files and variables they read themselves; the
+ * command line they do not see, nor what upstream's files and variables say.
+ */
+final class Passing {
+  private static final String WORKER = "roundhouse.worker.";
+  private static final String GATEWAY = "roundhouse.gateway.";
+
+  private Passing() {}
+
+  static PassedOn of(ConfigurableEnvironment environment) {
+    Binder binder = Binder.get(environment);
+    return new PassedOn(
+        notSeen(environment, WORKER),
+        notSeen(environment, GATEWAY),
+        Stream.of(PassedOn.PLATFORM, PassedOn.CPU_THREADS)
+            .filter(environment::containsProperty)
+            .collect(Collectors.toSet()),
+        drain(binder, WORKER + "shutdown.drain", WORKER + "server.lame-duck"),
+        drain(binder, GATEWAY + "shutdown.drain", GATEWAY + "shutdown.lame-duck"),
+        binder
+            .bind(WORKER + "repository.leave-out", Bindable.listOf(String.class))
+            .orElse(List.of()));
+  }
+
+  private static Drain drain(Binder binder, String drain, String lameDuck) {
+    return new Drain(
+        binder.bind(drain, Duration.class).map(Optional::of).orElse(Optional.empty()),
+        binder.bind(lameDuck, Duration.class).orElse(Duration.ZERO));
+  }
+
+  private static Map<String, String> notSeen(ConfigurableEnvironment environment, String prefix) {
+    Map<String, String> found = new LinkedHashMap<>();
+    for (PropertySource<?> source : environment.getPropertySources()) {
+      boolean upstream = source.getName().equals(UpstreamSettings.SOURCE);
+      if (upstream || source instanceof CommandLinePropertySource<?>) {
+        for (String name : ((EnumerablePropertySource<?>) source).getPropertyNames()) {
+          Object value = source.getProperty(name);
+          if (name.startsWith(prefix)
+              && value != null
+              && !(upstream && isSaidElsewhere(environment, name))) {
+            found.put(name, value.toString());
+          }
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Then the application hears it from there, or from its command line. */
+  private static boolean isSaidElsewhere(ConfigurableEnvironment environment, String key) {
+    ConfigurationPropertyName name = ConfigurationPropertyName.of(key);
+    for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
+      boolean upstream =
+          source.getUnderlyingSource() instanceof PropertySource<?> underlying
+              && underlying.getName().equals(UpstreamSettings.SOURCE);
+      if (!upstream
+          && (source.getConfigurationProperty(name) != null
+              || source.containsDescendantOf(name) == ConfigurationPropertyState.PRESENT)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

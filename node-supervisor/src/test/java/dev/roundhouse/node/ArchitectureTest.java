@@ -1,0 +1,37 @@
+package dev.roundhouse.node;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+@AnalyzeClasses(packages = "dev.roundhouse.node", importOptions = DoNotIncludeTests.class)
+class ArchitectureTest {
+
+  @ArchTest
+  static final ArchRule KNOWS_NO_OTHER_APPLICATION_AND_NO_ENGINE =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "dev.roundhouse.worker..",
+              "dev.roundhouse.gateway..",
+              "dev.roundhouse.engine..",
+              "dev.roundhouse.pjrt..");
+
+  @ArchTest
+  static final ArchRule PROCESSES_AND_DEVICES_KNOW_NO_SPRING =
+      noClasses()
+          .that()
+          .resideInAnyPackage("..node.process..", "..node.devices..", "..node.quarantine..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("org.springframework..");
+
+  @ArchTest
+  static final ArchRule NO_CYCLES =
+      slices().matching("dev.roundhouse.node.(**)").should().beFreeOfCycles();
+}

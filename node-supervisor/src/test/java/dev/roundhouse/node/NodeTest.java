@@ -1,0 +1,223 @@
+package dev.roundhouse.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.node.actuator.NodeDetails;
+import dev.roundhouse.node.actuator.NodeDetails.ProcessDetails;
+import dev.roundhouse.node.actuator.NodeEndpoint;
+import dev.roundhouse.node.plan.NodePlan;
+import dev.roundhouse.node.process.ProcessState;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.support.GenericApplicationContext;
+
+/** The application with real processes, which stand in for workers and gateway. */
+@Timeout(300)
+@ExtendWith(OutputCaptureExtension.class)
+class NodeTest {
+  @TempDir Path folder;
+  private final CompletableFuture<Integer> exited = new CompletableFuture<>();
+
+  @Test
+  void shouldRunWorkersAndAGatewayAndBeReadyWhenTheGatewayIs(CapturedOutput output)
+      throws Exception {
+    try (ConfigurableApplicationContext node =
+        node("--roundhouse.node.devices.cpu-workers=2", "--roundhouse.worker.server.name=mine")) {
+      ready("worker");
+      await(() -> process(node, "worker0").ready() && process(node, "worker1").ready());
+      assertThat(details(node).ready()).as("the gateway is not").isFalse();
+      assertThat(get(node, "/actuator/health/readiness"))
+          .startsWith("503 ")
+          .contains("\"worker0\":\"READY\"", "\"gateway\":\"RUNNING\"");
+      assertThat(output).doesNotContain("ready grpc=");
+
+      ready("gateway");
+      await(() -> details(node).ready());
+      assertThat(get(node, "/actuator/health/readiness")).startsWith("200 ");
+      await(() -> output.getOut().contains("[worker1] up\n"));
+      int grpc = node.getBean(NodePlan.class).ports().open().grpc();
+      await(() -> output.getOut().contains("ready grpc=" + grpc + " "));
+      assertThat(output.getOut()).containsPattern("(?m)^ready grpc=.* workers=2 gateway=true ");
+
+      assertThat(get(node, "/actuator/node"))
+          .startsWith("200 {\"ready\":true,\"devices\":{\"platform\":\"cpu\"")
+          .contains("\"name\":\"gateway\",\"state\":\"RUNNING\",\"ready\":true,\"pid\":");
+      assertThat(get(node, "/metrics"))
+          .contains(
+              "roundhouse_node_process_up{process=\"worker1\"} 1.0",
+              "roundhouse_node_process_restarts_total{process=\"gateway\"} 0.0",
+              "roundhouse_node_quarantined_models{process=\"worker0\"} 0.0",
+              "roundhouse_node_ready 1.0");
+      assertThat(Files.readString(folder.resolve("worker.arguments")))
+          .contains("--roundhouse.worker.server.name=mine");
+      assertThat(Files.readString(folder.resolve("gateway.arguments")))
+          .contains(
+              "--roundhouse.gateway.workers.worker1.http=127.0.0.1:"
+                  + process(node, "worker1").ports().http())
+          .doesNotContain("server.name");
+    }
+    assertThat(folder.resolve("stops")).content().isEqualTo("gateway\nworker\nworker\n");
+  }
+
+  @Test
+  void shouldStartAgainWhatWasKilled() throws Exception {
+    ready("worker");
+    try (ConfigurableApplicationContext node = node()) {
+      await(() -> details(node).ready());
+      long pid = pid(node);
+      ProcessHandle.of(pid).orElseThrow().destroyForcibly();
+      await(() -> process(node, "worker0").restarts() == 1 && details(node).ready());
+      assertThat(pid(node)).isNotEqualTo(pid);
+      assertThat(process(node, "worker0").lastExit()).isEqualTo(137);
+      assertThat(get(node, "/metrics"))
+          .contains("roundhouse_node_process_restarts_total{process=\"worker0\"} 1.0");
+    }
+  }
+
+  @Test
+  void shouldEndWithCodeOneWhenAProcessEndsTooOften() throws Exception {
+    Files.createFile(folder.resolve("fails"));
+    try (ConfigurableApplicationContext node =
+        node(
+            "--roundhouse.node.restart.max-restarts=2",
+            "--roundhouse.node.restart.max-backoff=10ms")) {
+      assertThat(exited.get(120, TimeUnit.SECONDS)).isEqualTo(1);
+      ProcessDetails worker = process(node, "worker0");
+      assertThat(worker.state()).isEqualTo(ProcessState.STOPPED);
+      assertThat(worker.starts()).isEqualTo(3);
+      assertThat(worker.lastExit()).isEqualTo(9);
+    }
+  }
+
+  @Test
+  void shouldLeaveOutTheModelThatItsWorkerDiesOver() throws Exception {
+    ready("worker");
+    Files.createFile(folder.resolve("bad"));
+    try (ConfigurableApplicationContext node = node("--roundhouse.node.restart.max-backoff=10ms")) {
+      await(() -> details(node).ready());
+      assertThat(process(node, "worker0").starts()).isEqualTo(4);
+      assertThat(process(node, "worker0").leftOut()).containsEntry("bad", 3);
+      assertThat(get(node, "/metrics"))
+          .contains("roundhouse_node_quarantined_models{process=\"worker0\"} 1.0");
+    }
+  }
+
+  @Test
+  void shouldRefuseKeysThatNobodyReads(CapturedOutput output) {
+    assertThatThrownBy(() -> node("--roundhouse.node.devices.gpu=2").close());
+    assertThat(output)
+        .contains("Unknown configuration key 'roundhouse.node.devices.gpu'")
+        .contains("Did you mean 'roundhouse.node.devices.gpus'?");
+  }
+
+  @Test
+  void shouldRefuseToStartWithoutTheGpusThatItNeeds(CapturedOutput output) {
+    assertThatThrownBy(
+        () ->
+            node("--roundhouse.node.devices.platform=cuda", "--roundhouse.node.devices.gpus=0")
+                .close());
+    assertThat(output).contains("platform is cuda and no GPU was found");
+    assertThat(folder.resolve("worker.arguments")).doesNotExist();
+  }
+
+  @Test
+  void shouldExplainItself() {
+    ByteArrayOutputStream help = new ByteArrayOutputStream();
+    NodeApplication.help(new PrintStream(help, true, StandardCharsets.UTF_8));
+    assertThat(help.toString(StandardCharsets.UTF_8))
+        .startsWith("Usage: ")
+        .contains("--roundhouse.node.devices.gpus", "/actuator/node");
+    assertThat(NodeApplication.isHelp(new String[] {"--help"})).isTrue();
+    assertThat(NodeApplication.isHelp(new String[] {"--helpful=1"})).isFalse();
+  }
+
+  private ConfigurableApplicationContext node(String... settings) {
+    List<String> arguments = new ArrayList<>();
+    for (String port : List.of("grpc", "http", "metrics", "node", "worker-base")) {
+      arguments.add("--roundhouse.node.ports." + port + "=0");
+    }
+    arguments.add("--roundhouse.node.ports.address=127.0.0.1");
+    boolean cuda = List.of(settings).toString().contains("platform=cuda");
+    if (!cuda) {
+      arguments.add("--roundhouse.node.devices.platform=cpu");
+    }
+    command(arguments, "worker");
+    command(arguments, "gateway");
+    arguments.addAll(List.of(settings));
+    SpringApplication application = NodeApplication.application();
+    application.addInitializers(
+        context ->
+            ((GenericApplicationContext) context)
+                .registerBean("processExit", IntConsumer.class, () -> exited::complete));
+    return application.run(arguments.toArray(String[]::new));
+  }
+
+  private void command(List<String> arguments, String role) {
+    List<String> command = StandIn.command(role, folder);
+    for (int i = 0; i < command.size(); i++) {
+      arguments.add("--roundhouse.node." + role + ".command[" + i + "]=" + command.get(i));
+    }
+  }
+
+  private void ready(String role) throws Exception {
+    Files.createFile(folder.resolve(role + ".ready"));
+  }
+
+  private static NodeDetails details(ConfigurableApplicationContext node) {
+    return node.getBean(NodeEndpoint.class).node();
+  }
+
+  private static ProcessDetails process(ConfigurableApplicationContext node, String name) {
+    return details(node).processes().stream()
+        .filter(process -> process.name().equals(name))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static long pid(ConfigurableApplicationContext node) {
+    return Objects.requireNonNull(process(node, "worker0").pid());
+  }
+
+  private static String get(ConfigurableApplicationContext node, String path) throws Exception {
+    int port = node.getBean(NodePlan.class).ports().node();
+    try (HttpClient http = HttpClient.newHttpClient()) {
+      var response =
+          http.send(
+              HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build(),
+              BodyHandlers.ofString());
+      return response.statusCode() + " " + response.body();
+    }
+  }
+
+  private static void await(BooleanSupplier condition) {
+    long end = System.nanoTime() + Duration.ofSeconds(120).toNanos();
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime() - end).as("nanoseconds beyond the deadline").isNegative();
+      Thread.onSpinWait();
+    }
+  }
+}

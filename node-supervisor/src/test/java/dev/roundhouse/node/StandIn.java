@@ -1,0 +1,94 @@
+package dev.roundhouse.node;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.roundhouse.platform.process.Supervised;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * In place of a worker or a gateway: is ready on its metrics port once a file {@code NAME.ready} is
+ * in the folder, notes its stop in the file {@code stops}, and crashes over a model {@code bad} if
+ * there is a file of that name, unless it is told to leave it out.
+ */
+final class StandIn {
+  private StandIn() {}
+
+  static List<String> command(String role, Path folder) {
+    return new ArrayList<>(
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:TieredStopAtLevel=1",
+            "-Xmx64m",
+            "-cp",
+            System.getProperty("java.class.path"),
+            StandIn.class.getName(),
+            role,
+            folder.toString()));
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    Supervised.follow();
+    String role = arguments[0];
+    Path folder = Path.of(arguments[1]);
+    Files.writeString(
+        folder.resolve(role + ".arguments"),
+        String.join("\n", arguments) + "\n",
+        StandardOpenOption.CREATE,
+        StandardOpenOption.APPEND);
+    if (Files.exists(folder.resolve("fails"))) {
+      System.exit(9);
+    }
+    if (Files.exists(folder.resolve("bad"))
+        && !option(arguments, "roundhouse.worker.repository.leave-out").contains("bad")) {
+      Files.writeString(
+          Path.of(option(arguments, "roundhouse.worker.repository.loading-file")),
+          "bad\t" + folder.resolve("bad") + "\n");
+      Runtime.getRuntime().halt(139);
+    }
+    InetSocketAddress address =
+        new InetSocketAddress(
+            InetAddress.getByName("127.0.0.1"),
+            Integer.parseInt(option(arguments, "management.server.port")));
+    HttpServer server = HttpServer.create(address, 10);
+    server.createContext(
+        "/actuator/health/readiness",
+        exchange -> {
+          boolean ready = Files.exists(folder.resolve(role + ".ready"));
+          exchange.sendResponseHeaders(ready ? 200 : 503, -1);
+          exchange.close();
+        });
+    server.start();
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> note(folder, role)));
+    System.out.println("up");
+    while (true) {
+      LockSupport.park();
+    }
+  }
+
+  private static void note(Path folder, String role) {
+    try {
+      Files.writeString(
+          folder.resolve("stops"),
+          role + "\n",
+          StandardOpenOption.CREATE,
+          StandardOpenOption.APPEND);
+    } catch (java.io.IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  private static String option(String[] arguments, String key) {
+    for (String argument : arguments) {
+      if (argument.startsWith("--" + key + "=")) {
+        return argument.substring(key.length() + 3);
+      }
+    }
+    return "";
+  }
+}
