@@ -1,0 +1,108 @@
+package dev.roundhouse.client;
+
+import io.grpc.ConnectivityState;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/**
+ * A client of one KServe V2 server over gRPC, or of several that serve the same models.
+ * Thread-safe; calls of all threads share its connections, one for each server.
+ *
+ * <p>Calls that block may be made by virtual threads. Closing it ends the calls that are under way.
+ */
+public final class KServeClient implements AutoCloseable {
+  private static final Duration CLOSE = Duration.ofSeconds(5);
+
+  private final ClientLink link;
+
+  KServeClient(ClientLink link) {
+    this.link = link;
+  }
+
+  /**
+   * Begins a client.
+   *
+   * @param targets {@code host:port} each
+   */
+  public static KServeClientBuilder to(String... targets) {
+    return new KServeClientBuilder(List.of(targets));
+  }
+
+  /**
+   * Asks a model and waits for its answer. An interrupt cancels the call.
+   *
+   * @throws KServeException when it is not answered
+   */
+  public InferResult infer(InferRequest request) {
+    return await(request, answer -> AnswerReader.read(answer.response(), answer.stats()));
+  }
+
+  /**
+   * Asks a model. Cancelling the future, or completing it, cancels the call. The request's tensors
+   * are borrowed until the future is done; after a cancellation what is written to them may still
+   * be sent, but is not answered.
+   *
+   * @return fails with {@link KServeException}
+   */
+  public CompletableFuture<InferResult> inferAsync(InferRequest request) {
+    return async(request, answer -> AnswerReader.read(answer.response(), answer.stats()));
+  }
+
+  private <T> T await(InferRequest request, Function<Answer, T> reader) {
+    AnswerWait wait = new AnswerWait();
+    InferCall call = new InferCall(link, request, wait).start();
+    try (Answer answer = wait.get()) {
+      return reader.apply(answer);
+    } catch (InterruptedException e) {
+      String why = "the thread that waited was interrupted";
+      call.cancel(why);
+      wait.abandon();
+      Thread.currentThread().interrupt();
+      throw new KServeException(Status.Code.CANCELLED, why, e, null);
+    }
+  }
+
+  private <T> CompletableFuture<T> async(InferRequest request, Function<Answer, T> reader) {
+    InferFuture<T> end = new InferFuture<>(link.settings.executor(), reader);
+    InferCall call = new InferCall(link, request, end).start();
+    end.future.whenComplete((result, failure) -> call.cancel("the caller wants no answer"));
+    return end.future;
+  }
+
+  /** Opens a stream without a deadline. To be closed. */
+  public InferStream stream() {
+    return InferStream.open(link, null);
+  }
+
+  /**
+   * Opens a stream. To be closed.
+   *
+   * @param deadline of all of it
+   */
+  public InferStream stream(Duration deadline) {
+    return InferStream.open(link, deadline);
+  }
+
+  /** What was counted since the client was made. */
+  public ClientCounters counters() {
+    return link.tally.counters();
+  }
+
+  /** How many of the servers there is a connection to now. */
+  public int connected() {
+    return (int)
+        link.targets.all().stream()
+            .filter(target -> target.channel.getState(false) == ConnectivityState.READY)
+            .count();
+  }
+
+  /** Ends calls that are under way with CANCELLED or UNAVAILABLE, and closes connections. */
+  @Override
+  public void close() {
+    link.closed = true;
+    link.targets.close(CLOSE.toNanos());
+  }
+}
