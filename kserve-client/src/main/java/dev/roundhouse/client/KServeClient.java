@@ -1,5 +1,16 @@
 package dev.roundhouse.client;
 
+import dev.roundhouse.kserve.proto.ModelConfig;
+import dev.roundhouse.kserve.proto.ModelConfigRequest;
+import dev.roundhouse.kserve.proto.ModelReadyRequest;
+import dev.roundhouse.kserve.proto.ModelStatistics;
+import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadRequest;
+import dev.roundhouse.kserve.proto.ServerLiveRequest;
+import dev.roundhouse.kserve.proto.ServerMetadataRequest;
+import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import io.grpc.ConnectivityState;
 import io.grpc.Status;
 import java.time.Duration;
@@ -17,9 +28,11 @@ public final class KServeClient implements AutoCloseable {
   private static final Duration CLOSE = Duration.ofSeconds(5);
 
   private final ClientLink link;
+  private final ControlCalls control;
 
   KServeClient(ClientLink link) {
     this.link = link;
+    control = new ControlCalls(link);
   }
 
   /**
@@ -84,6 +97,84 @@ public final class KServeClient implements AutoCloseable {
    */
   public InferStream stream(Duration deadline) {
     return InferStream.open(link, deadline);
+  }
+
+  /** Whether a server or more is there. */
+  public boolean live() {
+    return control.any(stub -> stub.serverLive(ServerLiveRequest.getDefaultInstance()).getLive());
+  }
+
+  /** Whether a server or more would serve its models. */
+  public boolean ready() {
+    return control.any(
+        stub -> stub.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
+  }
+
+  /** Whether a server or more would serve the model. */
+  public boolean ready(String model) {
+    ModelReadyRequest request = ModelReadyRequest.newBuilder().setName(model).build();
+    return control.any(stub -> stub.modelReady(request).getReady());
+  }
+
+  /** What a server says of itself. */
+  public ServerInfo server() {
+    var told = control.ask(stub -> stub.serverMetadata(ServerMetadataRequest.getDefaultInstance()));
+    return new ServerInfo(told.getName(), told.getVersion(), List.copyOf(told.getExtensionsList()));
+  }
+
+  /** What a model takes and gives. Asks the server each time. */
+  public ModelShape shape(String model) {
+    return control.shape(model, "");
+  }
+
+  /** What a version of a model takes and gives. Asks the server each time. */
+  public ModelShape shape(String model, String version) {
+    return control.shape(model, version);
+  }
+
+  /** How a server is configured to serve a model. */
+  public ModelConfig config(String model) {
+    ModelConfigRequest request = ModelConfigRequest.newBuilder().setName(model).build();
+    return control.ask(stub -> stub.modelConfig(request)).getConfig();
+  }
+
+  /**
+   * What a server has counted.
+   *
+   * @param model empty for all models
+   */
+  public List<ModelStatistics> statistics(String model) {
+    ModelStatisticsRequest request = ModelStatisticsRequest.newBuilder().setName(model).build();
+    return control.ask(stub -> stub.modelStatistics(request)).getModelStatsList();
+  }
+
+  /** The models of a server's repository, those too that are not loaded. */
+  public List<ModelState> models() {
+    return control
+        .ask(stub -> stub.repositoryIndex(RepositoryIndexRequest.getDefaultInstance()))
+        .getModelsList()
+        .stream()
+        .map(
+            each ->
+                new ModelState(
+                    each.getName(), each.getVersion(), each.getState(), each.getReason()))
+        .toList();
+  }
+
+  /**
+   * Has every server load a model, or load it again, and waits until each has done so.
+   *
+   * @param deadline for each server; a model that is compiled takes its time
+   */
+  public void load(String model, Duration deadline) {
+    var request = RepositoryModelLoadRequest.newBuilder().setModelName(model).build();
+    control.tell(deadline, stub -> stub.repositoryModelLoad(request));
+  }
+
+  /** Has every server unload a model. */
+  public void unload(String model, Duration deadline) {
+    var request = RepositoryModelUnloadRequest.newBuilder().setModelName(model).build();
+    control.tell(deadline, stub -> stub.repositoryModelUnload(request));
   }
 
   /** What was counted since the client was made. */

@@ -5,11 +5,36 @@ import com.google.protobuf.UnsafeByteOperations;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.InferParameter;
+import dev.roundhouse.kserve.proto.ModelConfig;
+import dev.roundhouse.kserve.proto.ModelConfigRequest;
+import dev.roundhouse.kserve.proto.ModelConfigResponse;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.ModelInferResponse.InferOutputTensor;
+import dev.roundhouse.kserve.proto.ModelMetadataRequest;
+import dev.roundhouse.kserve.proto.ModelMetadataResponse;
+import dev.roundhouse.kserve.proto.ModelMetadataResponse.TensorMetadata;
+import dev.roundhouse.kserve.proto.ModelParameter;
+import dev.roundhouse.kserve.proto.ModelReadyRequest;
+import dev.roundhouse.kserve.proto.ModelReadyResponse;
+import dev.roundhouse.kserve.proto.ModelStatistics;
+import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
+import dev.roundhouse.kserve.proto.ModelStatisticsResponse;
 import dev.roundhouse.kserve.proto.ModelStreamInferResponse;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse.ModelIndex;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelLoadResponse;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadRequest;
+import dev.roundhouse.kserve.proto.RepositoryModelUnloadResponse;
+import dev.roundhouse.kserve.proto.ServerLiveRequest;
+import dev.roundhouse.kserve.proto.ServerLiveResponse;
+import dev.roundhouse.kserve.proto.ServerMetadataRequest;
+import dev.roundhouse.kserve.proto.ServerMetadataResponse;
+import dev.roundhouse.kserve.proto.ServerReadyRequest;
+import dev.roundhouse.kserve.proto.ServerReadyResponse;
 import io.grpc.Context;
 import io.grpc.Deadline;
 import io.grpc.Metadata;
@@ -58,6 +83,11 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
   /** Calls that are held are answered when this is false again. */
   final AtomicBoolean hold = new AtomicBoolean();
 
+  /** Whether it tells how models are configured. */
+  final AtomicBoolean config = new AtomicBoolean(true);
+
+  static final int MAX_BATCH = 8;
+  private final Set<String> loaded = ConcurrentHashMap.newKeySet();
   private static final Context.Key<String> AUTHORIZATION = Context.key("authorization");
   private final Queue<Status> refusals = new ConcurrentLinkedQueue<>();
   private final Set<Runnable> held = ConcurrentHashMap.newKeySet();
@@ -153,6 +183,137 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
   }
 
   @Override
+  public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> observer) {
+    answer(observer, ServerLiveResponse.newBuilder().setLive(true).build());
+  }
+
+  @Override
+  public void serverReady(
+      ServerReadyRequest request, StreamObserver<ServerReadyResponse> observer) {
+    answer(observer, ServerReadyResponse.newBuilder().setReady(true).build());
+  }
+
+  @Override
+  public void modelReady(ModelReadyRequest request, StreamObserver<ModelReadyResponse> observer) {
+    boolean ready = request.getName().equals("double") || loaded.contains(request.getName());
+    answer(observer, ModelReadyResponse.newBuilder().setReady(ready).build());
+  }
+
+  @Override
+  public void serverMetadata(
+      ServerMetadataRequest request, StreamObserver<ServerMetadataResponse> observer) {
+    answer(
+        observer,
+        ServerMetadataResponse.newBuilder()
+            .setName("fake")
+            .setVersion("0")
+            .addExtensions("model_repository")
+            .build());
+  }
+
+  @Override
+  public void modelMetadata(
+      ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> observer) {
+    List<Long> shape =
+        switch (request.getName()) {
+          case "double" -> List.of(-1L, -1L);
+          case "pair" -> List.of(-1L, 2L);
+          case "columns" -> List.of(2L, -1L);
+          default -> List.of();
+        };
+    if (shape.isEmpty()) {
+      observer.onError(
+          Status.NOT_FOUND
+              .withDescription("unknown model '" + request.getName() + "'")
+              .asRuntimeException());
+      return;
+    }
+    TensorMetadata.Builder tensor =
+        TensorMetadata.newBuilder().setDatatype("FP32").addAllShape(shape);
+    answer(
+        observer,
+        ModelMetadataResponse.newBuilder()
+            .setName(request.getName())
+            .addVersions("1")
+            .setPlatform("fake")
+            .addInputs(tensor.setName("x").build())
+            .addOutputs(tensor.setName("y").build())
+            .build());
+  }
+
+  @Override
+  public void modelConfig(
+      ModelConfigRequest request, StreamObserver<ModelConfigResponse> observer) {
+    if (!config.get()) {
+      observer.onError(Status.UNIMPLEMENTED.asRuntimeException());
+      return;
+    }
+    ModelConfig.Builder told = ModelConfig.newBuilder().setName(request.getName());
+    if (request.getName().equals("columns")) {
+      told.putParameters("batch_sizes", ModelParameter.newBuilder().setStringValue("1,4").build());
+    } else {
+      told.setMaxBatchSize(MAX_BATCH);
+    }
+    answer(observer, ModelConfigResponse.newBuilder().setConfig(told).build());
+  }
+
+  @Override
+  public void modelStatistics(
+      ModelStatisticsRequest request, StreamObserver<ModelStatisticsResponse> observer) {
+    answer(
+        observer,
+        ModelStatisticsResponse.newBuilder()
+            .addModelStats(ModelStatistics.newBuilder().setName("double").setInferenceCount(7))
+            .build());
+  }
+
+  @Override
+  public void repositoryIndex(
+      RepositoryIndexRequest request, StreamObserver<RepositoryIndexResponse> observer) {
+    answer(
+        observer,
+        RepositoryIndexResponse.newBuilder()
+            .addModels(ModelIndex.newBuilder().setName("double").setVersion("1").setState("READY"))
+            .addModels(
+                ModelIndex.newBuilder()
+                    .setName("late")
+                    .setState("UNAVAILABLE")
+                    .setReason("unloaded"))
+            .build());
+  }
+
+  @Override
+  public void repositoryModelLoad(
+      RepositoryModelLoadRequest request, StreamObserver<RepositoryModelLoadResponse> observer) {
+    if (request.getModelName().equals("broken")) {
+      observer.onError(
+          Status.INTERNAL.withDescription("failed to load 'broken'").asRuntimeException());
+      return;
+    }
+    loaded.add(request.getModelName());
+    answer(observer, RepositoryModelLoadResponse.getDefaultInstance());
+  }
+
+  @Override
+  public void repositoryModelUnload(
+      RepositoryModelUnloadRequest request,
+      StreamObserver<RepositoryModelUnloadResponse> observer) {
+    loaded.remove(request.getModelName());
+    answer(observer, RepositoryModelUnloadResponse.getDefaultInstance());
+  }
+
+  /** Answers, or refuses when the next call is to be refused. */
+  <T> void answer(StreamObserver<T> observer, T answer) {
+    Status refusal = refusals.poll();
+    if (refusal != null) {
+      observer.onError(refusal.asRuntimeException());
+      return;
+    }
+    observer.onNext(answer);
+    observer.onCompleted();
+  }
+
+  @Override
   public StreamObserver<ModelInferRequest> modelStreamInfer(
       StreamObserver<ModelStreamInferResponse> observer) {
     ((ServerCallStreamObserver<ModelStreamInferResponse>) observer)
@@ -191,7 +352,7 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
             .setModelVersion("1")
             .setId(request.getId());
     switch (request.getModelName()) {
-      case "double" -> {
+      case "double", "pair" -> {
         require(request.getInputsCount() == 1 && request.getInputs(0).getName().equals("x"), "x");
         require(request.getInputs(0).getDatatype().equals("FP32"), "FP32");
         addOutput(request, response, "y", request.getInputs(0), doubled(inputs.getFirst()));
