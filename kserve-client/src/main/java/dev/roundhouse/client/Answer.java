@@ -8,6 +8,11 @@ import dev.roundhouse.kserve.proto.ModelInferResponse;
  * @param stats of the call
  */
 record Answer(ModelInferResponse response, CallStats stats) implements AutoCloseable {
+  /** The outputs in memory of their own. */
+  InferResult read() {
+    return AnswerReader.read(response, stats);
+  }
+
   @Override
   public void close() {}
 }

@@ -50,7 +50,7 @@ public final class KServeClient implements AutoCloseable {
    * @throws KServeException when it is not answered
    */
   public InferResult infer(InferRequest request) {
-    return await(request, answer -> AnswerReader.read(answer.response(), answer.stats()));
+    return await(request, Answer::read);
   }
 
   /**
@@ -61,7 +61,17 @@ public final class KServeClient implements AutoCloseable {
    * @return fails with {@link KServeException}
    */
   public CompletableFuture<InferResult> inferAsync(InferRequest request) {
-    return async(request, answer -> AnswerReader.read(answer.response(), answer.stats()));
+    return async(request, Answer::read);
+  }
+
+  /**
+   * Asks a model for many rows, in chunks of which several are under way at once, and waits for all
+   * of them. Chunks that fail cost their rows only. An interrupt cancels what is under way.
+   *
+   * @throws IllegalArgumentException when the data set does not fit the model
+   */
+  public DatasetResult infer(Dataset dataset) throws InterruptedException {
+    return new DatasetRun(dataset, this::async).run();
   }
 
   private <T> T await(InferRequest request, Function<Answer, T> reader) {
