@@ -3,28 +3,42 @@ package dev.roundhouse.client;
 import com.google.protobuf.ByteString;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.client.tensor.Tensor;
 import dev.roundhouse.kserve.proto.InferTensorContents;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.ModelInferResponse.InferOutputTensor;
 import io.grpc.Status;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Reads answers. One that makes no sense is the server's fault: INTERNAL, with what is wrong. */
 final class AnswerReader {
+  /** Largest array a JVM makes. */
+  private static final long MOST_ARRAY_BYTES = Integer.MAX_VALUE - 8;
+
   private AnswerReader() {}
 
-  static InferResult read(ModelInferResponse response, @Nullable CallStats stats) {
+  /** What becomes of outputs in shared memory. */
+  enum Place {
+    COPY,
+    VIEW
+  }
+
+  static InferResult read(
+      ModelInferResponse response, @Nullable CallStats stats, @Nullable Loan loan, Place place) {
     Map<String, Tensor> outputs = new LinkedHashMap<>();
     RawContents raw = new RawContents(response, stats);
     for (InferOutputTensor output : response.getOutputsList()) {
       Tensor tensor;
       try {
-        tensor = tensor(output, raw);
+        tensor = tensor(output, raw, loan, place);
       } catch (IllegalArgumentException | ArithmeticException e) {
         throw wrong(response, output.getName(), String.valueOf(e.getMessage()), stats);
       }
@@ -43,7 +57,8 @@ final class AnswerReader {
         stats);
   }
 
-  private static Tensor tensor(InferOutputTensor output, RawContents raw) {
+  private static Tensor tensor(
+      InferOutputTensor output, RawContents raw, @Nullable Loan loan, Place place) {
     DType dtype =
         DType.fromKserveName(output.getDatatype())
             .orElseThrow(
@@ -51,10 +66,41 @@ final class AnswerReader {
                     new IllegalArgumentException(
                         "datatype '%s' is not known".formatted(output.getDatatype())));
     Shape shape = shape(output);
-    MemorySegment bytes = raw.next();
+    MemorySegment bytes = raw.next(shared(output));
+    if (shared(output)) {
+      MemorySegment written = written(output, new TensorType(dtype, shape), loan);
+      return Tensor.of(dtype, shape, place == Place.VIEW ? written : copy(written));
+    }
     return bytes != null
         ? Tensor.of(dtype, shape, bytes)
         : TypedContents.read(dtype, shape, output.getContents());
+  }
+
+  private static boolean shared(InferOutputTensor output) {
+    return output.containsParameters(Parameters.REGION);
+  }
+
+  /** Where the server says that it has written an output: where it was to. */
+  private static MemorySegment written(
+      InferOutputTensor output, TensorType type, @Nullable Loan loan) {
+    MemorySegment place = loan == null ? null : loan.outputs().get(output.getName());
+    String region = output.getParametersOrThrow(Parameters.REGION).getStringParam();
+    if (loan == null || place == null || !region.equals(loan.pool.region().name())) {
+      throw new IllegalArgumentException(
+          "it is in the region '%s', where nobody wanted it".formatted(region));
+    }
+    if (type.byteSize() > place.byteSize()) {
+      throw new IllegalArgumentException(
+          "it is %s of %d bytes, and had room for %d"
+              .formatted(type, type.byteSize(), place.byteSize()));
+    }
+    return place.asSlice(0, type.byteSize());
+  }
+
+  private static MemorySegment copy(MemorySegment shared) {
+    return shared.byteSize() <= MOST_ARRAY_BYTES
+        ? MemorySegment.ofArray(shared.toArray(ValueLayout.JAVA_BYTE))
+        : Arena.ofAuto().allocate(shared.byteSize(), Long.BYTES).copyFrom(shared);
   }
 
   static Shape shape(InferOutputTensor output) {
@@ -74,15 +120,22 @@ final class AnswerReader {
         stats);
   }
 
-  /** Raw contents in the order of the outputs: one for each, or for none of them. */
+  /**
+   * Raw contents in the order of the outputs: one for each, for each that is not in shared memory,
+   * or for none of them.
+   */
   private static final class RawContents {
     private final ModelInferResponse response;
+    private final boolean ofAll;
     private int next;
 
     RawContents(ModelInferResponse response, @Nullable CallStats stats) {
       this.response = response;
       int raw = response.getRawOutputContentsCount();
-      if (raw != 0 && raw != response.getOutputsCount()) {
+      long sent =
+          response.getOutputsList().stream().filter(each -> !AnswerReader.shared(each)).count();
+      ofAll = raw == response.getOutputsCount();
+      if (raw != 0 && !ofAll && raw != sent) {
         throw new KServeException(
             Status.Code.INTERNAL,
             "'%s' answered %d outputs and raw contents of %d"
@@ -92,9 +145,9 @@ final class AnswerReader {
       }
     }
 
-    /** Null when contents are typed. */
-    @Nullable MemorySegment next() {
-      if (response.getRawOutputContentsCount() == 0) {
+    /** Null when contents are typed, or in shared memory. */
+    @Nullable MemorySegment next(boolean shared) {
+      if (response.getRawOutputContentsCount() == 0 || shared && !ofAll) {
         return null;
       }
       ByteString bytes = response.getRawOutputContents(next++);
@@ -156,7 +209,7 @@ final class AnswerReader {
       return values;
     }
 
-    private static short[] shorts(java.util.List<Integer> contents) {
+    private static short[] shorts(List<Integer> contents) {
       short[] values = new short[contents.size()];
       for (int i = 0; i < values.length; i++) {
         values[i] = contents.get(i).shortValue();
@@ -164,7 +217,7 @@ final class AnswerReader {
       return values;
     }
 
-    private static byte[] bytes(java.util.List<Integer> contents) {
+    private static byte[] bytes(List<Integer> contents) {
       byte[] values = new byte[contents.size()];
       for (int i = 0; i < values.length; i++) {
         values[i] = contents.get(i).byteValue();

@@ -7,6 +7,7 @@ import io.grpc.Status;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** What all calls of a client share: the servers, the settings, the counts. Thread-safe. */
 final class ClientLink {
@@ -19,10 +20,17 @@ final class ClientLink {
   final Tally tally = new Tally();
   volatile boolean closed;
 
-  ClientLink(Targets targets, CallSettings settings) {
+  /** Null when no memory is shared. */
+  final @Nullable SharedTensors shared;
+
+  ClientLink(Targets targets, CallSettings settings, SharedMemory sharedMemory) {
     this.targets = targets;
     this.settings = settings;
     retries = new RetryBudget(settings.retry());
+    shared =
+        sharedMemory.mode() == SharedMemory.Mode.OFF
+            ? null
+            : new SharedTensors(sharedMemory, this, new ControlCalls(this));
   }
 
   /**

@@ -36,21 +36,25 @@ final class ControlCalls {
 
   /** Asks one server, and again while it is not to be had: for calls that change nothing. */
   <T> T ask(Function<GRPCInferenceServiceBlockingStub, T> question) {
+    return ask(question, allowedNanos());
+  }
+
+  private long allowedNanos() {
+    Duration deadline = link.settings.deadline();
+    return deadline == null ? Long.MAX_VALUE : deadline.toNanos();
+  }
+
+  private <T> T ask(Function<GRPCInferenceServiceBlockingStub, T> question, long allowedNanos) {
     RetryPolicy policy = link.settings.retry();
     long begin = System.nanoTime();
-    Duration deadline = link.settings.deadline();
     for (int attempts = 1; ; attempts++) {
-      long left =
-          deadline == null ? Long.MAX_VALUE : deadline.toNanos() - (System.nanoTime() - begin);
+      long left = left(allowedNanos, begin);
       Target target = link.targets.pick(null);
       try {
         return question.apply(stub(target, left));
       } catch (StatusRuntimeException e) {
         double draw = ThreadLocalRandom.current().nextDouble();
-        long spent = System.nanoTime() - begin;
-        long wait =
-            policy.waitNanos(
-                attempts, deadline == null ? Long.MAX_VALUE : deadline.toNanos() - spent, draw);
+        long wait = policy.waitNanos(attempts, left(allowedNanos, begin), draw);
         boolean again =
             e.getStatus().getCode() == Status.Code.UNAVAILABLE
                 && !link.closed
@@ -63,6 +67,12 @@ final class ControlCalls {
         target.channel.resetConnectBackoff();
       }
     }
+  }
+
+  private static long left(long allowedNanos, long beginNanos) {
+    return allowedNanos == Long.MAX_VALUE
+        ? Long.MAX_VALUE
+        : allowedNanos - (System.nanoTime() - beginNanos);
   }
 
   private static void sleep(long nanos) {
@@ -88,10 +98,9 @@ final class ControlCalls {
 
   /** Whether one server or more says yes; those that cannot be reached do not. */
   boolean any(Function<GRPCInferenceServiceBlockingStub, Boolean> question) {
-    Duration deadline = link.settings.deadline();
     for (Target target : link.targets.all()) {
       try {
-        if (question.apply(stub(target, deadline == null ? Long.MAX_VALUE : deadline.toNanos()))) {
+        if (question.apply(stub(target, allowedNanos()))) {
           return true;
         }
       } catch (StatusRuntimeException e) {
@@ -121,12 +130,20 @@ final class ControlCalls {
   }
 
   ModelShape shape(String name, String version) {
+    return shape(name, version, allowedNanos());
+  }
+
+  /**
+   * @param allowedNanos for each of two questions; {@link Long#MAX_VALUE} for no deadline
+   */
+  ModelShape shape(String name, String version, long allowedNanos) {
     ModelMetadataResponse metadata =
         ask(
             stub ->
                 stub.modelMetadata(
-                    ModelMetadataRequest.newBuilder().setName(name).setVersion(version).build()));
-    ModelConfig config = config(name, version);
+                    ModelMetadataRequest.newBuilder().setName(name).setVersion(version).build()),
+            allowedNanos);
+    ModelConfig config = config(name, version, allowedNanos);
     int[] sizes = batchSizes(config);
     boolean anywhere = sizes.length > 0;
     int maxBatch = config == null ? 0 : config.getMaxBatchSize();
@@ -152,11 +169,13 @@ final class ControlCalls {
   }
 
   /** Null when the server has no such call. */
-  private @Nullable ModelConfig config(String name, String version) {
+  private @Nullable ModelConfig config(String name, String version, long allowedNanos) {
     try {
-      return ask(stub ->
-              stub.modelConfig(
-                  ModelConfigRequest.newBuilder().setName(name).setVersion(version).build()))
+      return ask(
+              stub ->
+                  stub.modelConfig(
+                      ModelConfigRequest.newBuilder().setName(name).setVersion(version).build()),
+              allowedNanos)
           .getConfig();
     } catch (KServeException e) {
       if (e.code() == Status.Code.UNIMPLEMENTED) {

@@ -146,7 +146,7 @@ final class DatasetRun {
   }
 
   private CallStats place(Answer answer, long firstRow, long rows) {
-    InferResult result = answer.read();
+    InferResult result = answer.view();
     targets.forEach(
         (name, target) -> {
           Tensor part = target.rows(firstRow, rows);

@@ -5,7 +5,9 @@ import dev.roundhouse.kserve.proto.ModelInferResponse;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -35,9 +37,19 @@ final class InferCall {
   private @Nullable String cancelled;
 
   // Of the attempts so far: each begins after the one before it has ended.
+  private int tries;
   private int attempts;
+  private Sharing sharing = Sharing.ALL;
+  private boolean registeredAgain;
   private long bytesSent;
   private long bytesReceived;
+
+  /** Which tensors may go through shared memory. */
+  private enum Sharing {
+    ALL,
+    INPUTS,
+    NONE
+  }
 
   InferCall(ClientLink link, InferRequest request, InferEnd end) {
     this.link = link;
@@ -47,11 +59,31 @@ final class InferCall {
     allowedNanos = deadline == null ? Long.MAX_VALUE : deadline.toNanos();
   }
 
+  /** Begins without blocking. */
   InferCall start() {
-    link.tally.calls.increment();
-    link.retries.earn();
+    count();
+    if (mayShare()) {
+      Thread.startVirtualThread(this::attempt);
+    } else {
+      attempt();
+    }
+    return this;
+  }
+
+  /** Begins on a thread that may block: to set up shared memory, or to wait for some. */
+  InferCall startHere() {
+    count();
     attempt();
     return this;
+  }
+
+  private void count() {
+    link.tally.calls.increment();
+    link.retries.earn();
+  }
+
+  private boolean mayShare() {
+    return sharing != Sharing.NONE && link.shared != null && link.shared.considers(request);
   }
 
   /** Ends the call, unless it has ended. */
@@ -86,6 +118,7 @@ final class InferCall {
   }
 
   private void attempt() {
+    tries++;
     Attempt attempt = new Attempt(link.targets.pick(request.sequence()));
     try {
       long left = leftNanos();
@@ -101,9 +134,10 @@ final class InferCall {
       }
       attempt.begin(left);
     } catch (KServeException e) {
-      fail(
-          Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause()),
-          stats(null, 0));
+      Status status = Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause());
+      if (!retry(status)) {
+        fail(status, stats(null, 0));
+      }
     } catch (RuntimeException e) {
       fail(Status.fromThrowable(e), stats(null, 0));
     }
@@ -121,7 +155,7 @@ final class InferCall {
     if (!retryable || link.closed || request.sequence() != null && !policy.sequences()) {
       return false;
     }
-    long wait = policy.waitNanos(attempts, leftNanos(), ThreadLocalRandom.current().nextDouble());
+    long wait = policy.waitNanos(tries, leftNanos(), ThreadLocalRandom.current().nextDouble());
     if (wait < 0) {
       return false;
     }
@@ -146,11 +180,79 @@ final class InferCall {
     }
   }
 
-  private void answer(ModelInferResponse response, CallStats stats) {
+  private void answer(ModelInferResponse response, CallStats stats, @Nullable Loan loan) {
+    Answer answer = new Answer(response, stats, loan);
     if (ended.compareAndSet(false, true)) {
       link.tally.answered.increment();
-      end.answered(new Answer(response, stats));
+      link.tally.sharedBytes.add(stats.sharedBytes());
+      end.answered(answer);
+    } else {
+      answer.close();
     }
+  }
+
+  /**
+   * Makes the call again when the server refused it for the memory that it was to share.
+   *
+   * @return whether it will be
+   */
+  private boolean shareOtherwise(SharedTensors shared, Loan loan, Status status) {
+    if (link.closed) {
+      return false;
+    }
+    if (SharedTensors.lost(status, loan) && !registeredAgain) {
+      registeredAgain = true;
+      Thread.startVirtualThread(() -> registerAgain(shared, loan));
+      return true;
+    }
+    if (SharedTensors.lost(status, loan)) {
+      if (!shared.mayFallBack()) {
+        return false;
+      }
+      shared.giveUp("it does not keep the region");
+      sharing = Sharing.NONE;
+    } else if (SharedTensors.about(status, loan)) {
+      shared.forget(request);
+      if (sharing == Sharing.ALL && !loan.outputs().isEmpty()) {
+        sharing = Sharing.INPUTS;
+      } else if (shared.mayFallBack()) {
+        sharing = Sharing.NONE;
+      } else {
+        return false;
+      }
+    } else {
+      return false;
+    }
+    Thread.startVirtualThread(this::again);
+    return true;
+  }
+
+  private void registerAgain(SharedTensors shared, Loan loan) {
+    try {
+      shared.register(loan, leftNanos());
+    } catch (StatusRuntimeException e) {
+      Status status = e.getStatus();
+      if (SharedTensors.notAnAnswer(status)) {
+        if (!retry(status)) {
+          fail(status, stats(null, 0));
+        }
+        return;
+      }
+      if (!shared.mayFallBack()) {
+        fail(
+            Status.FAILED_PRECONDITION.withDescription(
+                "shared memory is on, and the server has lost the region and does not take it again: "
+                    + status.getDescription()),
+            stats(null, 0));
+        return;
+      }
+      shared.giveUp("it lost the region and does not take it again: " + status.getDescription());
+      sharing = Sharing.NONE;
+    } catch (KServeException e) {
+      fail(Status.fromCode(e.code()).withDescription(e.text()), stats(null, 0));
+      return;
+    }
+    again();
   }
 
   private void fail(Status status, CallStats stats) {
@@ -170,7 +272,15 @@ final class InferCall {
         Duration.ofNanos(last == null ? 0 : last.receiveNanos(nowNanos)),
         bytesSent,
         bytesReceived,
-        0);
+        last == null ? 0 : last.sharedBytes());
+  }
+
+  private static long outputBytes(ModelInferResponse response) {
+    long bytes = 0;
+    for (int i = 0; i < response.getRawOutputContentsCount(); i++) {
+      bytes += response.getRawOutputContents(i).size();
+    }
+    return bytes;
   }
 
   private final class Attempt extends ClientCall.Listener<ModelInferResponse> {
@@ -178,6 +288,8 @@ final class InferCall {
     private final WireCounts wire = new WireCounts();
     private final long beginNanos = System.nanoTime();
     private @Nullable ModelInferResponse response;
+    private @Nullable Loan loan;
+    private boolean started;
     private boolean closed; // under the call's lock
 
     Attempt(Target target) {
@@ -185,19 +297,40 @@ final class InferCall {
     }
 
     void begin(long leftNanos) {
-      boolean tell = link.settings.budgetParameter() && leftNanos != Long.MAX_VALUE;
-      OutgoingMessage message = RequestHead.inline(request, tell ? leftNanos : 0);
+      SharedTensors.Borrowed borrowed =
+          mayShare() && link.shared != null
+              ? link.shared.borrow(request, leftNanos, sharing == Sharing.ALL)
+              : null;
+      loan = borrowed == null ? null : borrowed.loan();
+      try {
+        send(borrowed == null ? Map.of() : borrowed.places());
+      } catch (RuntimeException e) {
+        if (loan != null && !started) {
+          loan.end(true);
+        }
+        throw e;
+      }
+    }
+
+    private void send(Map<String, Long> places) {
+      long left = leftNanos();
+      long budget = link.settings.budgetParameter() && left != Long.MAX_VALUE ? left : 0;
+      OutgoingMessage message =
+          loan == null
+              ? RequestHead.inline(request, budget)
+              : loan.message(request, budget, places);
       requireSize(request, message, link.settings.maxRequestBytes());
       Metadata headers = link.headers();
       ClientCall<OutgoingMessage, ModelInferResponse> call =
           target.channel.newCall(
-              Methods.INFER, link.options(leftNanos).withStreamTracerFactory(wire.factory()));
+              Methods.INFER, link.options(left).withStreamTracerFactory(wire.factory()));
       attempts++;
       link.tally.attempts.increment();
       target.open.incrementAndGet();
       if (attempts > 1) {
         target.channel.resetConnectBackoff(); // waited long enough
       }
+      started = true; // from here on its end is told to onClose
       call.start(this, headers);
       String unwanted;
       synchronized (InferCall.this) {
@@ -237,17 +370,39 @@ final class InferCall {
       link.tally.bytesSent.add(wire.bytesSent());
       link.tally.bytesReceived.add(wire.bytesReceived());
       CallStats stats = stats(this, now);
+      if (status.isOk() && response != null) {
+        if (loan == null && link.shared != null) {
+          link.shared.onAnswer(request.model(), outputBytes(response));
+        }
+        answer(response, stats, loan);
+        return;
+      }
+      if (loan != null) {
+        loan.end(settled(status));
+      }
       if (unwanted != null) {
         fail(Status.CANCELLED.withDescription(unwanted), stats);
-      } else if (!status.isOk()) {
-        if (!retry(status)) {
-          fail(status, stats);
-        }
-      } else if (response == null) {
+      } else if (status.isOk()) {
         fail(Status.INTERNAL.withDescription("the server ended the call without an answer"), stats);
-      } else {
-        answer(response, stats);
+      } else if (!mended(status) && !retry(status)) {
+        fail(status, stats);
       }
+    }
+
+    private boolean mended(Status status) {
+      return loan != null && link.shared != null && shareOtherwise(link.shared, loan, status);
+    }
+
+    /** Whether the server writes no more to memory that it was lent. */
+    private boolean settled(Status status) {
+      return switch (status.getCode()) {
+        case CANCELLED, DEADLINE_EXCEEDED -> wire.unsent();
+        default -> wire.settled();
+      };
+    }
+
+    long sharedBytes() {
+      return loan == null ? 0 : loan.sharedBytes();
     }
 
     long sendNanos() {

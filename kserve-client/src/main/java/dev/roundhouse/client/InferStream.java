@@ -159,7 +159,8 @@ public final class InferStream implements AutoCloseable {
   private static StreamAnswer read(ModelStreamInferResponse message) {
     ModelInferResponse response = message.getInferResponse();
     return message.getErrorMessage().isEmpty()
-        ? new StreamAnswer.Answered(AnswerReader.read(response, null))
+        ? new StreamAnswer.Answered(
+            AnswerReader.read(response, null, null, AnswerReader.Place.VIEW))
         : new StreamAnswer.Failed(response.getId(), message.getErrorMessage());
   }
 

@@ -76,7 +76,7 @@ public final class KServeClient implements AutoCloseable {
 
   private <T> T await(InferRequest request, Function<Answer, T> reader) {
     AnswerWait wait = new AnswerWait();
-    InferCall call = new InferCall(link, request, wait).start();
+    InferCall call = new InferCall(link, request, wait).startHere();
     try (Answer answer = wait.get()) {
       return reader.apply(answer);
     } catch (InterruptedException e) {
@@ -203,7 +203,11 @@ public final class KServeClient implements AutoCloseable {
   /** Ends calls that are under way with CANCELLED or UNAVAILABLE, and closes connections. */
   @Override
   public void close() {
+    boolean again = link.closed;
     link.closed = true;
+    if (link.shared != null && !again) {
+      link.shared.close();
+    }
     link.targets.close(CLOSE.toNanos());
   }
 }

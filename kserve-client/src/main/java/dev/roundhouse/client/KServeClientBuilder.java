@@ -37,6 +37,7 @@ public final class KServeClientBuilder {
   private @Nullable Duration deadline = Duration.ofSeconds(10);
   private boolean budgetParameter = true;
   private RetryPolicy retry = RetryPolicy.DEFAULT;
+  private SharedMemory sharedMemory = SharedMemory.AUTO;
   private Executor executor = Thread::startVirtualThread;
 
   KServeClientBuilder(List<String> targets) {
@@ -167,6 +168,12 @@ public final class KServeClientBuilder {
     return this;
   }
 
+  /** Whether tensors pass through memory that client and server share; as it can, by default. */
+  public KServeClientBuilder sharedMemory(SharedMemory shared) {
+    sharedMemory = Objects.requireNonNull(shared);
+    return this;
+  }
+
   /** What completes futures; by default a virtual thread for each, which may block. */
   public KServeClientBuilder executor(Executor completes) {
     executor = Objects.requireNonNull(completes);
@@ -184,6 +191,11 @@ public final class KServeClientBuilder {
           "a token would be sent without TLS; use tls(), or tokenInTheClear() on a network that is"
               + " trusted");
     }
+    if (sharedMemory.mode() == SharedMemory.Mode.ON && targets.size() > 1) {
+      throw new IllegalArgumentException(
+          "shared memory is on and %d servers are named; a region is registered with one: name one, or use SharedMemory.AUTO"
+              .formatted(targets.size()));
+    }
     ChannelCredentials credentials = credentials();
     CallSettings settings =
         new CallSettings(
@@ -194,7 +206,8 @@ public final class KServeClientBuilder {
                 targets.stream()
                     .map(target -> new Target(target, channel(target, credentials)))
                     .toList()),
-            settings));
+            settings,
+            sharedMemory));
   }
 
   private ChannelCredentials credentials() {

@@ -65,6 +65,11 @@ final class WireCounts extends ClientStreamTracer {
     return ended || !opened;
   }
 
+  /** True when the server never heard of the request. */
+  boolean unsent() {
+    return !opened;
+  }
+
   /** On the clock of {@link System#nanoTime}; 0 when it never was. */
   long sentNanos() {
     return sentNanos;

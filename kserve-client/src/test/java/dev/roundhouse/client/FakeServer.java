@@ -70,7 +70,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A server with the models {@code double} (FP32 {@code x}, {@code y = 2x}) and {@code echo} (every
- * input is an output). It refuses what real servers let pass, and fails when it is told to.
+ * input is an output), and some more. It refuses what real servers let pass, and fails when it is
+ * told to.
  */
 class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
     implements AutoCloseable {
@@ -87,6 +88,10 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
   final AtomicBoolean config = new AtomicBoolean(true);
 
   static final int MAX_BATCH = 8;
+
+  /** Elements that {@code widen} makes of one. */
+  static final int WIDTH = 8192;
+
   private final Set<String> loaded = ConcurrentHashMap.newKeySet();
   private static final Context.Key<String> AUTHORIZATION = Context.key("authorization");
   private final Queue<Status> refusals = new ConcurrentLinkedQueue<>();
@@ -126,10 +131,6 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
     for (int i = 0; i < times; i++) {
       refusals.add(status);
     }
-  }
-
-  void stopRefusing() {
-    refusals.clear();
   }
 
   /** The next request that came. */
@@ -219,6 +220,7 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
           case "double" -> List.of(-1L, -1L);
           case "pair" -> List.of(-1L, 2L);
           case "columns" -> List.of(2L, -1L);
+          case "widen" -> List.of(-1L, 1L);
           default -> List.of();
         };
     if (shape.isEmpty()) {
@@ -237,7 +239,10 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
             .addVersions("1")
             .setPlatform("fake")
             .addInputs(tensor.setName("x").build())
-            .addOutputs(tensor.setName("y").build())
+            .addOutputs(
+                request.getName().equals("widen")
+                    ? tensor.setName("y").setShape(1, WIDTH).build()
+                    : tensor.setName("y").build())
             .build());
   }
 
@@ -356,6 +361,14 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
         require(request.getInputsCount() == 1 && request.getInputs(0).getName().equals("x"), "x");
         require(request.getInputs(0).getDatatype().equals("FP32"), "FP32");
         addOutput(request, response, "y", request.getInputs(0), doubled(inputs.getFirst()));
+      }
+      case "widen" -> {
+        InferInputTensor wide = request.getInputs(0).toBuilder().setShape(1, WIDTH).build();
+        ByteString.Output out = ByteString.newOutput(4 * WIDTH);
+        for (int i = 0; i < WIDTH; i++) {
+          out.write(inputs.getFirst().toByteArray(), 0, 4);
+        }
+        addOutput(request, response, "y", wide, out.toByteString());
       }
       case "echo" -> {
         for (int i = 0; i < inputs.size(); i++) {
