@@ -79,6 +79,10 @@ final class RunningWorker implements AutoCloseable {
     if (transport != null) {
       arguments.add("--roundhouse.worker.server.transport=" + transport);
     }
+    for (String setting : settings) {
+      String key = setting.substring(0, setting.indexOf('=') + 1);
+      arguments.removeIf(argument -> !key.isEmpty() && argument.startsWith(key));
+    }
     arguments.addAll(List.of(settings));
     for (String kept : List.of(COST_FILE, CACHE)) {
       if (arguments.stream().noneMatch(argument -> argument.startsWith(kept))) {

@@ -1,0 +1,26 @@
+package dev.roundhouse.client;
+
+import dev.roundhouse.client.retry.RetryPolicy;
+import java.time.Duration;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How calls are made.
+ *
+ * @param deadline of calls that have none of their own; null for none
+ * @param maxRequestBytes of one message
+ * @param maxAnswerBytes of one message
+ * @param token that a call shows, asked for at each attempt; null for none
+ * @param budgetParameter whether the time that is left is told in a parameter too
+ * @param executor that completes futures
+ */
+record CallSettings(
+    @Nullable Duration deadline,
+    RetryPolicy retry,
+    int maxRequestBytes,
+    int maxAnswerBytes,
+    @Nullable Supplier<String> token,
+    boolean budgetParameter,
+    Executor executor) {}

@@ -1,0 +1,82 @@
+package dev.roundhouse.client;
+
+import dev.roundhouse.client.tensor.Tensor;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What a model answered. Immutable; its tensors have memory of their own. */
+public final class InferResult {
+  private final String model;
+  private final String version;
+  private final String id;
+  private final Map<String, Tensor> outputs;
+  private final @Nullable ServerTimings timings;
+  private final boolean last;
+  private final @Nullable CallStats stats;
+
+  InferResult(
+      String model,
+      String version,
+      String id,
+      Map<String, Tensor> outputs,
+      @Nullable ServerTimings timings,
+      boolean last,
+      @Nullable CallStats stats) {
+    this.model = model;
+    this.version = version;
+    this.id = id;
+    this.outputs = outputs;
+    this.timings = timings;
+    this.last = last;
+    this.stats = stats;
+  }
+
+  public String model() {
+    return model;
+  }
+
+  /** The version that answered. */
+  public String version() {
+    return version;
+  }
+
+  /** The request's. */
+  public String id() {
+    return id;
+  }
+
+  /** By name, in the order in which they came. */
+  public Map<String, Tensor> outputs() {
+    return outputs;
+  }
+
+  /**
+   * An output by its name.
+   *
+   * @throws IllegalArgumentException when there is none of that name
+   */
+  public Tensor output(String name) {
+    Tensor output = outputs.get(name);
+    if (output == null) {
+      throw new IllegalArgumentException(
+          "'%s' answered no output '%s'; it answered %s".formatted(model, name, outputs.keySet()));
+    }
+    return output;
+  }
+
+  /** Where the time went in the server, when it was asked and told. */
+  public Optional<ServerTimings> timings() {
+    return Optional.ofNullable(timings);
+  }
+
+  /** False when a server says that more answers to the same request follow, in a stream. */
+  public boolean last() {
+    return last;
+  }
+
+  /** What the call took; empty for one of a stream. */
+  public Optional<CallStats> stats() {
+    return Optional.ofNullable(stats);
+  }
+}

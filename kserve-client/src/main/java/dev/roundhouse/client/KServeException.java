@@ -1,0 +1,44 @@
+package dev.roundhouse.client;
+
+import io.grpc.Status;
+import org.jspecify.annotations.Nullable;
+
+/** A call that was not answered: the code that gRPC has for it, and what the server said. */
+public final class KServeException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final Status.Code code;
+  private final String text;
+  private final transient @Nullable CallStats stats;
+
+  KServeException(
+      Status.Code code, String message, @Nullable Throwable cause, @Nullable CallStats stats) {
+    super(code + ": " + message, cause);
+    this.code = code;
+    text = message;
+    this.stats = stats;
+  }
+
+  static KServeException of(Status status, @Nullable CallStats stats) {
+    String description = status.getDescription();
+    return new KServeException(
+        status.getCode(),
+        description == null ? "the server gave no reason" : description,
+        status.getCause(),
+        stats);
+  }
+
+  public Status.Code code() {
+    return code;
+  }
+
+  /** The message without the code. */
+  String text() {
+    return text;
+  }
+
+  /** What the call took; null when it was none of inference. */
+  public @Nullable CallStats stats() {
+    return stats;
+  }
+}

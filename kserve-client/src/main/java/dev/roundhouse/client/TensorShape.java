@@ -1,0 +1,20 @@
+package dev.roundhouse.client;
+
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
+
+/**
+ * An input or output of a model.
+ *
+ * @param shape row-major; {@link Shape#ANY} where any extent will do
+ * @param batchAxis the axis along which rows are counted; negative when there is none
+ * @param optional true for an input that may be left out
+ */
+public record TensorShape(String name, DType dtype, Shape shape, int batchAxis, boolean optional) {
+
+  /** As people write it: {@code FP32[-1,16]}. */
+  @Override
+  public String toString() {
+    return dtype.wireName() + shape;
+  }
+}

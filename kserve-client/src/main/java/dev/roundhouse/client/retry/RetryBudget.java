@@ -1,0 +1,32 @@
+package dev.roundhouse.client.retry;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The retries that all calls of a client may make: each call earns a part of one. Thread-safe. */
+public final class RetryBudget {
+  /** A retry; parts of one are whole numbers. */
+  private static final long ONE = 1_000_000;
+
+  private final long perCall;
+  private final long most;
+  private final AtomicLong saved;
+
+  public RetryBudget(RetryPolicy policy) {
+    perCall = Math.round(policy.ratio() * ONE);
+    most = policy.reserve() * ONE;
+    saved = new AtomicLong(most);
+  }
+
+  /** A call has begun. */
+  public void earn() {
+    if (saved.get() < most) {
+      saved.updateAndGet(now -> Math.min(most, now + perCall));
+    }
+  }
+
+  /** Takes one retry; false when there is none. */
+  public boolean take() {
+    long before = saved.getAndUpdate(now -> now >= ONE ? now - ONE : now);
+    return before >= ONE;
+  }
+}
