@@ -5,6 +5,7 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.client.tensor.Tensor;
+import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.InferTensorContents;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.ModelInferResponse.InferOutputTensor;
@@ -67,7 +68,7 @@ final class AnswerReader {
                         "datatype '%s' is not known".formatted(output.getDatatype())));
     Shape shape = shape(output);
     MemorySegment bytes = raw.next(shared(output));
-    if (shared(output)) {
+    if (shared(output) || unsaid(output, dtype, shape, bytes, loan)) {
       MemorySegment written = written(output, new TensorType(dtype, shape), loan);
       return Tensor.of(dtype, shape, place == Place.VIEW ? written : copy(written));
     }
@@ -80,12 +81,30 @@ final class AnswerReader {
     return output.containsParameters(Parameters.REGION);
   }
 
+  /** Triton does not say that an output is where it was to be; there is none of it elsewhere. */
+  private static boolean unsaid(
+      InferOutputTensor output,
+      DType dtype,
+      Shape shape,
+      @Nullable MemorySegment bytes,
+      @Nullable Loan loan) {
+    return bytes != null
+        && bytes.byteSize() == 0
+        && loan != null
+        && loan.outputs().containsKey(output.getName())
+        && dtype.fixedSize()
+        && shape.elementCount() > 0;
+  }
+
   /** Where the server says that it has written an output: where it was to. */
   private static MemorySegment written(
       InferOutputTensor output, TensorType type, @Nullable Loan loan) {
     MemorySegment place = loan == null ? null : loan.outputs().get(output.getName());
-    String region = output.getParametersOrThrow(Parameters.REGION).getStringParam();
-    if (loan == null || place == null || !region.equals(loan.pool.region().name())) {
+    InferParameter named = output.getParametersMap().get(Parameters.REGION);
+    String region = named == null ? "" : named.getStringParam();
+    if (loan == null
+        || place == null
+        || named != null && !region.equals(loan.pool.region().name())) {
       throw new IllegalArgumentException(
           "it is in the region '%s', where nobody wanted it".formatted(region));
     }

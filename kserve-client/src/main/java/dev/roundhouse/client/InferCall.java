@@ -22,6 +22,7 @@ final class InferCall {
   private final ClientLink link;
   private final InferRequest request;
   private final InferEnd end;
+  private final CallSharing sharing;
   private final long startNanos = System.nanoTime();
 
   /** Of the whole call; {@link Long#MAX_VALUE} for none. */
@@ -39,22 +40,14 @@ final class InferCall {
   // Of the attempts so far: each begins after the one before it has ended.
   private int tries;
   private int attempts;
-  private Sharing sharing = Sharing.ALL;
-  private boolean registeredAgain;
   private long bytesSent;
   private long bytesReceived;
-
-  /** Which tensors may go through shared memory. */
-  private enum Sharing {
-    ALL,
-    INPUTS,
-    NONE
-  }
 
   InferCall(ClientLink link, InferRequest request, InferEnd end) {
     this.link = link;
     this.request = request;
     this.end = end;
+    sharing = new CallSharing(link.shared, request);
     Duration deadline = request.deadline() == null ? link.settings.deadline() : request.deadline();
     allowedNanos = deadline == null ? Long.MAX_VALUE : deadline.toNanos();
   }
@@ -62,7 +55,7 @@ final class InferCall {
   /** Begins without blocking. */
   InferCall start() {
     count();
-    if (mayShare()) {
+    if (sharing.may()) {
       Thread.startVirtualThread(this::attempt);
     } else {
       attempt();
@@ -80,10 +73,6 @@ final class InferCall {
   private void count() {
     link.tally.calls.increment();
     link.retries.earn();
-  }
-
-  private boolean mayShare() {
-    return sharing != Sharing.NONE && link.shared != null && link.shared.considers(request);
   }
 
   /** Ends the call, unless it has ended. */
@@ -133,13 +122,8 @@ final class InferCall {
             .asRuntimeException();
       }
       attempt.begin(left);
-    } catch (KServeException e) {
-      Status status = Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause());
-      if (!retry(status)) {
-        fail(status, stats(null, 0));
-      }
-    } catch (RuntimeException e) {
-      fail(Status.fromThrowable(e), stats(null, 0));
+    } catch (Throwable e) {
+      refused(e);
     }
   }
 
@@ -196,63 +180,51 @@ final class InferCall {
    *
    * @return whether it will be
    */
-  private boolean shareOtherwise(SharedTensors shared, Loan loan, Status status) {
-    if (link.closed) {
+  private boolean shareOtherwise(Status status, @Nullable Loan loan) {
+    if (link.closed || loan == null) {
       return false;
     }
-    if (SharedTensors.lost(status, loan) && !registeredAgain) {
-      registeredAgain = true;
-      Thread.startVirtualThread(() -> registerAgain(shared, loan));
-      return true;
-    }
-    if (SharedTensors.lost(status, loan)) {
-      if (!shared.mayFallBack()) {
-        return false;
+    return switch (sharing.after(status, loan)) {
+      case AS_EVER -> false;
+      case AGAIN -> {
+        Thread.startVirtualThread(this::again);
+        yield true;
       }
-      shared.giveUp("it does not keep the region");
-      sharing = Sharing.NONE;
-    } else if (SharedTensors.about(status, loan)) {
-      shared.forget(request);
-      if (sharing == Sharing.ALL && !loan.outputs().isEmpty()) {
-        sharing = Sharing.INPUTS;
-      } else if (shared.mayFallBack()) {
-        sharing = Sharing.NONE;
-      } else {
-        return false;
+      case REGISTER -> {
+        Thread.startVirtualThread(() -> registerAgain(loan));
+        yield true;
       }
-    } else {
-      return false;
-    }
-    Thread.startVirtualThread(this::again);
-    return true;
+    };
   }
 
-  private void registerAgain(SharedTensors shared, Loan loan) {
+  private void registerAgain(Loan loan) {
     try {
-      shared.register(loan, leftNanos());
-    } catch (StatusRuntimeException e) {
-      Status status = e.getStatus();
-      if (SharedTensors.notAnAnswer(status)) {
-        if (!retry(status)) {
-          fail(status, stats(null, 0));
-        }
-        return;
-      }
-      if (!shared.mayFallBack()) {
-        fail(
-            Status.FAILED_PRECONDITION.withDescription(
-                "shared memory is on, and the server has lost the region and does not take it again: "
-                    + status.getDescription()),
-            stats(null, 0));
-        return;
-      }
-      shared.giveUp("it lost the region and does not take it again: " + status.getDescription());
-      sharing = Sharing.NONE;
-    } catch (KServeException e) {
-      fail(Status.fromCode(e.code()).withDescription(e.text()), stats(null, 0));
+      sharing.register(loan, leftNanos());
+    } catch (Throwable e) {
+      refused(e);
       return;
     }
     again();
+  }
+
+  /** Something went wrong on this side, before an attempt was sent. */
+  private void refused(Throwable failure) {
+    if (!(failure instanceof KServeException e)) {
+      // An Error too: whoever waits is told.
+      Status status =
+          failure instanceof StatusRuntimeException told
+              ? told.getStatus()
+              : Status.UNKNOWN
+                  .withDescription("the request could not be sent: " + failure)
+                  .withCause(failure);
+      fail(status, stats(null, 0));
+      return;
+    }
+    Status status = Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause());
+    // What this side refuses it would refuse again; a server that cannot be reached may be back.
+    if (e.code() != Status.Code.UNAVAILABLE || !retry(status)) {
+      fail(status, stats(null, 0));
+    }
   }
 
   private void fail(Status status, CallStats stats) {
@@ -289,6 +261,7 @@ final class InferCall {
     private final long beginNanos = System.nanoTime();
     private @Nullable ModelInferResponse response;
     private @Nullable Loan loan;
+    private @Nullable OutgoingMessage message;
     private boolean started;
     private boolean closed; // under the call's lock
 
@@ -297,10 +270,7 @@ final class InferCall {
     }
 
     void begin(long leftNanos) {
-      SharedTensors.Borrowed borrowed =
-          mayShare() && link.shared != null
-              ? link.shared.borrow(request, leftNanos, sharing == Sharing.ALL)
-              : null;
+      SharedTensors.Borrowed borrowed = sharing.borrow(leftNanos);
       loan = borrowed == null ? null : borrowed.loan();
       try {
         send(borrowed == null ? Map.of() : borrowed.places());
@@ -315,7 +285,7 @@ final class InferCall {
     private void send(Map<String, Long> places) {
       long left = leftNanos();
       long budget = link.settings.budgetParameter() && left != Long.MAX_VALUE ? left : 0;
-      OutgoingMessage message =
+      message =
           loan == null
               ? RequestHead.inline(request, budget)
               : loan.message(request, budget, places);
@@ -370,9 +340,15 @@ final class InferCall {
       link.tally.bytesSent.add(wire.bytesSent());
       link.tally.bytesReceived.add(wire.bytesReceived());
       CallStats stats = stats(this, now);
+      if (lostItsMemory(stats)) {
+        if (loan != null) {
+          loan.end(settled(status));
+        }
+        return;
+      }
       if (status.isOk() && response != null) {
-        if (loan == null && link.shared != null) {
-          link.shared.onAnswer(request.model(), outputBytes(response));
+        if (loan == null) {
+          sharing.onAnswer(outputBytes(response));
         }
         answer(response, stats, loan);
         return;
@@ -384,13 +360,22 @@ final class InferCall {
         fail(Status.CANCELLED.withDescription(unwanted), stats);
       } else if (status.isOk()) {
         fail(Status.INTERNAL.withDescription("the server ended the call without an answer"), stats);
-      } else if (!mended(status) && !retry(status)) {
+      } else if (!shareOtherwise(status, loan) && !retry(status)) {
         fail(status, stats);
       }
     }
 
-    private boolean mended(Status status) {
-      return loan != null && link.shared != null && shareOtherwise(link.shared, loan, status);
+    /** Fails the call when what was sent is not what the caller had in memory. */
+    private boolean lostItsMemory(CallStats stats) {
+      try {
+        if (message != null) {
+          message.requireSent();
+        }
+        return false;
+      } catch (KServeException e) {
+        fail(Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause()), stats);
+        return true;
+      }
     }
 
     /** Whether the server writes no more to memory that it was lent. */

@@ -86,6 +86,12 @@ public final class InferStream implements AutoCloseable {
       OutgoingMessage message = RequestHead.inline(request, budget);
       InferCall.requireSize(request, message, link.settings.maxRequestBytes());
       call.sendMessage(message);
+      try {
+        message.requireSent();
+      } catch (KServeException e) {
+        call.cancel("a request could not be read", e);
+        throw e;
+      }
       return true;
     } finally {
       lock.unlock();

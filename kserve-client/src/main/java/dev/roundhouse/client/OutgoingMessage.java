@@ -5,6 +5,7 @@ import com.google.protobuf.WireFormat;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import io.grpc.Drainable;
 import io.grpc.KnownLength;
+import io.grpc.Status;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -13,7 +14,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A ModelInferRequest on its way out: its head as protobuf encodes it, then the raw contents, which
@@ -24,6 +27,9 @@ final class OutgoingMessage {
 
   private final List<MemorySegment> parts;
   private final long byteSize;
+
+  /** Why a part could not be read any more when it was its turn; null when all could. */
+  private volatile @Nullable RuntimeException lost;
 
   /**
    * @param head without raw contents
@@ -61,6 +67,22 @@ final class OutgoingMessage {
     return byteSize;
   }
 
+  /**
+   * Throws when the caller's memory was gone before it was sent: zeros were sent in its place, as
+   * the transport knows no other end than that of all calls of the connection. The answer, if there
+   * is one, is to be dropped.
+   */
+  void requireSent() {
+    RuntimeException cause = lost;
+    if (cause != null) {
+      throw new KServeException(
+          Status.Code.INVALID_ARGUMENT,
+          "the memory of an input could not be read when it was to be sent; keep its arena open until the call has ended",
+          cause,
+          null);
+    }
+  }
+
   InputStream stream() {
     return new Stream();
   }
@@ -93,7 +115,12 @@ final class OutgoingMessage {
         MemorySegment from = parts.get(part);
         int length = (int) Math.min(count, from.byteSize() - at);
         if (length > 0 || count == 0) {
-          MemorySegment.copy(from, ValueLayout.JAVA_BYTE, at, to, offset, length);
+          try {
+            MemorySegment.copy(from, ValueLayout.JAVA_BYTE, at, to, offset, length);
+          } catch (RuntimeException e) {
+            lost = e;
+            Arrays.fill(to, offset, offset + length, (byte) 0);
+          }
           at += length;
           return length;
         }

@@ -4,6 +4,7 @@ import dev.roundhouse.client.tensor.Tensor;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
+import io.grpc.Status;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,6 +46,14 @@ final class RequestHead {
   }
 
   static InferInputTensor.Builder input(String name, Tensor tensor) {
+    if (!tensor.sendable().scope().isAlive()) {
+      throw new KServeException(
+          Status.Code.INVALID_ARGUMENT,
+          "the memory of input '%s' has been closed; keep its arena open until the call has ended"
+              .formatted(name),
+          null,
+          null);
+    }
     InferInputTensor.Builder input =
         InferInputTensor.newBuilder().setName(name).setDatatype(tensor.dtype().wireName());
     for (int axis = 0; axis < tensor.shape().rank(); axis++) {

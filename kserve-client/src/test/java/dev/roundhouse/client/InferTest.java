@@ -290,13 +290,55 @@ class InferTest {
 
   @Test
   void shouldRefuseARequestThatIsTooLargeBeforeItIsSent() {
-    try (KServeClient small = KServeClient.to(server.address()).maxRequestBytes(1000).build()) {
+    RetryPolicy eager = RetryPolicy.DEFAULT.withResourceExhausted(true).withBudget(0, 0);
+    try (KServeClient small =
+        KServeClient.to(server.address()).maxRequestBytes(1000).retry(eager).build()) {
       assertThatThrownBy(() -> small.infer(doubling(new float[300]).build()))
           .isInstanceOf(KServeException.class)
           .hasMessageContaining("RESOURCE_EXHAUSTED: a request to 'double' of 12")
           .hasMessageContaining("the limit is 1000")
           .hasMessageContaining("raise maxRequestBytes");
       assertThat(server.arrivals).isEmpty();
+      assertThat(small.counters().attempts()).isZero();
+      assertThat(small.counters().retriesWithoutBudget()).isZero();
+    }
+  }
+
+  @Test
+  void shouldRefuseMemoryThatIsGone() {
+    Tensor gone;
+    try (Arena arena = Arena.ofShared()) {
+      gone = Tensor.of(DType.F32, Shape.of(1, 1), arena.allocate(4));
+    }
+    InferRequest request = InferRequest.to("double").input("x", gone).build();
+    assertThatThrownBy(() -> client.infer(request))
+        .isInstanceOf(KServeException.class)
+        .hasMessageContaining("INVALID_ARGUMENT: the memory of input 'x' has been closed");
+    assertThatThrownBy(() -> client.inferAsync(request).get(30, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(KServeException.class);
+    assertThat(server.arrivals).isEmpty();
+  }
+
+  @Test
+  void shouldDropTheAnswerToMemoryThatWentAwayBeforeItWasSentAndServeOthers() throws Exception {
+    // While there is no connection yet, a request waits to be read.
+    for (int i = 0; i < 20; i++) {
+      try (KServeClient fresh = KServeClient.to(server.address()).build()) {
+        CompletableFuture<InferResult> call;
+        try (Arena arena = Arena.ofShared()) {
+          Tensor going = Tensor.of(DType.F32, Shape.of(1, 1), arena.allocate(4));
+          going.sendable().set(ValueLayout.JAVA_FLOAT, 0, 5);
+          call = fresh.inferAsync(InferRequest.to("double").input("x", going).build());
+        }
+        try {
+          assertThat(call.get(30, TimeUnit.SECONDS).output("y").floats())
+              .as("it was sent in time")
+              .containsExactly(10);
+        } catch (ExecutionException e) {
+          assertThat(e).hasMessageContaining("keep its arena open until the call has ended");
+        }
+        assertThat(fresh.infer(doubling(1).build()).output("y").floats()).containsExactly(2);
+      }
     }
   }
 

@@ -171,6 +171,14 @@ class SharedMemoryTest {
   }
 
   @Test
+  void shouldReadAnswersOfServersThatDoNotSayWhereTheyAre() throws Exception {
+    server.says = false;
+    try (KServeClient client = client(ON)) {
+      assertDoubled(client.infer(pairs(5).build()), 5);
+    }
+  }
+
+  @Test
   void shouldSendWhenTheServerSharesNothingAndAskOnce() throws Exception {
     server.same = false;
     try (KServeClient client = client(AUTO)) {

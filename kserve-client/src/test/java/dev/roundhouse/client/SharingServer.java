@@ -56,6 +56,9 @@ final class SharingServer extends FakeServer {
   /** Whether outputs in shared memory have no entry in raw contents. */
   volatile boolean sparse;
 
+  /** Whether it says in an answer where it has written an output. */
+  volatile boolean says = true;
+
   SharingServer() throws IOException {}
 
   void lose() {
@@ -163,7 +166,7 @@ final class SharingServer extends FakeServer {
             .setName(name)
             .setDatatype(like.getDatatype())
             .addAllShape(like.getShapeList())
-            .putAllParameters(place));
+            .putAllParameters(says ? place : Map.of()));
     if (!sparse) {
       response.addRawOutputContents(ByteString.EMPTY);
     }

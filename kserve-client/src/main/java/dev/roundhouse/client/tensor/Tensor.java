@@ -24,6 +24,9 @@ public final class Tensor {
     }
   }
 
+  /** Not the one that makes a tensor; never started. */
+  private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
+
   private final DType dtype;
   private final Shape shape;
   private final MemorySegment bytes;
@@ -48,6 +51,11 @@ public final class Tensor {
     if (!shape.isStatic()) {
       throw new IllegalArgumentException(
           "shape %s has an extent that is not fixed; a tensor has all of them".formatted(shape));
+    }
+    if (!bytes.isAccessibleBy(ANOTHER)) {
+      throw new IllegalArgumentException(
+          "memory of a confined arena is for one thread, and the connection's thread sends it; use"
+              + " Arena.ofShared() or Arena.ofAuto()");
     }
     long elements = elements(shape);
     if (dtype == DType.BYTES) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -75,6 +76,14 @@ class TensorTest {
       raw[i] = (byte) bytes[i];
     }
     return Tensor.of(DType.BYTES, Shape.of(count), MemorySegment.ofArray(raw));
+  }
+
+  @Test
+  void shouldRefuseMemoryThatOnlyItsThreadMayRead() {
+    try (Arena confined = Arena.ofConfined()) {
+      assertThatThrownBy(() -> Tensor.of(DType.F32, Shape.of(1), confined.allocate(4)))
+          .hasMessageContaining("use Arena.ofShared() or Arena.ofAuto()");
+    }
   }
 
   @Test
