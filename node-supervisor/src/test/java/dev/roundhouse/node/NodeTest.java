@@ -28,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -36,6 +37,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.support.GenericApplicationContext;
 
 /** The application with real processes, which stand in for workers and gateway. */
@@ -175,6 +177,13 @@ class NodeTest {
   }
 
   @Test
+  void shouldStopWhatItStartedWhenItsOwnStartFailsFurtherOn() throws Exception {
+    assertThatThrownBy(() -> run(new FailingStart(folder)).close())
+        .hasStackTraceContaining("no more of this");
+    assertThat(folder.resolve("stops")).content().isEqualTo("worker\n");
+  }
+
+  @Test
   void shouldRefuseKeysThatNobodyReads(CapturedOutput output) {
     assertThatThrownBy(() -> node("--roundhouse.node.devices.gpu=2").close());
     assertThat(output)
@@ -204,6 +213,10 @@ class NodeTest {
   }
 
   private ConfigurableApplicationContext node(String... settings) {
+    return run(null, settings);
+  }
+
+  private ConfigurableApplicationContext run(@Nullable FailingStart last, String... settings) {
     List<String> arguments = new ArrayList<>();
     for (String port : List.of("grpc", "http", "metrics", "node", "worker-base")) {
       arguments.add("--roundhouse.node.ports." + port + "=0");
@@ -218,9 +231,13 @@ class NodeTest {
     arguments.addAll(List.of(settings));
     SpringApplication application = NodeApplication.application();
     application.addInitializers(
-        context ->
-            ((GenericApplicationContext) context)
-                .registerBean("processExit", IntConsumer.class, () -> exited::complete));
+        context -> {
+          GenericApplicationContext beans = (GenericApplicationContext) context;
+          beans.registerBean("processExit", IntConsumer.class, () -> exited::complete);
+          if (last != null) {
+            beans.registerBean("last", FailingStart.class, () -> last);
+          }
+        });
     return application.run(arguments.toArray(String[]::new));
   }
 
@@ -268,6 +285,23 @@ class NodeTest {
     while (!condition.getAsBoolean()) {
       assertThat(System.nanoTime() - end).as("nanoseconds beyond the deadline").isNegative();
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+    }
+  }
+
+  /** Starts after everything else; fails once the worker can stop in order. */
+  private record FailingStart(Path folder) implements SmartLifecycle {
+    @Override
+    public void start() {
+      await(() -> Files.exists(folder.resolve("worker.up")));
+      throw new IllegalStateException("no more of this");
+    }
+
+    @Override
+    public void stop() {}
+
+    @Override
+    public boolean isRunning() {
+      return false;
     }
   }
 }

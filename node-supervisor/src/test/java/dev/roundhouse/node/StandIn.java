@@ -68,6 +68,7 @@ final class StandIn {
         });
     server.start();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> note(folder, role)));
+    Files.writeString(folder.resolve(role + ".up"), "");
     System.out.println("up");
     while (true) {
       LockSupport.park();
