@@ -4,6 +4,7 @@ Both jars are taken apart and run once to leave an AOT cache, as an image would;
 one worker on the CPU and no models, and waits for ports. Nothing is asserted.
 """
 
+import os
 import socket
 import statistics
 import subprocess
@@ -20,6 +21,11 @@ NODE_OPTIONS = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--ena
 def listens(port: int) -> bool:
     with socket.socket() as s:
         return s.connect_ex(("127.0.0.1", port)) == 0
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def since(start: float, port: int) -> float:
@@ -79,10 +85,9 @@ def main() -> None:
         jar, options = trained(jar, folder)
         for _ in range(rounds):
             node = Node(jar, options, folder)
-            moments = {
-                "supervisor's port open": since(node.started, node.node_port),
-                "worker's gRPC port open": since(node.started, node.ports.grpc),
-            }
+            moments = {"supervisor's port open": since(node.started, node.node_port)}
+            moments["processor time of it by then"] = cpu_seconds(node.process.pid)
+            moments["worker's gRPC port open"] = since(node.started, node.ports.grpc)
             wait_until(lambda node=node: "\nready " in node.log.read_text(), 120, "the line 'ready ...'")
             moments["node ready"] = time.monotonic() - node.started
             stopping = time.monotonic()
@@ -91,7 +96,7 @@ def main() -> None:
             for what, seconds in moments.items():
                 figures.setdefault(what, []).append(seconds)
     for what, seconds in figures.items():
-        print(f"{what:26} median {statistics.median(seconds):5.2f} s   {min(seconds):5.2f} to {max(seconds):5.2f}")
+        print(f"{what:28} median {statistics.median(seconds):5.2f} s   {min(seconds):5.2f} to {max(seconds):5.2f}")
 
 
 if __name__ == "__main__":
