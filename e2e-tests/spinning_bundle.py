@@ -31,11 +31,21 @@ COSTLY_START = """\
 """
 
 
-def program(start: str) -> str:
+LIMIT = """\
+    %limit = stablehlo.reshape %turns : (tensor<1x1xi64>) -> tensor<i64>
+"""
+ENDLESS_LIMIT = """\
+    %asked = stablehlo.reshape %turns : (tensor<1x1xi64>) -> tensor<i64>
+    %endless = stablehlo.constant dense<4611686018427387904> : tensor<i64>
+    %limit = stablehlo.maximum %asked, %endless : tensor<i64>
+"""
+
+
+def program(start: str, limit: str = LIMIT) -> str:
     return f"""\
 module {{
   func.func public @main(%turns: tensor<1x1xi64>) -> tensor<1x1xi64> {{
-    %limit = stablehlo.reshape %turns : (tensor<1x1xi64>) -> tensor<i64>
+{limit}\
     %zero = stablehlo.constant dense<0> : tensor<i64>
     %one = stablehlo.constant dense<1> : tensor<i64>
 {start}\
@@ -58,6 +68,12 @@ module {{
 def write(repository: Path, name: str, costly: bool = False) -> Path:
     """A costly one runs on a thread of the plugin's own, any other inside the call that starts it."""
     modules = {"model.b1.mlir": program(COSTLY_START if costly else START)}
+    return bundle_files.write(repository / name, MANIFEST, modules)
+
+
+def write_endless(repository: Path, name: str) -> Path:
+    """Never ends, whatever is asked; so its first warm-up run does not, either."""
+    modules = {"model.b1.mlir": program(COSTLY_START, ENDLESS_LIMIT)}
     return bundle_files.write(repository / name, MANIFEST, modules)
 
 

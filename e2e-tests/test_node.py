@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tritonclient.grpc as triton
 
+import spinning_bundle
 from conftest import Report
 from worker_process import KEEP_NOTHING, ROOT, SAMPLE_MODELS, START_SECONDS, free_ports, wait_until
 
@@ -178,6 +179,30 @@ def test_should_leave_no_worker_behind_when_the_supervisor_is_killed(node: Node)
     descendants = children | {each for child in children for each in children_of(child)}
     node.process.kill()
     wait_until(lambda: not any(is_running(each) for each in descendants), 60, f"the end of {descendants}")
+
+
+def test_should_leave_out_the_model_that_workers_die_over(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
+    spinning_bundle.write_endless(models, "endless")
+    limits = ("roundhouse.worker.watchdog.device-call=2s", "roundhouse.node.quarantine.crashes=2")
+    node = Node(models, tmp_path / "log", *(part for limit in limits for part in ("--set", limit)))
+    try:
+        wait_until(lambda: node.alive() and "\nready " in node.log(), START_SECONDS, "the line 'ready ...'")
+        wait_until(lambda: all(node.worker(i)["ready"] for i in range(2)), 4 * START_SECONDS, "both workers ready")
+        for index in range(2):
+            worker = node.worker(index)
+            assert worker["leftOut"] == {"endless": 2}
+            assert worker["lastExit"] == 70
+            with triton.InferenceServerClient(f"127.0.0.1:{worker['ports']['grpc']}") as client:
+                assert client.is_model_ready("simple")
+                index_lines = client.get_model_repository_index().models
+            assert any(
+                line.name == "endless" and "roundhouse.worker.repository.leave-out" in line.reason
+                for line in index_lines
+            )
+    finally:
+        node.close()
 
 
 @pytest.mark.parametrize(

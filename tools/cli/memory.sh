@@ -10,7 +10,9 @@ CGROUP_ROOT=/sys/fs/cgroup
 NODE_MIB=192
 GATEWAY_MIB=768
 # shellcheck disable=SC2034  # for those who source this
-NODE_OPTIONS=(-Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1) GATEWAY_OPTIONS=(-Xmx256m -XX:MaxDirectMemorySize=256m -XX:+ExitOnOutOfMemoryError)
+NODE_OPTIONS=(-Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError)
+# shellcheck disable=SC2034
+GATEWAY_OPTIONS=(-Xmx256m -XX:MaxDirectMemorySize=256m -XX:+ExitOnOutOfMemoryError)
 
 # Prints the MiB that this process may use: the least of its cgroups' limits (v2 or v1) and the machine's memory.
 # ROUNDHOUSE_MEMORY_MIB says it instead.

@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway;
 
+import dev.roundhouse.platform.process.Supervised;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 
@@ -8,6 +9,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 public class GatewayApplication {
 
   public static void main(String[] args) {
+    Supervised.follow();
     SpringApplication.run(GatewayApplication.class, args);
   }
 }

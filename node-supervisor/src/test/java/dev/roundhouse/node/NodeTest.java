@@ -9,6 +9,7 @@ import dev.roundhouse.node.actuator.NodeEndpoint;
 import dev.roundhouse.node.plan.NodePlan;
 import dev.roundhouse.node.process.ProcessState;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -17,14 +18,17 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -33,6 +37,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.support.GenericApplicationContext;
 
 /** The application with real processes, which stand in for workers and gateway. */
@@ -127,6 +132,58 @@ class NodeTest {
   }
 
   @Test
+  void shouldGiveEachWorkerOneGpuAndWaitForItsMemoryBeforeEachStart() throws Exception {
+    ready("worker");
+    ready("gateway");
+    Path smi =
+        Files.writeString(
+            folder.resolve("nvidia-smi"),
+            """
+            #!/bin/sh
+            case $1 in
+              --query-gpu=uuid) printf 'GPU-a\\nGPU-b\\n' ;;
+              *) printf '0, GPU-a, %s, 100\\n1, GPU-b, 10, 100\\n' "$(cat '%1$s/used')" ;;
+            esac
+            """
+                .replace("%1$s", folder.toString()));
+    Files.setPosixFilePermissions(smi, PosixFilePermissions.fromString("rwx------"));
+    Path used = Files.writeString(folder.resolve("used"), "90");
+    try (ConfigurableApplicationContext node =
+        node(
+            "--roundhouse.node.devices.platform=cuda",
+            "--roundhouse.node.devices.nvml-library=" + folder.resolve("missing.so"),
+            "--roundhouse.node.devices.nvidia-smi=" + smi,
+            "--roundhouse.node.devices.poll-interval=100ms",
+            "--roundhouse.node.devices.reclaim-timeout=1h")) {
+      await(() -> process(node, "worker1").ready());
+      await(() -> get(node, "/actuator/node").contains("\"usedBytes\":94371840"));
+      assertThat(process(node, "worker0").state()).isEqualTo(ProcessState.WAITING);
+      Files.writeString(used, "15");
+      await(() -> process(node, "worker0").ready());
+      assertThat(Files.readString(folder.resolve("worker.arguments")))
+          .contains(
+              "--roundhouse.worker.device.platform=cuda",
+              "CUDA_VISIBLE_DEVICES=GPU-a\n",
+              "CUDA_VISIBLE_DEVICES=GPU-b\n");
+      assertThat(get(node, "/metrics"))
+          .contains("roundhouse_node_device_memory_total_bytes{device=\"GPU-b\"} 1.048576E8");
+
+      Files.writeString(used, "80");
+      ProcessHandle.of(pid(node)).orElseThrow().destroyForcibly();
+      await(() -> process(node, "worker0").state() == ProcessState.WAITING);
+      Files.writeString(used, "0");
+      await(() -> process(node, "worker0").restarts() == 1 && process(node, "worker0").ready());
+    }
+  }
+
+  @Test
+  void shouldStopWhatItStartedWhenItsOwnStartFailsFurtherOn() throws Exception {
+    assertThatThrownBy(() -> run(new FailingStart(folder)).close())
+        .hasStackTraceContaining("no more of this");
+    assertThat(folder.resolve("stops")).content().isEqualTo("worker\n");
+  }
+
+  @Test
   void shouldRefuseKeysThatNobodyReads(CapturedOutput output) {
     assertThatThrownBy(() -> node("--roundhouse.node.devices.gpu=2").close());
     assertThat(output)
@@ -156,6 +213,10 @@ class NodeTest {
   }
 
   private ConfigurableApplicationContext node(String... settings) {
+    return run(null, settings);
+  }
+
+  private ConfigurableApplicationContext run(@Nullable FailingStart last, String... settings) {
     List<String> arguments = new ArrayList<>();
     for (String port : List.of("grpc", "http", "metrics", "node", "worker-base")) {
       arguments.add("--roundhouse.node.ports." + port + "=0");
@@ -170,9 +231,13 @@ class NodeTest {
     arguments.addAll(List.of(settings));
     SpringApplication application = NodeApplication.application();
     application.addInitializers(
-        context ->
-            ((GenericApplicationContext) context)
-                .registerBean("processExit", IntConsumer.class, () -> exited::complete));
+        context -> {
+          GenericApplicationContext beans = (GenericApplicationContext) context;
+          beans.registerBean("processExit", IntConsumer.class, () -> exited::complete);
+          if (last != null) {
+            beans.registerBean("last", FailingStart.class, () -> last);
+          }
+        });
     return application.run(arguments.toArray(String[]::new));
   }
 
@@ -202,7 +267,7 @@ class NodeTest {
     return Objects.requireNonNull(process(node, "worker0").pid());
   }
 
-  private static String get(ConfigurableApplicationContext node, String path) throws Exception {
+  private static String get(ConfigurableApplicationContext node, String path) {
     int port = node.getBean(NodePlan.class).ports().node();
     try (HttpClient http = HttpClient.newHttpClient()) {
       var response =
@@ -210,6 +275,8 @@ class NodeTest {
               HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build(),
               BodyHandlers.ofString());
       return response.statusCode() + " " + response.body();
+    } catch (IOException | InterruptedException e) {
+      throw new AssertionError(e);
     }
   }
 
@@ -217,7 +284,24 @@ class NodeTest {
     long end = System.nanoTime() + Duration.ofSeconds(120).toNanos();
     while (!condition.getAsBoolean()) {
       assertThat(System.nanoTime() - end).as("nanoseconds beyond the deadline").isNegative();
-      Thread.onSpinWait();
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+    }
+  }
+
+  /** Starts after everything else; fails once the worker can stop in order. */
+  private record FailingStart(Path folder) implements SmartLifecycle {
+    @Override
+    public void start() {
+      await(() -> Files.exists(folder.resolve("worker.up")));
+      throw new IllegalStateException("no more of this");
+    }
+
+    @Override
+    public void stop() {}
+
+    @Override
+    public boolean isRunning() {
+      return false;
     }
   }
 }

@@ -38,7 +38,10 @@ final class StandIn {
     Path folder = Path.of(arguments[1]);
     Files.writeString(
         folder.resolve(role + ".arguments"),
-        String.join("\n", arguments) + "\n",
+        String.join("\n", arguments)
+            + "\nCUDA_VISIBLE_DEVICES="
+            + System.getenv("CUDA_VISIBLE_DEVICES")
+            + "\n",
         StandardOpenOption.CREATE,
         StandardOpenOption.APPEND);
     if (Files.exists(folder.resolve("fails"))) {
@@ -65,6 +68,7 @@ final class StandIn {
         });
     server.start();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> note(folder, role)));
+    Files.writeString(folder.resolve(role + ".up"), "");
     System.out.println("up");
     while (true) {
       LockSupport.park();

@@ -7,7 +7,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * When a bundle is left out because its worker ends while loading it.
  *
- * @param crashes Ends of a worker, with another exit code than 0, while it was loading the bundle.
- *     0: none is left out.
+ * @param crashes Ends of a worker while it was loading the bundle, unless by exit code 0 or
+ *     SIGTERM. 0: none is left out.
  */
 public record QuarantineProperties(@Min(0) @Max(1000) @DefaultValue("3") int crashes) {}

@@ -126,19 +126,28 @@ public final class NodeLifecycle
 
   @Override
   public void onApplicationEvent(ContextClosedEvent event) {
-    if (event.getApplicationContext() == context && running) {
-      stopping = true;
-      refresh();
-      supervisor.stop();
-      boolean gaveUp = supervisor.ended().join();
-      log.info("every process has ended{}", gaveUp ? "; one of them too often" : "");
-      probes.close();
+    if (event.getApplicationContext() == context) {
+      shutDown();
     }
   }
 
+  /** After that event; without it when the start has failed further on. */
   @Override
   public void stop() {
+    shutDown();
+  }
+
+  private void shutDown() {
+    if (!running) {
+      return;
+    }
     running = false;
+    stopping = true;
+    refresh();
+    supervisor.stop();
+    boolean gaveUp = supervisor.ended().join();
+    log.info("every process has ended{}", gaveUp ? "; one of them too often" : "");
+    probes.close();
   }
 
   @Override

@@ -53,9 +53,10 @@ public record NodePlan(
       Jars jars) {
     int count = devices.onCpu() ? settings.devices().cpuWorkers() : devices.gpus().size();
     PortPlan ports = PortPlan.of(settings.ports(), count);
+    List<String> names = WorkerNames.of(settings.worker().names(), count);
     List<WorkerPlan> workers = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      String name = "worker" + i;
+      String name = names.get(i);
       Path loading = run.resolve(name + ".loading");
       workers.add(
           new WorkerPlan(

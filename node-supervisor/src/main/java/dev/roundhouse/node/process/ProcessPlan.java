@@ -12,7 +12,8 @@ import java.util.function.Supplier;
  * @param gate what each start waits for
  * @param stopGrace from SIGTERM to SIGKILL
  * @param stopsAt when it stops: those with a lower number first, and the next when they have ended
- * @param onCrash told of every end that nobody asked for, before its next start; with the code
+ * @param onCrash told of every end that nobody asked for, by exit code 0 or SIGTERM either, before
+ *     its next start; with the code
  */
 public record ProcessPlan(
     String name,

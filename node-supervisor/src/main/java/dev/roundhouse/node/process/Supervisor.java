@@ -5,6 +5,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,8 +67,9 @@ public final class Supervisor {
       } catch (InterruptedException e) {
         log.warn("the supervisor was interrupted and stops");
         stop();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         log.error("the supervisor goes on after", e);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS)); // as often as it happens
       }
     }
   }

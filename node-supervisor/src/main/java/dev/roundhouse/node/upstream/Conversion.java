@@ -45,13 +45,29 @@ enum Conversion {
       return Map.of(ours, String.valueOf(flag(value)));
     }
   },
+  /** A list, also of one element. */
+  LIST {
+    @Override
+    Map<String, String> apply(String ours, String value) {
+      return Map.of(ours, "[" + withoutBrackets(value) + "]");
+    }
+  },
+  /** Names, apart by commas here. */
+  NAMES {
+    @Override
+    Map<String, String> apply(String ours, String value) {
+      return Map.of(ours, withoutBrackets(value));
+    }
+  },
   /** A list, in variables apart by colons. */
   COLONS {
     @Override
     Map<String, String> apply(String ours, String value) {
       return Map.of(
           ours,
-          Arrays.stream(value.split("[:,]")).map(String::trim).collect(Collectors.joining(",")));
+          Arrays.stream(withoutBrackets(value).split("[:,]"))
+              .map(String::trim)
+              .collect(Collectors.joining(",")));
     }
   },
   /** 0 is for no limit, which is the absence of the setting. */
@@ -151,6 +167,12 @@ enum Conversion {
    * @throws IllegalArgumentException saying what the value must be, without naming the key
    */
   abstract Map<String, String> apply(String ours, String value);
+
+  private static String withoutBrackets(String value) {
+    return value.startsWith("[") && value.endsWith("]")
+        ? value.substring(1, value.length() - 1)
+        : value;
+  }
 
   private static double number(String value, String what) {
     try {

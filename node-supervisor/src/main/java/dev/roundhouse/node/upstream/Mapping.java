@@ -54,9 +54,8 @@ record Mapping(
 
   /** Whether a flattened key of the file is this one; the name in it, or empty. */
   Optional<String> matches(String flattened) {
-    String pattern =
-        Pattern.quote(path()).replace("NAME", "\\E(.+)\\Q").replace("[]", "\\E\\[\\d+\\]\\Q");
-    Matcher matcher = Pattern.compile(pattern + "(?:\\[\\d+\\])?").matcher(flattened);
+    String pattern = Pattern.quote(path()).replace("NAME", "\\E(.+)\\Q");
+    Matcher matcher = Pattern.compile(pattern).matcher(flattened);
     if (!matcher.matches()) {
       return Optional.empty();
     }

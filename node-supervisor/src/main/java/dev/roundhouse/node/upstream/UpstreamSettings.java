@@ -7,10 +7,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -75,10 +77,14 @@ public final class UpstreamSettings {
     log.info("read {}, a file of ReactantServer.jl", file);
   }
 
-  /** Lists are one value, their elements apart by commas. */
+  /**
+   * A list is one value, in brackets, its elements apart by commas; what is said of each of the
+   * workers is such a list.
+   */
   private static Map<String, String> flattened(Path file, String variable) {
     String what = variable.isEmpty() ? file.toString() : variable + " is '" + file + "'";
     Map<String, String> keys = new LinkedHashMap<>();
+    Set<String> lists = new HashSet<>();
     try {
       if (Files.size(file) > MOST_BYTES) {
         throw new StartRefusedException(
@@ -88,10 +94,16 @@ public final class UpstreamSettings {
           new YamlPropertySourceLoader().load("upstream", new FileSystemResource(file))) {
         EnumerablePropertySource<?> all = (EnumerablePropertySource<?>) source;
         for (String key : all.getPropertyNames()) {
+          String list =
+              key.replaceFirst("\\[\\d+\\]$", "").replaceFirst("^workers\\[\\d+\\]", "workers[]");
           String value = String.valueOf(all.getProperty(key));
-          keys.merge(key.replaceFirst("\\[\\d+\\]$", ""), value, (a, b) -> a + "," + b);
+          keys.merge(list, value, (a, b) -> a + "," + b);
+          if (!list.equals(key)) {
+            lists.add(list);
+          }
         }
       }
+      lists.forEach(list -> keys.compute(list, (key, value) -> "[" + value + "]"));
       return keys;
     } catch (IOException | RuntimeException e) {
       if (e instanceof StartRefusedException refused) {

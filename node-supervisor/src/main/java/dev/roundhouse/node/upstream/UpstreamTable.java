@@ -7,7 +7,9 @@ import static dev.roundhouse.node.upstream.Conversion.CONTROL_MODE;
 import static dev.roundhouse.node.upstream.Conversion.FILE;
 import static dev.roundhouse.node.upstream.Conversion.FLAG;
 import static dev.roundhouse.node.upstream.Conversion.LIMIT;
+import static dev.roundhouse.node.upstream.Conversion.LIST;
 import static dev.roundhouse.node.upstream.Conversion.LISTEN;
+import static dev.roundhouse.node.upstream.Conversion.NAMES;
 import static dev.roundhouse.node.upstream.Conversion.OCTAL;
 import static dev.roundhouse.node.upstream.Conversion.ONLY_ALL;
 import static dev.roundhouse.node.upstream.Conversion.ONLY_FALSE;
@@ -63,7 +65,9 @@ final class UpstreamTable {
             "",
             "for another, start worker-service or gateway-service itself"),
         of(NODE, "shared_host_weights", FLAG, W + "residency.host.shared"),
-        refused(NODE, "workers[].NAME", "write gpus, and under global what all workers share"),
+        of(NODE, "workers[].gpu", LIST, N + "devices.gpus", "of every worker or of none"),
+        of(NODE, "workers[].name", NAMES, N + "worker.names"),
+        refused(NODE, "workers[].NAME", "write under global what all workers share"),
         refused(
             NODE,
             "models.NAME",

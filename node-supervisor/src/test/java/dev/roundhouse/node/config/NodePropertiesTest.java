@@ -33,7 +33,7 @@ class NodePropertiesTest {
                     15),
                 new PortProperties("", 8001, 8000, 8002, 8003, 18000),
                 new WorkerProcessProperties(
-                    "", List.of(), List.of(), List.of(), Duration.ofSeconds(15)),
+                    List.of(), "", List.of(), List.of(), List.of(), Duration.ofSeconds(15)),
                 new GatewayProcessProperties(
                     "",
                     List.of(),
@@ -66,6 +66,7 @@ class NodePropertiesTest {
                 "ports.metrics=3",
                 "ports.node=4",
                 "ports.worker-base=5",
+                "worker.names=left,right",
                 "worker.jar=/w.jar",
                 "worker.jvm-options=-Xmx1g,-Xss1m",
                 "worker.command=w,x",
@@ -95,6 +96,7 @@ class NodePropertiesTest {
                     20),
                 new PortProperties("::1", 1, 2, 3, 4, 5),
                 new WorkerProcessProperties(
+                    List.of("left", "right"),
                     "/w.jar",
                     List.of("-Xmx1g", "-Xss1m"),
                     List.of("w", "x"),
@@ -125,6 +127,7 @@ class NodePropertiesTest {
         "ports.grpc=65536",
         "ports.node=-1",
         "worker.stop-grace=0s",
+        "worker.names=a b",
         "gateway.stop-grace=2h",
         "restart.max-backoff=0s",
         "restart.max-restarts=-1",

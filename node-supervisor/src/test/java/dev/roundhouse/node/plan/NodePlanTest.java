@@ -89,6 +89,27 @@ class NodePlanTest {
   }
 
   @Test
+  void shouldCallWorkersAsIsWantedOrSayWhyNot() {
+    String[] two = {"worker.command=worker", "gateway.command=gw", ""};
+    two[2] = "worker.names=left,right";
+    NodePlan plan = plan(TWO_GPUS, PassedOn.NOTHING, two);
+    assertThat(plan.processes())
+        .extracting(ProcessPlan::name)
+        .containsExactly("left", "right", "gateway");
+    assertThat(spec(plan, "gateway").command())
+        .anyMatch(argument -> argument.startsWith("--roundhouse.gateway.workers.left.address="));
+    two[2] = "worker.names=left";
+    assertThatThrownBy(() -> plan(TWO_GPUS, PassedOn.NOTHING, two))
+        .hasMessageContaining("roundhouse.node.worker.names has 1 names for 2 workers");
+    two[2] = "worker.names=left,left";
+    assertThatThrownBy(() -> plan(TWO_GPUS, PassedOn.NOTHING, two))
+        .hasMessageContaining("'left' twice");
+    two[2] = "worker.names=left,gateway";
+    assertThatThrownBy(() -> plan(TWO_GPUS, PassedOn.NOTHING, two))
+        .hasMessageContaining("'gateway' twice, or it is the gateway's");
+  }
+
+  @Test
   void shouldLeaveTheOrderOfCudasOwnNumbersAlone() {
     Found visible = new Found(List.of("3"), "CUDA_VISIBLE_DEVICES", false);
     assertThat(

@@ -55,7 +55,8 @@ class SupervisorTest {
     Supervisor supervisor = supervisor(FOR_EVER, worker("worker0"));
     supervisor.doWork();
     end(supervisor, 0, Duration.ZERO, 1);
-    assertThat(processes.started).hasSize(2);
+    end(supervisor, 143, Duration.ZERO, 2);
+    assertThat(processes.started).hasSize(3);
     assertThat(crashes).as("that was no crash").isEmpty();
   }
 

@@ -52,7 +52,7 @@ class UpstreamSettingsTest {
             Map.ofEntries(
                 Map.entry(W + "repository.directories", "/models"),
                 Map.entry(N + "ports.worker-base", "9000"),
-                Map.entry(N + "devices.gpus", "0,GPU-a"),
+                Map.entry(N + "devices.gpus", "[0,GPU-a]"),
                 Map.entry(W + "residency.host.shared", "true"),
                 Map.entry(W + "repository.poll-interval", "7500ms"),
                 Map.entry(W + "repository.mode", "static"),
@@ -67,6 +67,25 @@ class UpstreamSettingsTest {
                 Map.entry(W + "models[my.model].residency", "pinned-device"),
                 Map.entry(W + "models[my.model].max-batch-size", "8"),
                 Map.entry(W + "server.max-message-size", "536870912B")));
+  }
+
+  @Test
+  void shouldTellOneGpuFromTheirNumber() throws Exception {
+    node("gpus: [1]");
+    assertThat(UpstreamSettings.of(environment)).isEqualTo(Map.of(N + "devices.gpus", "[1]"));
+    node("gpus: 1");
+    assertThat(UpstreamSettings.of(environment)).isEqualTo(Map.of(N + "devices.gpus", "1"));
+    node("workers: [{name: left, gpu: 1}]");
+    assertThat(UpstreamSettings.of(environment))
+        .isEqualTo(Map.of(N + "devices.gpus", "[1]", N + "worker.names", "left"));
+    node(
+        "{workers: [{name: left, gpu: 1}, {name: right, gpu: GPU-a}], global: {model_dirs: [/a, /b]}}");
+    assertThat(UpstreamSettings.of(environment))
+        .isEqualTo(
+            Map.of(
+                N + "devices.gpus", "[1,GPU-a]",
+                N + "worker.names", "left,right",
+                W + "repository.directories", "/a,/b"));
   }
 
   @Test
@@ -139,7 +158,7 @@ class UpstreamSettingsTest {
         "global: {batch_policy: {x: 1}}|Unknown key 'global.batch_policy.x'|'global.batch_policy'",
         "global: {batch_policy: x}|'global.batch_policy'|write scheduler.discipline",
         "metrics_base_port: 9100|'metrics_base_port'|third from roundhouse.node.ports.worker-base",
-        "workers: [{name: w0, gpu: 0}]|'workers[0].name'|Write gpus",
+        "workers: [{name: w0, port: 0}]|'workers[].port'|Write under global",
         "models: {resnet: [w0]}|'models.resnet'|residency=pinned-device",
         "role: gateway|'role' of|gateway-service",
         "shared_host_weights: maybe|must be true or false|docs/upstream.md",
