@@ -194,8 +194,10 @@ class InferTest {
 
   @Test
   void shouldEndWithItsDeadlineAndTellTheServerOfIt() throws Exception {
+    client.infer(doubling(1).build()); // connects
+    server.arrival();
     server.hold.set(true);
-    Duration deadline = Duration.ofMillis(250);
+    Duration deadline = Duration.ofMillis(1500);
     KServeException failure =
         catchThrowableOfType(
             KServeException.class, () -> client.infer(doubling(1).deadline(deadline).build()));

@@ -2,7 +2,6 @@ package dev.roundhouse.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.client.retry.RetryPolicy;
@@ -332,13 +331,12 @@ class SharedMemoryTest {
   void shouldNotUseSlotsAgainThatTheServerMayStillWriteTo() throws Exception {
     try (KServeClient client = client(ON)) {
       client.infer(pairs(0).build());
+      server.arrivals.clear();
       server.hold.set(true);
       for (int i = 0; i < 2; i++) { // two slots each: half of eight
-        KServeException late =
-            catchThrowableOfType(
-                KServeException.class,
-                () -> client.infer(pairs(1).deadline(Duration.ofMillis(200)).build()));
-        assertThat(late.code()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
+        CompletableFuture<InferResult> given = client.inferAsync(pairs(1).build());
+        server.arrival();
+        given.cancel(true);
       }
       Path old = Path.of("/dev/shm" + server.keys.getFirst());
       InferTest.await("the old region is unregistered", () -> server.unregistered.size() == 1);
@@ -349,6 +347,27 @@ class SharedMemoryTest {
       server.release(); // writes to the old one, which nobody reads
       assertDoubled(client.infer(pairs(11).build()), 11);
     }
+  }
+
+  @Test
+  void shouldBeClosedWhileCallsShareItsMemory() throws Exception {
+    KServeClient client = client(ON);
+    client.infer(pairs(0).build());
+    server.arrivals.clear();
+    server.hold.set(true);
+    List<CompletableFuture<InferResult>> calls = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      calls.add(client.inferAsync(pairs(i).build()));
+      server.arrival();
+    }
+    client.close();
+    client.close();
+    assertThat(Path.of("/dev/shm" + server.keys.getFirst())).doesNotExist();
+    for (CompletableFuture<InferResult> call : calls) {
+      assertThatThrownBy(() -> call.get(30, TimeUnit.SECONDS))
+          .hasCauseInstanceOf(KServeException.class);
+    }
+    assertThatThrownBy(() -> client.infer(pairs(0).build())).hasMessageContaining("was closed");
   }
 
   @Test
