@@ -138,6 +138,7 @@ verify_and_keep() {
     maven -q verify
     keep_jar worker-service "$(module_jar worker-service)" "$key"
     keep_jar node-supervisor "$(module_jar node-supervisor)" "$key"
+    keep_jar gateway-service "$(module_jar gateway-service)" "$key"
     mark_pack_built "$key"
 }
 
