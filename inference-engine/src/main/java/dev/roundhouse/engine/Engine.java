@@ -8,6 +8,7 @@ import dev.roundhouse.engine.floor.FloorStore;
 import dev.roundhouse.engine.floor.FloorTotals;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.CostStore;
+import dev.roundhouse.engine.model.LoadListener;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
@@ -81,13 +82,30 @@ public final class Engine implements AutoCloseable {
             options.clock(),
             options.costAlpha(),
             costs,
-            options.loads(),
+            untilFailed(options.loads()),
             threads.compilers(),
             threads.unloader(),
             lanes());
     // First of all, so that nothing says "ready" while the open requests are being ended.
     requests.failStop().requested().thenAccept(requests::failAdmission);
     threads.start(requests.dispatch());
+  }
+
+  /** What was being loaded when the engine failed has not ended: the process dies over it. */
+  private LoadListener untilFailed(LoadListener loads) {
+    return new LoadListener() {
+      @Override
+      public void onBegin(String model, String version) {
+        loads.onBegin(model, version);
+      }
+
+      @Override
+      public void onEnd(String model, String version) {
+        if (requests.failStop().cause() == null) {
+          loads.onEnd(model, version);
+        }
+      }
+    };
   }
 
   private ServingLanes lanes() {

@@ -22,6 +22,6 @@ public interface LoadListener {
    */
   void onBegin(String model, String version);
 
-  /** It serves, or has failed. */
+  /** It serves, or has failed; not told of what the engine itself has failed over. */
   void onEnd(String model, String version);
 }

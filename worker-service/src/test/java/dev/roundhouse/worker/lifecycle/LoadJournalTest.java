@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
@@ -58,6 +59,21 @@ class LoadJournalTest {
     }
 
     assertThat(file.toFile().exists() ? read(file) : "").isEmpty();
+  }
+
+  @Test
+  void shouldGoOnNamingWhatTheEngineFailedOver() throws Exception {
+    Path folder = TestBundle.doubling(2, 1).write(repository, "double");
+    Path file = run.resolve("loading");
+    ReferenceFunction losing =
+        (program, inputs, outputs) -> {
+          throw new DeviceException(DeviceException.Code.DEVICE_LOST, "the device is gone");
+        };
+    try (Engine engine = engine(losing, List.of(), file.toString())) {
+      assertThat(engine.load(folder).get().state()).isEqualTo(ModelState.FAILED);
+      assertThat(engine.isAlive()).isFalse();
+      assertThat(file).hasContent("double\t" + folder.toAbsolutePath());
+    }
   }
 
   @Test
