@@ -91,11 +91,17 @@ public final class Engine implements AutoCloseable {
     threads.start(requests.dispatch());
   }
 
-  /** What was being loaded when the engine failed has not ended: the process dies over it. */
+  /**
+   * What was being loaded when the engine failed has not ended: the process dies over it. What
+   * comes after is not begun.
+   */
   private LoadListener untilFailed(LoadListener loads) {
     return new LoadListener() {
       @Override
       public void onBegin(String model, String version) {
+        if (requests.failStop().cause() != null) {
+          throw new IllegalStateException("the server has failed and is stopping");
+        }
         loads.onBegin(model, version);
       }
 

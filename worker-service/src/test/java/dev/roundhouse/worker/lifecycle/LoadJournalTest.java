@@ -62,8 +62,9 @@ class LoadJournalTest {
   }
 
   @Test
-  void shouldGoOnNamingWhatTheEngineFailedOver() throws Exception {
+  void shouldGoOnNamingWhatTheEngineFailedOverAndNothingElse() throws Exception {
     Path folder = TestBundle.doubling(2, 1).write(repository, "double");
+    Path later = TestBundle.doubling(2, 1).write(repository, "later");
     Path file = run.resolve("loading");
     ReferenceFunction losing =
         (program, inputs, outputs) -> {
@@ -72,6 +73,7 @@ class LoadJournalTest {
     try (Engine engine = engine(losing, List.of(), file.toString())) {
       assertThat(engine.load(folder).get().state()).isEqualTo(ModelState.FAILED);
       assertThat(engine.isAlive()).isFalse();
+      assertThat(engine.load(later).get().reason()).contains("has failed and is stopping");
       assertThat(file).hasContent("double\t" + folder.toAbsolutePath());
     }
   }
