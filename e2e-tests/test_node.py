@@ -181,6 +181,10 @@ def test_should_leave_no_worker_behind_when_the_supervisor_is_killed(node: Node)
     wait_until(lambda: not any(is_running(each) for each in descendants), 60, f"the end of {descendants}")
 
 
+@pytest.mark.skipif(
+    "ROUNDHOUSE_E2E_QUARANTINE" not in os.environ,
+    reason="takes three minutes, for workers that hang and are started again: ROUNDHOUSE_E2E_QUARANTINE=1 runs it",
+)
 def test_should_leave_out_the_model_that_workers_die_over(tmp_path: Path) -> None:
     models = tmp_path / "models"
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
