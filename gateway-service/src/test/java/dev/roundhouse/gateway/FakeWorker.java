@@ -75,6 +75,10 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
   volatile Status failure = Status.OK;
   volatile boolean sameNamespace = true;
   volatile boolean opensRegions = true;
+
+  /** Whether requests over HTTP are refused before their bodies are read. */
+  volatile boolean refusesUnread;
+
   volatile long weightRoom;
   private Server server;
   private final HttpServer http;
@@ -113,6 +117,7 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
     failure = Status.OK;
     sameNamespace = true;
     opensRegions = true;
+    refusesUnread = false;
     models.clear();
     statuses.clear();
     regions.clear();
@@ -401,6 +406,10 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
   /** Says who it is, what was asked, and what came with it. */
   private void answer(HttpExchange exchange) {
     try (exchange) {
+      if (refusesUnread) {
+        exchange.sendResponseHeaders(400, -1);
+        return;
+      }
       byte[] body = exchange.getRequestBody().readAllBytes();
       String path = exchange.getRequestURI().getPath();
       calls.add(exchange.getRequestMethod() + " " + path);

@@ -57,7 +57,11 @@ class GatewayTest {
   static void start() throws Exception {
     w0 = new FakeWorker("w0");
     w1 = new FakeWorker("w1");
-    gateway = new RunningGateway(List.of(w0, w1), "--roundhouse.gateway.ejection.time=10ms");
+    gateway =
+        new RunningGateway(
+            List.of(w0, w1),
+            "--roundhouse.gateway.ejection.time=10ms",
+            "--roundhouse.gateway.server.max-message-size=8MB");
   }
 
   @BeforeEach
@@ -356,6 +360,32 @@ class GatewayTest {
     }
     w1.failure = Status.UNAVAILABLE;
     assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").statusCode()).isEqualTo(503);
+  }
+
+  @Test
+  void shouldTakeTheNextRequestWhenAWorkerHasNotReadTheOneBefore() throws Exception {
+    String large = "x".repeat(5_000_000);
+    for (int i = 0; i < 5; i++) {
+      w1.refusesUnread = true;
+      assertThat(gateway.send("POST", "/v2/models/right/infer", large).statusCode())
+          .isIn(400, 503); // as the connection's end is seen before the answer or after it
+      w1.refusesUnread = false;
+      assertThat(gateway.send("POST", "/v2/models/right/infer", large).body())
+          .isEqualTo("w1 /v2/models/right/infer " + large);
+    }
+  }
+
+  @Test
+  void shouldRefuseABodyThatIsTooLarge() throws Exception {
+    String large = "x".repeat(9_000_000);
+    assertThat(gateway.send("POST", "/v2/models/right/infer", large))
+        .satisfies(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(400);
+              assertThat(answer.body())
+                  .contains("has 9000000 bytes, the limit is 8388608; send less, or raise");
+            });
+    assertThat(w1.calls).isEmpty();
   }
 
   @Test

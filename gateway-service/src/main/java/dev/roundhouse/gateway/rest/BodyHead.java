@@ -1,5 +1,7 @@
 package dev.roundhouse.gateway.rest;
 
+import io.grpc.Status;
+import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -9,17 +11,20 @@ import java.net.http.HttpRequest.BodyPublishers;
 
 /**
  * The beginning of a body, and what follows it. Only a body that is whole here can be sent twice.
+ * To be closed when its request ends: the HTTP client may still read what follows, on a thread of
+ * its own, after a worker has answered without having read all, and the request's stream is then
+ * another request's.
  */
-final class BodyHead {
+final class BodyHead implements AutoCloseable {
   /** As much as is looked at, and held, of a body. */
   static final int MOST_BYTES = 64 << 10;
 
   private final byte[] head;
   private final boolean whole;
-  private final InputStream rest;
+  private final Rest rest;
   private final long length;
 
-  private BodyHead(byte[] head, boolean whole, InputStream rest, long length) {
+  private BodyHead(byte[] head, boolean whole, Rest rest, long length) {
     this.head = head;
     this.whole = whole;
     this.rest = rest;
@@ -28,11 +33,33 @@ final class BodyHead {
 
   /**
    * @param length of the body; below 0 when it is not known
+   * @param most bytes that it may have
+   * @throws StatusException INVALID_ARGUMENT when it says that it has more
    */
-  static BodyHead read(InputStream in, long length) throws IOException {
+  static BodyHead read(InputStream in, long length, long most) throws IOException, StatusException {
+    if (length > most) {
+      throw tooLarge(length + " bytes", most);
+    }
     byte[] read = in.readNBytes(length < 0 ? MOST_BYTES : (int) Math.min(length, MOST_BYTES));
     boolean whole = length < 0 ? read.length < MOST_BYTES : read.length == length;
-    return new BodyHead(read, whole, in, length);
+    return new BodyHead(read, whole, new Rest(in, most - read.length), length);
+  }
+
+  private static StatusException tooLarge(String size, long most) {
+    return Status.INVALID_ARGUMENT
+        .withDescription(
+            "the request's body has %s, the limit is %d; send less, or raise roundhouse.gateway.server.max-message-size"
+                .formatted(size, most))
+        .asException();
+  }
+
+  /**
+   * @throws StatusException INVALID_ARGUMENT when more came than it may have
+   */
+  void requireWithin(long most) throws StatusException {
+    if (rest.isTooLarge()) {
+      throw tooLarge("more", most);
+    }
   }
 
   /** Not to be changed. */
@@ -54,5 +81,52 @@ final class BodyHead {
         BodyPublishers.ofInputStream(
             () -> new SequenceInputStream(new ByteArrayInputStream(head), rest));
     return length < 0 ? all : BodyPublishers.fromPublisher(all, length);
+  }
+
+  /** Nobody reads from the request any more; waits for a read that is under way. */
+  @Override
+  public void close() {
+    rest.close();
+  }
+
+  private static final class Rest extends InputStream {
+    private final InputStream in;
+    private long left;
+    private boolean closed;
+    private boolean tooLarge;
+
+    Rest(InputStream in, long most) {
+      this.in = in;
+      left = most;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public synchronized int read(byte[] into, int offset, int length) throws IOException {
+      if (closed) {
+        throw new IOException("the request has ended");
+      }
+      int count = in.read(into, offset, length);
+      left -= Math.max(count, 0);
+      if (left < 0) {
+        tooLarge = true;
+        throw new IOException("the request's body is too large");
+      }
+      return count;
+    }
+
+    synchronized boolean isTooLarge() {
+      return tooLarge;
+    }
+
+    @Override
+    public synchronized void close() {
+      closed = true;
+    }
   }
 }

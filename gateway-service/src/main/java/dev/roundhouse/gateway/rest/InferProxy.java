@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.rest;
 
+import dev.roundhouse.gateway.config.GatewayProperties;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes;
@@ -30,11 +31,13 @@ final class InferProxy {
   private final ModelRoutes routes;
   private final Workers workers;
   private final WorkerHttp http;
+  private final long maxBodyBytes;
 
-  InferProxy(ModelRoutes routes, Workers workers, WorkerHttp http) {
+  InferProxy(ModelRoutes routes, Workers workers, WorkerHttp http, GatewayProperties properties) {
     this.routes = routes;
     this.workers = workers;
     this.http = http;
+    maxBodyBytes = properties.server().maxMessageSize().toBytes();
   }
 
   @PostMapping("/v2/models/{name}/infer")
@@ -50,7 +53,19 @@ final class InferProxy {
       HttpServletRequest request,
       HttpServletResponse response)
       throws IOException, StatusException {
-    BodyHead body = BodyHead.read(request.getInputStream(), request.getContentLengthLong());
+    try (BodyHead body =
+        BodyHead.read(request.getInputStream(), request.getContentLengthLong(), maxBodyBytes)) {
+      infer(name, version, body, request, response);
+    }
+  }
+
+  private void infer(
+      String name,
+      String version,
+      BodyHead body,
+      HttpServletRequest request,
+      HttpServletResponse response)
+      throws IOException, StatusException {
     RequestHead head =
         RestHead.read(
             name,
@@ -70,6 +85,7 @@ final class InferProxy {
         } catch (ClientAbortException e) {
           throw e;
         } catch (IOException e) {
+          body.requireWithin(maxBodyBytes);
           status = Status.UNAVAILABLE.withDescription(unreachable(route, e));
         }
         WorkerRoute other = status.isOk() || !body.isWhole() ? null : route.other(status);
