@@ -9,6 +9,7 @@ import dev.roundhouse.gateway.route.ReplicaRouter;
 import dev.roundhouse.gateway.route.RouteListener;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Trigger;
+import dev.roundhouse.platform.grpc.PortLoad;
 import io.grpc.Status;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -45,7 +46,7 @@ public final class GatewayMeters implements RouteListener {
   private volatile Set<String> models = Set.of();
   private volatile Set<String> workers = Set.of();
 
-  public GatewayMeters(MeterRegistry meters, GatewayLoad load, Ejection ejection) {
+  public GatewayMeters(MeterRegistry meters, PortLoad load, Ejection ejection) {
     this.meters = meters;
     ready =
         MultiGauge.builder("gateway.worker.ready")
@@ -75,13 +76,13 @@ public final class GatewayMeters implements RouteListener {
     FunctionCounter.builder("gateway.ejections", ejection, Ejection::ejections)
         .description("times that a worker was left alone for a while")
         .register(meters);
-    Gauge.builder("gateway.grpc.connections.open", load, GatewayLoad::connections)
+    Gauge.builder("gateway.grpc.connections.open", load, PortLoad::connections)
         .description("gRPC connections of clients")
         .register(meters);
-    Gauge.builder("gateway.grpc.calls.open", load, GatewayLoad::calls)
+    Gauge.builder("gateway.grpc.calls.open", load, PortLoad::calls)
         .description("gRPC calls of clients that have not ended; a stream is one")
         .register(meters);
-    FunctionCounter.builder("gateway.grpc.stalled", load, GatewayLoad::stalledEver)
+    FunctionCounter.builder("gateway.grpc.stalled", load, PortLoad::stalledEver)
         .description("gRPC calls and connections ended because their client stopped")
         .register(meters);
   }

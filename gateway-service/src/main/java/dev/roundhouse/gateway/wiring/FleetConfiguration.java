@@ -7,7 +7,6 @@ import dev.roundhouse.gateway.config.EjectionProperties;
 import dev.roundhouse.gateway.config.GatewayProperties;
 import dev.roundhouse.gateway.fleet.FleetWatch;
 import dev.roundhouse.gateway.fleet.Workers;
-import dev.roundhouse.gateway.lifecycle.GatewayLoad;
 import dev.roundhouse.gateway.lifecycle.GatewayMeters;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.gateway.lifecycle.WorkersHealth;
@@ -16,6 +15,7 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.atomic.AtomicReference;
@@ -50,8 +50,8 @@ class FleetConfiguration {
   }
 
   @Bean
-  GatewayLoad gatewayLoad() {
-    return new GatewayLoad();
+  PortLoad portLoad() {
+    return new PortLoad();
   }
 
   @Bean
@@ -61,7 +61,7 @@ class FleetConfiguration {
   }
 
   @Bean
-  GatewayMeters gatewayMeters(MeterRegistry meters, GatewayLoad load, Ejection ejection) {
+  GatewayMeters gatewayMeters(MeterRegistry meters, PortLoad load, Ejection ejection) {
     return new GatewayMeters(meters, load, ejection);
   }
 

@@ -9,7 +9,6 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.grpc.GatewayInferenceService;
 import dev.roundhouse.gateway.grpc.SchedulingService;
 import dev.roundhouse.gateway.grpc.WorkersControlService;
-import dev.roundhouse.gateway.lifecycle.GatewayLoad;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.gateway.lifecycle.GatewayReadyLine;
 import dev.roundhouse.gateway.lifecycle.PlacementEndpoint;
@@ -20,6 +19,7 @@ import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
+import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
 import io.grpc.BindableService;
@@ -58,7 +58,7 @@ class TransportConfiguration {
       GrpcServiceConfigurer configurer,
       SslBundles bundles,
       ModelRoutes routes,
-      GatewayLoad load) {
+      PortLoad load) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
             grpc, bundles, "", builder -> configure(builder, properties.server(), routes, load));
@@ -69,7 +69,7 @@ class TransportConfiguration {
   }
 
   private static void configure(
-      Http2ServerBuilder builder, ServerProperties server, ModelRoutes routes, GatewayLoad load) {
+      Http2ServerBuilder builder, ServerProperties server, ModelRoutes routes, PortLoad load) {
     builder
         .forward(routes)
         .decompressorRegistry(
