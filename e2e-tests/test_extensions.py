@@ -200,7 +200,7 @@ def test_should_trace_requests_of_the_model_that_is_asked_for(traced: tuple[Work
             infer(client, "simple", simple_inputs(), request_id=f"r{number}")
         assert values(client.get_trace_settings("simple", as_json=True))["trace_count"] == ["0"]
         assert values(client.get_trace_settings(as_json=True)) == initial
-        wait_until(lambda: file.exists() and len(json.loads(file.read_text())) == 6, SECONDS, "three traces")
+        wait_until(lambda: elements(file) == 6, SECONDS, "three traces")
 
         elements = json.loads(file.read_text())
         requests = {e["id"]: e for e in elements if "model_name" in e}

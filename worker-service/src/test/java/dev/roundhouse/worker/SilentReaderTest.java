@@ -8,6 +8,7 @@ import dev.roundhouse.kserve.proto.ModelInferResponse;
 import io.grpc.Status;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -104,14 +105,17 @@ class SilentReaderTest {
   }
 
   private static void callWide(SilentReader silent) {
+    int answers = silent.begun() + CALLS;
     for (int i = 0; i < CALLS; i++) {
       silent.call(WorkerTest.request("wide", 1, new float[WIDE]));
     }
-    await(() -> silent.begun() > 0 && worker.bean(Engine.class).openRequests() == 0);
+    await(() -> silent.begun() == answers);
   }
 
   private static void await(BooleanSupplier condition) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("waited for 30 s").isLessThan(end);
       Thread.onSpinWait();
     }
   }
