@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from worker_process import KEEP_NOTHING, ROOT, SAMPLE_MODELS, START_SECONDS, fre
 
 SCRIPT = ROOT / "roundhouse"
 CALLERS = 4
+STEP = re.compile(r"\[\d/\d\] ")  # what ./roundhouse says before it starts the supervisor
 
 
 def children_of(pid: int) -> set[int]:
@@ -92,6 +94,18 @@ def node(tmp_path: Path) -> Iterator[Node]:
     models = tmp_path / "models"
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     started = Node(models, tmp_path / "log")
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def node_of_records(tmp_path: Path) -> Iterator[Node]:
+    models = tmp_path / "models"
+    shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
+    started = Node(models, tmp_path / "log", "--set", "logging.structured.format.console=ecs")
+    wait_until(
+        lambda: started.alive() and started.log().count('"message":"ready grpc=') == 4, START_SECONDS, "4 x ready"
+    )
     yield started
     started.close()
 
@@ -179,6 +193,16 @@ def test_should_leave_no_worker_behind_when_the_supervisor_is_killed(node: Node)
     descendants = children | {each for child in children for each in children_of(child)}
     node.process.kill()
     wait_until(lambda: not any(is_running(each) for each in descendants), 60, f"the end of {descendants}")
+
+
+def test_should_log_nothing_but_records(node_of_records: Node) -> None:
+    lines = [line for line in node_of_records.log().splitlines() if not STEP.match(line)]
+    records = [json.loads(line) for line in lines]
+    assert all({"@timestamp", "message", "ecs"} <= record.keys() for record in records), lines
+    told = {record.get("service", {}).get("node", {}).get("name") for record in records}
+    assert {"worker0", "worker1", "gateway"} <= told
+    ready = [record["message"] for record in records if record["message"].startswith("ready grpc=")]
+    assert len(ready) == 4, "two workers, the gateway and the node"
 
 
 @pytest.mark.skipif(

@@ -81,8 +81,8 @@ up_node() {
         case $setting in
             --roundhouse.worker.* | --roundhouse.gateway.*) ;;
             --roundhouse.node.gateway.command*) gateway=(given) ;;
-            --roundhouse.node.*) ;;
-            *) misuse "with several workers --set takes keys that begin with roundhouse.worker., roundhouse.gateway. or roundhouse.node., not '${setting#--}'" up ;;
+            --roundhouse.node.* | --logging.structured.format.console=*) ;;
+            *) misuse "with several workers --set takes keys that begin with roundhouse.worker., roundhouse.gateway. or roundhouse.node., or logging.structured.format.console, not '${setting#--}'" up ;;
         esac
     done
     ((${#gateway[@]} > 0)) || modules+=(gateway-service)
