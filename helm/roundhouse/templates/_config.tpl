@@ -67,6 +67,11 @@ server:
   ssl:
     bundle: public
     client-auth: {{ include "roundhouse.serverClientAuth" . }}
+# probes have no certificate; without this the port for metrics is as the server's is
+management:
+  server:
+    ssl:
+      enabled: false
 {{- end }}
 
 {{/* application.yaml of the gateways: root */}}
@@ -132,8 +137,6 @@ server:
 {{- define "roundhouse.workerConfig" -}}
 roundhouse:
   worker:
-    device:
-      platform: {{ if .pool.gpus }}cuda{{ else }}cpu{{ end }}
     repository:
       directories: [{{ .root.Values.models.directory | quote }}]
     server:
@@ -155,14 +158,15 @@ roundhouse:
       "--spring.grpc.server.ssl.bundle=public"
       (printf "--spring.grpc.server.ssl.client-auth=%s" .root.Values.tls.clientAuth)
       "--server.ssl.bundle=public"
-      (printf "--server.ssl.client-auth=%s" (include "roundhouse.serverClientAuth" .root)))) }}
+      (printf "--server.ssl.client-auth=%s" (include "roundhouse.serverClientAuth" .root))
+      "--management.server.ssl.enabled=false")) }}
 {{- end }}
 {{- $stop := dict "lame-duck" (printf "%ds" (int .pool.stop.lameDuckSeconds)) "drain" (printf "%ds" (int .pool.stop.drainSeconds)) }}
 {{- $worker := dict "repository" (dict "directories" (list .root.Values.models.directory)) }}
 {{- if .pool.gpus }}
-{{- $_ := set $node "devices" (dict "platform" "cuda" "gpus" "auto") }}
+{{- $_ := set $node "devices" (dict "gpus" "auto") }}
 {{- else }}
-{{- $_ := set $node "devices" (dict "platform" "cpu" "cpu-workers" (int .pool.cpuWorkers)) }}
+{{- $_ := set $node "devices" (dict "cpu-workers" (int .pool.cpuWorkers)) }}
 {{- end }}
 {{- if $alone }}
 {{- $_ := set $worker "server" (dict "lame-duck" (get $stop "lame-duck")) }}

@@ -1,14 +1,19 @@
-{{/* Environment of every container: Spring's configuration beside what the image has, the cache, and yours: env, envFrom */}}
+{{/* Environment of every container: Spring's configuration beside what the image has, the cache, and yours: of (gateway
+or a pool), device (variables that say what it runs on) */}}
 {{- define "roundhouse.environment" -}}
 env:
   - name: SPRING_CONFIG_ADDITIONAL_LOCATION
     value: file:/etc/roundhouse/config/
   - name: ROUNDHOUSE_CACHE
     value: /var/cache/roundhouse
-  {{- with .env }}
+  {{- range $name, $value := .device }}
+  - name: {{ $name }}
+    value: {{ $value }}
+  {{- end }}
+  {{- with .of.env }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- with .envFrom }}
+{{- with .of.envFrom }}
 envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -133,6 +138,12 @@ securityContext:
 {{- $of := include "roundhouse.pooled" .root }}
 {{- $labels := include "roundhouse.poolSelector" . }}
 {{- $front := eq $of "node" }}
+{{- /* variables, for an image has them too and they win over a document */}}
+{{- $platform := ternary "cuda" "cpu" (gt (int .pool.gpus) 0) }}
+{{- $device := dict "ROUNDHOUSE_WORKER_DEVICE_PLATFORM" $platform }}
+{{- if $front }}
+{{- $_ := set $device "ROUNDHOUSE_NODE_DEVICES_PLATFORM" $platform }}
+{{- end }}
 metadata:
   labels:
     {{- include "roundhouse.podLabels" .root | nindent 4 }}
@@ -193,7 +204,7 @@ spec:
     - name: {{ $of }}
       image: {{ include "roundhouse.image" (dict "root" .root "of" $of "own" .pool.image) }}
       imagePullPolicy: {{ $v.images.pullPolicy }}
-      {{- include "roundhouse.environment" .pool | nindent 6 }}
+      {{- include "roundhouse.environment" (dict "of" .pool "device" $device) | nindent 6 }}
       ports:
         - name: grpc
           containerPort: 8001
