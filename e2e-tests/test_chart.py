@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import kubernetes_validate
 import pytest
+import tritonclient.grpc as triton
 import yaml
 
 import client_tools
@@ -260,9 +261,13 @@ def test_should_start_a_gateway_that_wants_certificates_with_what_it_writes(tmp_
         trust = ("--cacert", keys.folder / "ca.crt")
         assert curl(live, *trust, *identity) == '{"live":true}'
         assert "certificate" in curl(live, *trust)
-        grpc = f"https://localhost:{ports.grpc}/"
-        # gRPC answers no GET, but by HTTP/2 and to whom it knows
-        assert curl(grpc, *trust, *identity, "--http2", "--head", "--write-out", "%{http_version}").endswith("2")
+        secure = {"ssl": True, "root_certificates": str(keys.folder / "ca.crt")}
+        known = {"certificate_chain": str(keys.folder / "tls.crt"), "private_key": str(keys.folder / "tls.key")}
+        with triton.InferenceServerClient(f"localhost:{ports.grpc}", **secure, **known) as client:
+            assert client.is_server_live()
+        with triton.InferenceServerClient(f"localhost:{ports.grpc}", **secure) as client:
+            with pytest.raises(triton.InferenceServerException, match="UNAVAILABLE"):
+                client.is_server_live(client_timeout=10)
         # probes come without certificates
         assert gateway.get(ports.metrics, "/actuator/health/liveness")[0] == 200
     finally:

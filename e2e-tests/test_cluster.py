@@ -302,6 +302,8 @@ def test_should_have_the_api_server_take_every_example(cluster: Cluster, helm: H
     for file in sorted((CHART / "ci").glob("*-values.yaml")):
         text = run(helm.program, "template", "ex", CHART, "-n", "default", "--kube-version=1.34.0", "-f", file)
         documents = [each for each in yaml.safe_load_all(text) if each and not each["apiVersion"].startswith(custom)]
+        # a pod by itself, helm test's, wants its account to be there
+        documents = [each for each in documents if each["kind"] != "Pod"]
         if documents:
             said = cluster.kubectl(
                 "apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=yaml.safe_dump_all(documents)
