@@ -189,7 +189,7 @@ class Machines:
         arguments = [*container.get("command", ()), *container.get("args", ())]
         command = (*program.command, *container.get("args", ())) if not container.get("command") else arguments
         variables = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             "HOME": "/tmp",
             "KUBERNETES_SERVICE_HOST": ADDRESS,
             "KUBERNETES_SERVICE_PORT": str(PORT),
