@@ -265,9 +265,11 @@ def test_should_start_a_gateway_that_wants_certificates_with_what_it_writes(tmp_
         known = {"certificate_chain": str(keys.folder / "tls.crt"), "private_key": str(keys.folder / "tls.key")}
         with triton.InferenceServerClient(f"localhost:{ports.grpc}", **secure, **known) as client:
             assert client.is_server_live()
-        with triton.InferenceServerClient(f"localhost:{ports.grpc}", **secure) as client:
-            with pytest.raises(triton.InferenceServerException, match="UNAVAILABLE"):
-                client.is_server_live(client_timeout=10)
+        with (
+            triton.InferenceServerClient(f"localhost:{ports.grpc}", **secure) as client,
+            pytest.raises(triton.InferenceServerException, match="UNAVAILABLE"),
+        ):
+            client.is_server_live(client_timeout=10)
         # probes come without certificates
         assert gateway.get(ports.metrics, "/actuator/health/liveness")[0] == 200
     finally:

@@ -37,6 +37,7 @@ FETCH = ROOT / "tools" / "kube" / "fetch"
 NAMESPACE = "serving"
 ROLLOUT_SECONDS = 600
 CALLERS = 3
+PAUSE_SECONDS = 0.02  # between two calls of a caller, so that pods can start beside them
 NO_PROCESS = "played"  # the tag of images whose pods compute nothing
 
 
@@ -224,7 +225,7 @@ class Load:
             each.set_data_from_numpy(np.arange(16, dtype=np.int32)[None])
         clients: dict[str, triton.InferenceServerClient] = {}
         turn = number
-        while not self._stop.is_set():
+        while not self._stop.wait(PAUSE_SECONDS):
             known = self.addresses()
             address = known[turn % len(known)]
             turn += 1
