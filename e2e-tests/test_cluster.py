@@ -21,6 +21,7 @@ import pytest
 import tritonclient.grpc as triton
 import yaml
 
+import spinning_bundle
 from conftest import Report
 from kube_cluster import Cluster, need, run
 from node_process import gateway_jar
@@ -37,6 +38,7 @@ FETCH = ROOT / "tools" / "kube" / "fetch"
 NAMESPACE = "serving"
 ROLLOUT_SECONDS = 600
 CALLERS = 3
+LONG_SECONDS = 2.0
 PAUSE_SECONDS = 0.02  # between two calls of a caller, so that pods can start beside them
 NO_PROCESS = "played"  # the tag of images whose pods compute nothing
 
@@ -141,10 +143,11 @@ def helm(cluster: Cluster) -> Helm:
 
 @pytest.fixture(scope="module")
 def claim(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A claim that is bound to a folder with a sample model."""
+    """A claim that is bound to a folder with a quick model and a slow one."""
     models = tmp_path_factory.mktemp("models")
     models.chmod(0o755)  # pods are not root
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
+    spinning_bundle.write(models, "spin", costly=True)
     volume = {
         "metadata": {"name": "models"},
         "spec": {
@@ -205,26 +208,59 @@ def available(cluster: Cluster, name: str) -> bool:
     return any(each["type"] == "Available" and each["status"] == "True" for each in status.get("conditions", ()))
 
 
-class Load:
-    """Callers that ask for sums, one call after another, each at the address that is then the first of a service's."""
+Ask = Callable[[triton.InferenceServerClient], str | None]
 
-    def __init__(self, addresses: Callable[[], list[str]]) -> None:
+
+def ask_sum(client: triton.InferenceServerClient) -> str | None:
+    """What is wrong with the answer."""
+    inputs = [triton.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
+    for each in inputs:
+        each.set_data_from_numpy(np.arange(16, dtype=np.int32)[None])
+    result = client.infer("simple", inputs, client_timeout=60).as_numpy("OUTPUT0")
+    return None if (result == 2 * np.arange(16)).all() else f"wrong answer {result}"
+
+
+def spin(client: triton.InferenceServerClient, turns: int) -> int:
+    """Keeps a worker's device busy."""
+    wanted = triton.InferInput(spinning_bundle.INPUT, [1, 1], "INT64")
+    wanted.set_data_from_numpy(np.array([[turns]], dtype=np.int64))
+    return int(client.infer("spin", [wanted], client_timeout=60).as_numpy(spinning_bundle.OUTPUT)[0, 0])
+
+
+def ask_for_long(address: str) -> Ask:
+    """A question that takes about as long as a worker serves on when it is told to stop."""
+    turns, seconds = 1000, 0.0
+    with triton.InferenceServerClient(f"{address}:8001") as client:
+        while seconds < LONG_SECONDS / 2:
+            turns *= 2
+            begun = time.monotonic()
+            expected = spin(client, turns)
+            seconds = time.monotonic() - begun
+
+    def ask(client: triton.InferenceServerClient) -> str | None:
+        last = spin(client, turns)
+        return None if last == expected else f"{last} after {turns} turns, and not {expected}"
+
+    return ask
+
+
+class Load:
+    """Callers that ask again and again, each at the next of a service's addresses."""
+
+    def __init__(self, addresses: Callable[[], list[str]], ask: Ask = ask_sum, callers: int = CALLERS) -> None:
         self.addresses = addresses
+        self.ask = ask
         self.answers = 0
         self.slowest = 0.0
         self.failures: list[str] = []
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(CALLERS)]
+        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(callers)]
         for thread in self._threads:
             thread.start()
 
-    def _run(self, number: int) -> None:
-        inputs = [triton.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
-        for each in inputs:
-            each.set_data_from_numpy(np.arange(16, dtype=np.int32)[None])
+    def _run(self, turn: int) -> None:
         clients: dict[str, triton.InferenceServerClient] = {}
-        turn = number
         while not self._stop.wait(PAUSE_SECONDS):
             known = self.addresses()
             address = known[turn % len(known)]
@@ -232,8 +268,7 @@ class Load:
             client = clients.setdefault(address, triton.InferenceServerClient(f"{address}:8001"))
             begun = time.monotonic()
             try:
-                result = client.infer("simple", inputs, client_timeout=60).as_numpy("OUTPUT0")
-                failure = None if (result == 2 * np.arange(16)).all() else f"wrong answer {result}"
+                failure = self.ask(client)
             except triton.InferenceServerException as e:
                 failure = f"{address}: {e}"
             with self._lock:
@@ -251,7 +286,7 @@ class Load:
             thread.join()
 
     def __enter__(self) -> "Load":
-        wait_until(lambda: self.answers > 20, 120, f"answers, and not {self.failures[:3]}")
+        wait_until(lambda: self.answers > 2, 120, f"answers, and not {self.failures[:3]}")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -335,14 +370,17 @@ def test_should_roll_out_under_load_and_lose_no_call(
     known = Known(cluster, "rh-roundhouse")
     try:
         assert len(known()) == 2
-        with Load(known) as load:
+        long = ask_for_long(known()[0])
+        with Load(known) as load, Load(known, long, callers=2) as slow:
             replace_all(cluster, machines, helm, "upgrade", values(tmp_path, **split(claim, "fifo")), "worker")
             said = disciplines(cluster)
             assert said == {"fifo"}, said
             answered = load.answers
             wait_until(lambda: load.answers > answered + 20, 60, "answers after the workers' rollout")
         assert load.failures == []
+        assert slow.failures == []
         report(f"workers replaced under load: {load.answers} calls, none failed, slowest {load.slowest:.2f} s")
+        report(f"beside them {slow.answers} long calls, none failed, slowest {slow.slowest:.2f} s")
 
         both = values(tmp_path, **split(claim, "fifo", "least_outstanding"))
         with Load(known) as load:
