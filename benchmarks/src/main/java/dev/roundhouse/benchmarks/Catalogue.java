@@ -4,6 +4,7 @@ import dev.roundhouse.benchmarks.engine.EngineSuite;
 import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;
 import dev.roundhouse.benchmarks.firstlight.ModelInfer;
+import dev.roundhouse.benchmarks.node.NodeSuite;
 import dev.roundhouse.benchmarks.residency.ResidencySuite;
 import dev.roundhouse.benchmarks.wire.WireSuite;
 import java.util.List;
@@ -19,7 +20,9 @@ final class Catalogue {
               List.of(new ResidencySuite()),
               ResidencySuite.ROWS,
               List.of(new WireSuite()),
-              WireSuite.ROWS)
+              WireSuite.ROWS,
+              List.of(new NodeSuite()),
+              NodeSuite.ROWS)
           .flatMap(List::stream)
           .toList();
 

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The folder of the repository, in which peers and the worker were built. */
+/** The folder of the repository, in which peers and the services were built. */
 public record RepositoryRoot(Path path) {
   private static final String VARIABLE = "ROUNDHOUSE_HOME";
   private static final String MARKER = "tools/pjrt-plugin/fetch";
@@ -46,20 +46,33 @@ public record RepositoryRoot(Path path) {
 
   /** The worker's executable jar. */
   public Path workerJar() throws IOException {
-    Path target = path.resolve("worker-service/target");
+    return executableJar("worker-service");
+  }
+
+  /** The gateway's executable jar. */
+  public Path gatewayJar() throws IOException {
+    return executableJar("gateway-service");
+  }
+
+  /** The folder of a module's compiled tests. */
+  public Path testClasses(String module) {
+    return built(path.resolve(module).resolve("target/test-classes"));
+  }
+
+  private Path executableJar(String module) throws IOException {
+    Path target = path.resolve(module).resolve("target");
     List<Path> jars = new ArrayList<>();
     if (Files.isDirectory(target)) {
-      try (DirectoryStream<Path> found = Files.newDirectoryStream(target, "worker-service-*.jar")) {
+      try (DirectoryStream<Path> found = Files.newDirectoryStream(target, module + "-*.jar")) {
         found.forEach(jars::add);
       }
     }
     jars.removeIf(jar -> jar.toString().matches(".*-(sources|javadoc|tests)\\.jar"));
     if (jars.size() > 1) {
       throw new IllegalStateException(
-          "%s holds %s; only one worker can be measured, delete the others"
-              .formatted(target, jars));
+          "%s holds %s; only one can be measured, delete the others".formatted(target, jars));
     }
-    return jars.isEmpty() ? built(target.resolve("worker-service-*.jar")) : jars.getFirst();
+    return jars.isEmpty() ? built(target.resolve(module + "-*.jar")) : jars.getFirst();
   }
 
   private static Path built(Path file) {

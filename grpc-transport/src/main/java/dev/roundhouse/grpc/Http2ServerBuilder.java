@@ -21,6 +21,7 @@ import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.File;
 import java.io.InputStream;
 import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -40,6 +41,7 @@ import org.jspecify.annotations.Nullable;
 public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> {
   private static final int MAX_THREADS = 8;
   private static final long OFF = Long.MAX_VALUE;
+  private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
 
   private final SocketAddress address;
   private final List<ServerServiceDefinition> services = new ArrayList<>();
@@ -58,6 +60,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private int maxCalls = Integer.MAX_VALUE;
   private int maxConnections = Integer.MAX_VALUE;
   private int streamWindowBytes = 1 << 20;
+  private Duration forwardSilence = Duration.ofSeconds(20);
   private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
   private long stalledNanos = OFF;
   private long unreadNanos = OFF;
@@ -114,6 +117,18 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   /** Has calls that the router names be sent on. Interceptors do not see them. */
   public Http2ServerBuilder forward(CallRouter router) {
     this.router = router;
+    return this;
+  }
+
+  /**
+   * After how much silence of the network a connection to a server that calls are sent on to counts
+   * as lost; at least a second.
+   */
+  public Http2ServerBuilder forwardSilence(Duration silence) {
+    if (silence.compareTo(LEAST_SILENCE) < 0) {
+      throw new IllegalArgumentException("silence of " + silence + "; at least " + LEAST_SILENCE);
+    }
+    forwardSilence = silence;
     return this;
   }
 
@@ -303,7 +318,8 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             fallback,
             router == null
                 ? null
-                : new ServerSettings.Forwarding(router, new UpstreamPool(streamWindowBytes)),
+                : new ServerSettings.Forwarding(
+                    router, new UpstreamPool(streamWindowBytes, forwardSilence)),
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
             budget,

@@ -7,6 +7,7 @@ import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
+import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
@@ -15,10 +16,13 @@ import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +35,11 @@ final class UpstreamConnection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
   private static final float REFILL = 0.5f;
 
+  /** Without a call at so many looks it is closed: its server may be gone for good. */
+  private static final int LOOKS = 5;
+
+  private static final Duration LOOK = Duration.ofMinutes(1);
+
   /** Calls of streams that have not been closed; those that wait for a stream too. */
   private final IntObjectMap<Exchange> exchanges = new IntObjectHashMap<>();
 
@@ -38,6 +47,8 @@ final class UpstreamConnection extends PeerConnection {
   private final int windowBytes;
   private final String name;
   private boolean active;
+  private int idleLooks;
+  private String end = "has closed the connection";
 
   /** True when no further calls may be opened. */
   private boolean leaving;
@@ -72,6 +83,24 @@ final class UpstreamConnection extends PeerConnection {
       waiting.forEach(Exchange::begin);
       waiting.clear();
       flushSoon();
+      lookLater();
+    }
+  }
+
+  private void lookLater() {
+    context().executor().schedule(this::closeIfIdle, LOOK.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  private void closeIfIdle() {
+    if (!context().channel().isActive()) {
+      return;
+    }
+    idleLooks = exchanges.isEmpty() ? idleLooks + 1 : 0;
+    if (idleLooks > LOOKS) {
+      leaving = true;
+      context().close();
+    } else {
+      lookLater();
     }
   }
 
@@ -84,7 +113,7 @@ final class UpstreamConnection extends PeerConnection {
   public void channelInactive(ChannelHandlerContext gone) throws Exception {
     leaving = true;
     super.channelInactive(gone);
-    lost(name + " has closed the connection");
+    lost(name + " " + end);
   }
 
   /** The connection could not be made. */
@@ -104,6 +133,7 @@ final class UpstreamConnection extends PeerConnection {
   @Override
   public void exceptionCaught(ChannelHandlerContext caught, Throwable cause) throws Exception {
     log.debug("connection to {} failed", name, cause);
+    end = "is lost: " + cause.getMessage();
     super.exceptionCaught(caught, cause);
     caught.close();
   }
@@ -356,6 +386,11 @@ final class UpstreamConnection extends PeerConnection {
 
     UpstreamConnection make() {
       Http2Connection connection = new DefaultHttp2Connection(false);
+      connection
+          .remote()
+          .flowController(
+              new DefaultHttp2RemoteFlowController(
+                  connection, new UniformStreamByteDistributor(connection)));
       connection
           .local()
           .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));

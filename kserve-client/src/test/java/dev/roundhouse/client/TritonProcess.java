@@ -50,7 +50,7 @@ final class TritonProcess implements AutoCloseable {
     Path program = server.resolve("pytriton/tritonserver/bin/tritonserver");
     assumeTrue(
         Files.isExecutable(program),
-        program + " is missing; fetch it: tools/triton-peer/fetch server");
+        program + " is missing; fetch it: tools/peers/fetch server");
     Path stub =
         server.resolve(
             "pytriton/tritonserver/python_backend_stubs/%s/triton_python_backend_stub"

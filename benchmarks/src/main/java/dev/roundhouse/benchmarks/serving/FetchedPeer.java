@@ -5,8 +5,8 @@ import dev.roundhouse.pjrt.CacheDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What {@code tools/triton-peer/fetch} has put into the cache. */
-final class FetchedPeer {
+/** What {@code tools/peers/fetch} has put into the cache. */
+public final class FetchedPeer {
   private FetchedPeer() {}
 
   /**
@@ -16,11 +16,10 @@ final class FetchedPeer {
    * @param program that it holds
    * @throws PeerAbsentException when it cannot run here, or has not been fetched
    */
-  static Path find(String what, String folder, Path program) throws PeerAbsentException {
+  public static Path find(String what, String folder, Path program) throws PeerAbsentException {
     String system = System.getProperty("os.name", "") + " " + System.getProperty("os.arch", "");
     if (!system.equals("Linux amd64")) {
-      throw new PeerAbsentException(
-          "Triton can be had for Linux on x86_64 only, this is " + system);
+      throw new PeerAbsentException("it can be had for Linux on x86_64 only, this is " + system);
     }
     Path cache =
         CacheDirectory.of(System::getenv)
@@ -32,7 +31,7 @@ final class FetchedPeer {
     Path found = cache.resolve(folder);
     if (!Files.isExecutable(found.resolve(program))) {
       throw new PeerAbsentException(
-          "%s is missing; fetch it: tools/triton-peer/fetch %s (./roundhouse bench does)"
+          "%s is missing; fetch it: tools/peers/fetch %s (./roundhouse bench does)"
               .formatted(found.resolve(program), what));
     }
     return found;

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Triton's load generator.
  *
- * @param folder as {@code tools/triton-peer/fetch} leaves it
+ * @param folder as {@code tools/peers/fetch} leaves it
  */
 public record PerfAnalyzer(Path folder) {
   private static final Path PROGRAM = Path.of("tritonclient-2.51.0.data/data/bin/perf_analyzer");

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A Triton server as {@code tools/triton-peer/fetch} leaves it, and our backends for it.
+ * A Triton server as {@code tools/peers/fetch} leaves it, and our backends for it.
  *
  * @param ourBackends a folder for each
  */

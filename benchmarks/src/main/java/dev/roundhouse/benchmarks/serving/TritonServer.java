@@ -2,8 +2,6 @@ package dev.roundhouse.benchmarks.serving;
 
 import dev.roundhouse.benchmarks.measure.Child;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -43,8 +41,8 @@ public record TritonServer(ServerProcess process, List<TritonModel> models)
     }
     Path backends = folder.resolve("backends");
     triton.linkBackends(backends);
-    int grpcPort = freePort();
-    int httpPort = freePort();
+    int grpcPort = FreePort.find();
+    int httpPort = FreePort.find();
     Child child =
         Child.start(
             "triton",
@@ -75,13 +73,6 @@ public record TritonServer(ServerProcess process, List<TritonModel> models)
         "--grpc-port=" + grpcPort,
         "--http-address=127.0.0.1",
         "--http-port=" + httpPort);
-  }
-
-  /** It takes no port 0; whoever takes one of these before it does ends the bench by name. */
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 
   /** It listens when every model has loaded or failed. */

@@ -19,8 +19,7 @@ class FetchedPeerTest {
   void shouldSayHowToFetchWhatIsMissing() {
     assertThatThrownBy(() -> FetchedPeer.in(cache, "server", "server-1", PROGRAM))
         .isInstanceOf(PeerAbsentException.class)
-        .hasMessageContaining(
-            "server-1/bin/server is missing; fetch it: tools/triton-peer/fetch server");
+        .hasMessageContaining("server-1/bin/server is missing; fetch it: tools/peers/fetch server");
   }
 
   @Test

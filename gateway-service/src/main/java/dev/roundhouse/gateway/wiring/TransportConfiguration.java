@@ -61,7 +61,7 @@ class TransportConfiguration {
       PortLoad load) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
-            grpc, bundles, "", builder -> configure(builder, properties.server(), routes, load));
+            grpc, bundles, "", builder -> configure(builder, properties, routes, load));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -69,9 +69,11 @@ class TransportConfiguration {
   }
 
   private static void configure(
-      Http2ServerBuilder builder, ServerProperties server, ModelRoutes routes, PortLoad load) {
+      Http2ServerBuilder builder, GatewayProperties properties, ModelRoutes routes, PortLoad load) {
+    ServerProperties server = properties.server();
     builder
         .forward(routes)
+        .forwardSilence(properties.health().silence())
         .decompressorRegistry(
             DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true))
         .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))

@@ -1,0 +1,235 @@
+package dev.roundhouse.benchmarks.node;
+
+import dev.roundhouse.benchmarks.Bench;
+import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.client.GrpcUnary;
+import dev.roundhouse.benchmarks.client.ThinClient;
+import dev.roundhouse.benchmarks.measure.PeerAbsentException;
+import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.report.Cell;
+import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.benchmarks.serving.GatewayServer;
+import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.Rounds;
+import dev.roundhouse.benchmarks.serving.ServerProcess;
+import dev.roundhouse.benchmarks.serving.ServerSample;
+import dev.roundhouse.benchmarks.serving.WorkerServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * ModelInfer through the gateway, through nginx, HAProxy and Envoy before the same workers, and
+ * without anything between. Every round asks each in turn, in another order.
+ */
+final class NodeProxies implements Bench {
+  private static final IdentityModel LARGE = new IdentityModel(588 << 10, List.of(1));
+  private static final int FEW = 2;
+  private static final int MANY = 8;
+  private static final Goal NO_WORSE = Goal.atMost(1);
+  private static final Goal NEAR_DIRECT = Goal.atMost(1.3);
+  private static final Goal FASTER = Goal.atLeast(1);
+
+  @Override
+  public String name() {
+    return "node-proxies";
+  }
+
+  @Override
+  public String about() {
+    return "ModelInfer through the gateway, beside nginx, HAProxy, Envoy and no proxy";
+  }
+
+  @Override
+  public void run(BenchRun run) throws Exception {
+    try (Scratch scratch = Scratch.create()) {
+      Path repository = Files.createDirectory(scratch.path().resolve("models"));
+      IdentityModel.FOUR_KIB.write(repository);
+      LARGE.write(repository);
+      List<ServerProcess> started = new ArrayList<>();
+      try {
+        measure(run, start(run, scratch.path(), repository, started));
+      } finally {
+        Collections.reverse(started);
+        started.forEach(ServerProcess::close);
+      }
+    }
+  }
+
+  /** The ways to the workers, by name. */
+  private record Ways(
+      List<ServerProcess> workers,
+      ServerProcess gateway,
+      ServerProcess gatewayOfMany,
+      List<ServerProcess> proxies) {
+
+    ServerProcess direct() {
+      return workers.getFirst();
+    }
+
+    List<ServerProcess> all() {
+      List<ServerProcess> all = new ArrayList<>(List.of(direct(), gateway, gatewayOfMany));
+      all.addAll(proxies);
+      return all;
+    }
+  }
+
+  private Ways start(BenchRun run, Path scratch, Path repository, List<ServerProcess> started)
+      throws IOException {
+    run.say("%s: starting %d workers", name(), MANY);
+    List<ServerProcess> workers = new ArrayList<>();
+    for (int i = 0; i < MANY; i++) {
+      workers.add(
+          keep(
+              started,
+              WorkerServer.start(
+                  "w" + i, run, scratch, repository, "--spring.main.banner-mode=off")));
+    }
+    List<ServerProcess> few = workers.subList(0, FEW);
+    run.say("%s: starting gateways and proxies", name());
+    ServerProcess gateway = keep(started, GatewayServer.start("gateway", run, scratch, few));
+    ServerProcess ofMany = keep(started, GatewayServer.start("gateway-8", run, scratch, workers));
+    List<ServerProcess> proxies = new ArrayList<>();
+    for (Proxy proxy : Proxy.values()) {
+      try {
+        proxies.add(keep(started, proxy.start(scratch, few)));
+      } catch (PeerAbsentException absent) {
+        run.say("%s: not compared: %s", name(), absent.reason());
+      }
+    }
+    return new Ways(workers, gateway, ofMany, proxies);
+  }
+
+  private static ServerProcess keep(List<ServerProcess> started, ServerProcess process) {
+    started.add(process);
+    return process;
+  }
+
+  private void measure(BenchRun run, Ways ways) throws IOException {
+    for (IdentityModel model : List.of(IdentityModel.FOUR_KIB, LARGE)) {
+      Map<ServerProcess, ThinClient> clients = new LinkedHashMap<>();
+      try {
+        for (ServerProcess way : ways.all()) {
+          clients.put(way, GrpcUnary.connect(way.grpcPort(), model.request(), model.negatedRow()));
+        }
+        int most = model == LARGE ? 8 : 64;
+        warmUp(run, ways, clients, model, most);
+        for (int outstanding : List.of(1, most)) {
+          measure(run, ways, clients, model, outstanding);
+        }
+      } finally {
+        for (ThinClient client : clients.values()) {
+          client.close();
+        }
+      }
+    }
+  }
+
+  /** The workers first, so that none of the ways to them pays for that. */
+  private void warmUp(
+      BenchRun run,
+      Ways ways,
+      Map<ServerProcess, ThinClient> clients,
+      IdentityModel model,
+      int most)
+      throws IOException {
+    run.say("%s: %d KiB: warming up", name(), model.rowBytes() >> 10);
+    for (ServerProcess worker : ways.workers) {
+      try (ThinClient client =
+          GrpcUnary.connect(worker.grpcPort(), model.request(), model.negatedRow())) {
+        sample(worker, client, most, Duration.ofSeconds(run.quick() ? 3 : 8));
+      }
+    }
+    for (Map.Entry<ServerProcess, ThinClient> way : clients.entrySet()) {
+      sample(way.getKey(), way.getValue(), most, Duration.ofSeconds(run.quick() ? 3 : 10));
+      sample(way.getKey(), way.getValue(), 1, Duration.ofSeconds(run.quick() ? 1 : 3));
+    }
+  }
+
+  private static ServerSample sample(
+      ServerProcess way, ThinClient client, int outstanding, Duration duration) throws IOException {
+    try {
+      return way.sample(client, outstanding, duration);
+    } catch (IOException failure) {
+      throw new IOException(
+          "%s, %d outstanding; its last lines:\n%s"
+              .formatted(way.name(), outstanding, way.process().lastLines()),
+          failure);
+    }
+  }
+
+  private void measure(
+      BenchRun run,
+      Ways ways,
+      Map<ServerProcess, ThinClient> clients,
+      IdentityModel model,
+      int outstanding)
+      throws IOException {
+    String load = "%d KiB, %d outstanding".formatted(model.rowBytes() >> 10, outstanding);
+    run.say("%s: %s", name(), load);
+    Duration sample = Duration.ofMillis(run.quick() ? 300 : 1000);
+    Map<String, Rounds> against = new TreeMap<>();
+    Rounds flat = new Rounds();
+    List<ServerProcess> order = new ArrayList<>(ways.all());
+    for (int i = 0; i < (run.quick() ? 5 : 15); i++) {
+      Map<ServerProcess, ServerSample> samples = new HashMap<>();
+      for (ServerProcess way : order) {
+        ThinClient client = clients.get(way);
+        if (client != null) {
+          samples.put(way, sample(way, client, outstanding, sample));
+        }
+      }
+      Collections.rotate(order, 1);
+      ServerSample ours = samples.get(ways.gateway);
+      if (ours == null) {
+        throw new IllegalStateException("the gateway was not asked");
+      }
+      samples.forEach(
+          (way, theirs) -> {
+            if (way == ways.gatewayOfMany) {
+              flat.add(theirs, ours);
+            } else if (way != ways.gateway) {
+              against.computeIfAbsent(way.name(), unknown -> new Rounds()).add(ours, theirs);
+            }
+          });
+    }
+    boolean one = outstanding == 1;
+    against.forEach(
+        (name, rounds) -> {
+          if (name.equals(ways.direct().name())) {
+            p50(run, load + ", vs direct", rounds, one && model == LARGE ? NEAR_DIRECT : null);
+            rate(run, load + ", vs direct", rounds, null);
+          } else {
+            p50(run, load + ", vs " + name, rounds, one ? NO_WORSE : null);
+            rate(run, load + ", vs " + name, rounds, one ? null : FASTER);
+            cpu(run, load + ", vs " + name, rounds);
+          }
+        });
+    p50(run, load + ", 8 workers vs 2", flat, null);
+    rate(run, load + ", 8 workers vs 2", flat, null);
+  }
+
+  private void p50(BenchRun run, String load, Rounds rounds, @Nullable Goal goal) {
+    run.cells().accept(new Cell(name(), load + ": p50", rounds.p50().compare(), "us", goal));
+  }
+
+  private void rate(BenchRun run, String load, Rounds rounds, @Nullable Goal goal) {
+    run.cells()
+        .accept(new Cell(name(), load + ": rate", rounds.rate().compare(), "requests/s", goal));
+  }
+
+  private void cpu(BenchRun run, String load, Rounds rounds) {
+    run.cells()
+        .accept(
+            new Cell(name(), load + ": its CPU", rounds.cpu().compare(), "CPU us/request", null));
+  }
+}
