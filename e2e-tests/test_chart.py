@@ -295,3 +295,17 @@ def gateway_command(setting: str, ports: Ports) -> list[str]:
         *where,
         f"--management.server.port={ports.metrics}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--chart", "--cluster"), "--chart and --cluster are different tests; give one"),
+        (("--cluster", "--quick"), "--cluster is a test of its own; give no other option"),
+        (("--fuzz=1", "--chart"), "--chart is a test of its own; give no other option"),
+    ],
+)
+def test_should_refuse_other_tests_beside_these(options: tuple[str, ...], complaint: str) -> None:
+    done = subprocess.run([ROOT / "roundhouse", "test", *options], capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 2
+    assert complaint in done.stderr
