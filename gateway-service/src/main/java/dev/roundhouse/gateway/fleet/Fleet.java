@@ -1,6 +1,6 @@
 package dev.roundhouse.gateway.fleet;
 
-import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -18,11 +18,15 @@ public final class Fleet {
 
   private final List<WorkerView> workers;
   private final Map<String, WorkerView> byName = new HashMap<>();
-  private final Map<String, List<WorkerView>> serving = new HashMap<>();
-  private final Map<String, List<String>> servingNames = new HashMap<>();
+  private final Map<String, Serving> serving = new HashMap<>();
   private final Map<String, ModelCost> costs;
   private final double meanPerItem;
   private final double meanPerRequest;
+
+  /** Workers that serve a model, by name. */
+  private record Serving(List<WorkerView> workers, List<String> names) {
+    static final Serving NOBODY = new Serving(List.of(), List.of());
+  }
 
   /**
    * @param costs of models, as far as they are known
@@ -30,21 +34,29 @@ public final class Fleet {
   public Fleet(List<WorkerView> workers, Map<String, ModelCost> costs) {
     this.workers = workers.stream().sorted(Comparator.comparing(WorkerView::name)).toList();
     this.costs = Map.copyOf(costs);
-    for (WorkerView worker : this.workers) {
+    Map<String, BitSet> which = new HashMap<>();
+    for (int i = 0; i < this.workers.size(); i++) {
+      WorkerView worker = this.workers.get(i);
       if (byName.put(worker.name(), worker) != null) {
         throw new IllegalArgumentException("there are two workers '" + worker.name() + "'");
       }
       for (String model : worker.models().keySet()) {
         if (worker.serves(model)) {
-          serving.computeIfAbsent(model, unknown -> new ArrayList<>()).add(worker);
+          which.computeIfAbsent(model, unknown -> new BitSet()).set(i);
         }
       }
     }
-    serving.replaceAll((model, its) -> List.copyOf(its));
-    serving.forEach(
-        (model, its) -> servingNames.put(model, its.stream().map(WorkerView::name).toList()));
+    Map<BitSet, Serving> groups = new HashMap<>(); // most models are served by the same
+    which.forEach(
+        (model, indexes) ->
+            serving.put(model, groups.computeIfAbsent(indexes, unknown -> group(indexes))));
     meanPerItem = mean(costs.values(), ModelCost::perItem);
     meanPerRequest = mean(costs.values(), ModelCost::perRequest);
+  }
+
+  private Serving group(BitSet indexes) {
+    List<WorkerView> its = indexes.stream().mapToObj(workers::get).toList();
+    return new Serving(its, its.stream().map(WorkerView::name).toList());
   }
 
   private static double mean(Collection<ModelCost> costs, ToDoubleFunction<ModelCost> of) {
@@ -71,12 +83,12 @@ public final class Fleet {
 
   /** Those that are ready and have the model ready, by name. */
   public List<WorkerView> serving(String model) {
-    return serving.getOrDefault(model, List.of());
+    return serving.getOrDefault(model, Serving.NOBODY).workers;
   }
 
   /** The names of {@link #serving}, in the same order. */
   public List<String> servingNames(String model) {
-    return servingNames.getOrDefault(model, List.of());
+    return serving.getOrDefault(model, Serving.NOBODY).names;
   }
 
   /** Those that are ready, by name. */

@@ -1,7 +1,6 @@
 package dev.roundhouse.gateway.fleet;
 
 import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
-import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
@@ -33,7 +32,7 @@ public record WorkerLook(
     InetSocketAddress address,
     boolean ready,
     Map<String, Boolean> models,
-    Optional<ModelControlStatusResponse> control,
+    Optional<WorkerStatus> control,
     String failure) {
   private static final String READY = "READY";
 
@@ -49,11 +48,11 @@ public record WorkerLook(
     CompletableFuture<RepositoryIndexResponse> index =
         link.ask(
             timeout, stub -> stub.repositoryIndex(RepositoryIndexRequest.getDefaultInstance()));
-    CompletableFuture<Optional<ModelControlStatusResponse>> control =
+    CompletableFuture<Optional<WorkerStatus>> control =
         link.askControl(
                 timeout,
                 stub -> stub.modelControlStatus(ModelControlStatusRequest.getDefaultInstance()))
-            .thenApply(Optional::of)
+            .thenApply(status -> Optional.of(WorkerStatus.of(status)))
             .exceptionally(WorkerLook::noneWhenUnimplemented);
     return CompletableFuture.allOf(ready, index, control)
         .handle(
@@ -80,7 +79,7 @@ public record WorkerLook(
     return new WorkerLook(link, address, false, models, control, why);
   }
 
-  private static Optional<ModelControlStatusResponse> noneWhenUnimplemented(Throwable failure) {
+  private static Optional<WorkerStatus> noneWhenUnimplemented(Throwable failure) {
     if (Status.fromThrowable(failure).getCode() == Status.Code.UNIMPLEMENTED) {
       return Optional.empty();
     }
@@ -110,12 +109,15 @@ public record WorkerLook(
 
   /** For routes. */
   public WorkerView view() {
-    Map<String, ModelStatus> known = HashMap.newHashMap(models.size());
-    control.ifPresent(
-        status -> status.getModelsList().forEach(model -> known.put(model.getName(), model)));
+    Map<String, ModelStatus> known = statuses();
     Map<String, ModelView> views = HashMap.newHashMap(models.size());
     models.forEach((name, isReady) -> views.put(name, view(isReady, known.get(name))));
     return new WorkerView(link.name(), address, ready, views);
+  }
+
+  /** What is known of its models, by name. */
+  public Map<String, ModelStatus> statuses() {
+    return control.map(WorkerStatus::models).orElse(Map.of());
   }
 
   private static ModelView view(boolean ready, @Nullable ModelStatus status) {

@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.fleet;
 
 import java.net.SocketAddress;
+import java.util.Collections;
 import java.util.Map;
 
 /**
@@ -9,12 +10,12 @@ import java.util.Map;
  * @param name that operators know it by; ties are decided by it
  * @param address of its gRPC port
  * @param ready whether it takes requests
- * @param models by name
+ * @param models by name; not copied, for there may be ten thousand, and not changed any more
  */
 public record WorkerView(
     String name, SocketAddress address, boolean ready, Map<String, ModelView> models) {
   public WorkerView {
-    models = Map.copyOf(models);
+    models = Collections.unmodifiableMap(models);
   }
 
   /** True when it can answer a request of the model. */

@@ -2,7 +2,7 @@ package dev.roundhouse.gateway.lifecycle;
 
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.platform.lifecycle.ReadinessChanged;
-import java.io.PrintStream;
+import dev.roundhouse.platform.logging.Announcer;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import java.util.function.Supplier;
@@ -12,16 +12,16 @@ import org.springframework.context.event.EventListener;
 public final class GatewayReadyLine {
   private final Workers workers;
   private final Supplier<String> ports;
-  private final PrintStream out;
+  private final Announcer announcer;
   private boolean printed;
 
   /**
    * @param ports as {@code name=port}, apart by blanks; asked when all are open
    */
-  public GatewayReadyLine(Workers workers, Supplier<String> ports, PrintStream out) {
+  public GatewayReadyLine(Workers workers, Supplier<String> ports, Announcer announcer) {
     this.workers = workers;
     this.ports = ports;
-    this.out = out;
+    this.announcer = announcer;
   }
 
   @EventListener
@@ -29,13 +29,13 @@ public final class GatewayReadyLine {
     if (change.ready() && !printed) {
       printed = true;
       long millis = ManagementFactory.getRuntimeMXBean().getUptime();
-      out.printf(
-          Locale.ROOT,
-          "ready %s workers=%d seconds=%.1f%n",
-          ports.get(),
-          workers.ready().size(),
-          millis / 1000.0);
-      out.flush();
+      announcer.tell(
+          String.format(
+              Locale.ROOT,
+              "ready %s workers=%d seconds=%.1f",
+              ports.get(),
+              workers.ready().size(),
+              millis / 1000.0));
     }
   }
 }

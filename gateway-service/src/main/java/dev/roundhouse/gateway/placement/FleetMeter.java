@@ -40,16 +40,20 @@ public final class FleetMeter {
     this.halfLifeSeconds = halfLifeSeconds;
   }
 
-  /** Takes what a worker says it has done for each of its models since it started. */
+  /**
+   * Takes what a worker says it has done for each of its models since it started.
+   *
+   * @param totals by model; kept, and not changed any more
+   */
   public void observe(String worker, Map<String, ModelTotals> totals) {
-    Map<String, ModelTotals> before = baselines.put(worker, Map.copyOf(totals));
+    Map<String, ModelTotals> before = baselines.put(worker, totals);
     if (before == null) {
       return;
     }
     totals.forEach(
         (model, total) -> {
           ModelTotals last = before.getOrDefault(model, ModelTotals.NONE);
-          if (total.isSince(last)) {
+          if (!total.equals(last) && total.isSince(last)) {
             ModelTotals more = total.minus(last);
             since.merge(model, more, ModelTotals::plus);
             computeSeconds += more.computeSeconds();

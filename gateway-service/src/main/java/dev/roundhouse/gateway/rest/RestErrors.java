@@ -6,6 +6,7 @@ import dev.roundhouse.platform.rest.RestFailures;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
+import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.concurrent.CompletionException;
@@ -26,11 +27,12 @@ final class RestErrors extends RestFailures {
   }
 
   @ExceptionHandler
-  void failed(CompletionException failure, HttpServletResponse response) throws Exception {
+  void failed(CompletionException failure, HttpServletRequest request, HttpServletResponse response)
+      throws Exception {
     switch (failure.getCause()) {
       case StatusRuntimeException told -> refuse(told.getStatus(), response);
       case StatusException told -> refuse(told.getStatus(), response);
-      case null, default -> failed((Exception) failure, response);
+      case null, default -> failed((Exception) failure, request, response);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.roundhouse.gateway.schedule;
 import dev.roundhouse.gateway.fleet.Fleet;
 import dev.roundhouse.gateway.fleet.ModelCost;
 import dev.roundhouse.gateway.fleet.WorkerLook;
+import dev.roundhouse.gateway.fleet.WorkerStatus;
 import dev.roundhouse.gateway.placement.FleetMeter;
 import dev.roundhouse.gateway.placement.ModelDemand;
 import dev.roundhouse.gateway.placement.ModelTotals;
@@ -13,9 +14,9 @@ import dev.roundhouse.gateway.placement.WorkerRoom;
 import dev.roundhouse.gateway.route.Mode;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RouteSettings;
-import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -64,18 +65,6 @@ public final class Placer {
      */
     void compact(String worker, List<String> reload);
   }
-
-  /**
-   * What all workers together say of a model.
-   *
-   * @param hosts ready workers that have it ready
-   */
-  record ModelKnown(
-      ModelTotals totals,
-      long weightBytes,
-      long maxBatch,
-      boolean rowsAreItems,
-      Set<String> hosts) {}
 
   /**
    * @param seconds of device time that had passed
@@ -140,7 +129,7 @@ public final class Placer {
   public synchronized void seen(List<WorkerLook> now) {
     looks = List.copyOf(now);
     lastTickMillis = wallMillis.getAsLong();
-    known = known(now);
+    known = ModelKnown.of(now);
     measure(now);
     routes.seen(new Fleet(now.stream().map(WorkerLook::view).toList(), costs()));
     if (mode == Mode.LPT_PACKING) {
@@ -153,14 +142,16 @@ public final class Placer {
     Set<String> names = new HashSet<>();
     for (WorkerLook look : now) {
       names.add(look.link().name());
-      look.control().ifPresent(status -> meter.observe(look.link().name(), totals(status)));
+      if (look.control().isPresent()) {
+        meter.observe(look.link().name(), totals(look.statuses().values()));
+      }
     }
     meter.retain(names);
   }
 
-  private static Map<String, ModelTotals> totals(ModelControlStatusResponse status) {
-    Map<String, ModelTotals> totals = HashMap.newHashMap(status.getModelsCount());
-    for (ModelStatus model : status.getModelsList()) {
+  private static Map<String, ModelTotals> totals(Collection<ModelStatus> models) {
+    Map<String, ModelTotals> totals = HashMap.newHashMap(models.size());
+    for (ModelStatus model : models) {
       totals.put(model.getName(), totals(model));
     }
     return totals;
@@ -169,49 +160,6 @@ public final class Placer {
   private static ModelTotals totals(ModelStatus model) {
     return new ModelTotals(
         model.getTotalComputeSeconds(), model.getRowsServed(), model.getRequestsServed());
-  }
-
-  private static Map<String, ModelKnown> known(List<WorkerLook> looks) {
-    Map<String, ModelKnown> known = new HashMap<>();
-    for (WorkerLook look : looks) {
-      if (!look.ready()) {
-        continue;
-      }
-      Map<String, ModelStatus> told = new HashMap<>();
-      look.control().ifPresent(s -> s.getModelsList().forEach(m -> told.put(m.getName(), m)));
-      look.models()
-          .forEach(
-              (name, ready) -> {
-                if (ready) {
-                  ModelStatus status = told.getOrDefault(name, ModelStatus.getDefaultInstance());
-                  known.merge(name, one(look.link().name(), status), Placer::together);
-                }
-              });
-    }
-    return known;
-  }
-
-  private static ModelKnown one(String worker, ModelStatus status) {
-    return new ModelKnown(
-        totals(status),
-        status.getWeightNbytes(),
-        status.getMaxBatchSize(),
-        status.getBatchAxis() == 1,
-        Set.of(worker));
-  }
-
-  private static ModelKnown together(ModelKnown one, ModelKnown other) {
-    Set<String> hosts = new TreeSet<>(one.hosts());
-    hosts.addAll(other.hosts());
-    return new ModelKnown(
-        new ModelTotals(
-            one.totals().computeSeconds() + other.totals().computeSeconds(),
-            one.totals().items() + other.totals().items(),
-            one.totals().requests() + other.totals().requests()),
-        Math.max(one.weightBytes(), other.weightBytes()),
-        Math.max(one.maxBatch(), other.maxBatch()),
-        one.rowsAreItems() || other.rowsAreItems(),
-        hosts);
   }
 
   /** Of models that nobody has called, no cost is known, only how many rows run together. */
@@ -295,9 +243,8 @@ public final class Placer {
     List<WorkerRoom> rooms = new ArrayList<>();
     for (WorkerLook look : looks) {
       if (look.ready()) {
-        long room =
-            look.control().map(ModelControlStatusResponse::getWeightCacheMaxBytes).orElse(0L);
-        rooms.add(new WorkerRoom(look.link().name(), Math.max(0, room)));
+        long room = look.control().map(WorkerStatus::weightRoomBytes).orElse(0L);
+        rooms.add(new WorkerRoom(look.link().name(), room));
       }
     }
     return rooms;

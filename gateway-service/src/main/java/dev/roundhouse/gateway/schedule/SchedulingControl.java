@@ -73,7 +73,7 @@ public final class SchedulingControl {
     }
     synchronized (placer) {
       Placer.State before = placer.state();
-      Placer.@Nullable ModelKnown model = before.models().get(name);
+      @Nullable ModelKnown model = before.models().get(name);
       if (model == null && !request.getAllowUnknownModel()) {
         throw Status.NOT_FOUND
             .withDescription("Request for unknown model: '%s' is not found".formatted(name))
@@ -115,7 +115,7 @@ public final class SchedulingControl {
   }
 
   private SetModelPlacementResponse answer(
-      String name, Placer.@Nullable ModelKnown model, Placer.State state) {
+      String name, @Nullable ModelKnown model, Placer.State state) {
     RouteSettings.Fill fill = routes.settings().fill(name);
     long maxBatch = model == null ? 0 : model.maxBatch();
     int configured = state.policies().getOrDefault(name, ModelPolicy.NONE).replicas();

@@ -3,13 +3,13 @@ package dev.roundhouse.gateway.schedule;
 import static dev.roundhouse.gateway.schedule.PolicyChange.text;
 
 import dev.roundhouse.gateway.fleet.WorkerLook;
+import dev.roundhouse.gateway.fleet.WorkerStatus;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.gateway.route.Mode;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.ReplicaRouter;
 import dev.roundhouse.gateway.route.RouteSettings;
 import dev.roundhouse.kserve.control.proto.GetSchedulingStatusResponse;
-import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.control.proto.ModelSchedulingStatus;
 import dev.roundhouse.kserve.control.proto.RepackStatus;
 import dev.roundhouse.kserve.control.proto.ReplicaPlacement;
@@ -89,7 +89,7 @@ final class StatusMessages {
   }
 
   private static ModelSchedulingStatus model(
-      String name, Placer.ModelKnown model, Placer.State state, ModelRoutes routes, long ready) {
+      String name, ModelKnown model, Placer.State state, ModelRoutes routes, long ready) {
     List<String> placed = state.placement().workers(name);
     List<String> workers = placed.isEmpty() ? List.copyOf(model.hosts()) : placed;
     RouteSettings.Fill fill = routes.settings().fill(name);
@@ -142,7 +142,7 @@ final class StatusMessages {
   }
 
   private static long budget(WorkerLook look) {
-    return look.control().map(ModelControlStatusResponse::getWeightCacheMaxBytes).orElse(0L);
+    return look.control().map(WorkerStatus::weightRoomBytes).orElse(0L);
   }
 
   /** What an operator should know and may not look for. */

@@ -20,6 +20,7 @@ import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
 import io.grpc.BindableService;
@@ -167,7 +168,7 @@ class TransportConfiguration {
                     grpc.getPort(),
                     port(environment, "local.server.port"),
                     port(environment, "local.management.port")),
-        System.out);
+        new Announcer(environment, System.out));
   }
 
   private static int port(Environment environment, String property) {

@@ -5,6 +5,7 @@ import ch.qos.logback.classic.Logger;
 import dev.roundhouse.gateway.fleet.WorkerAddress;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.WorkerLook;
+import dev.roundhouse.gateway.fleet.WorkerStatus;
 import dev.roundhouse.gateway.placement.ModelDemand;
 import dev.roundhouse.gateway.placement.Packing;
 import dev.roundhouse.gateway.placement.Placement;
@@ -44,6 +45,7 @@ public final class PlacementFigures {
   private final List<ModelDemand> demands = new ArrayList<>();
   private final List<WorkerRoom> rooms = new ArrayList<>();
   private final List<WorkerLook> looks = new ArrayList<>();
+  private final ModelRoutes routes;
   private final Placer placer;
   private Placement placement = Placement.NONE;
 
@@ -80,10 +82,10 @@ public final class PlacementFigures {
               nowhere,
               true,
               index,
-              Optional.of(status.build()),
+              Optional.of(WorkerStatus.of(status.build())),
               ""));
     }
-    ModelRoutes routes =
+    routes =
         new ModelRoutes(
             Placer.settings(Mode.LPT_PACKING, PolicyChangeTest.DEFAULTS, Map.of()),
             () -> {},
@@ -158,6 +160,7 @@ public final class PlacementFigures {
 
   private int look() {
     placer.seen(looks);
-    return placer.state().models().size();
+    return (int)
+        demands.stream().filter(model -> !routes.fleet().serving(model.name()).isEmpty()).count();
   }
 }

@@ -5,7 +5,7 @@ import dev.roundhouse.node.plan.NodePlan;
 import dev.roundhouse.node.plan.Ports;
 import dev.roundhouse.node.process.Supervisor;
 import dev.roundhouse.platform.lifecycle.ReadinessChanged;
-import java.io.PrintStream;
+import dev.roundhouse.platform.logging.Announcer;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Locale;
@@ -34,7 +34,7 @@ public final class NodeLifecycle
   private final ReadyProbes probes;
   private final Duration pollInterval;
   private final ApplicationContext context;
-  private final PrintStream out;
+  private final Announcer announcer;
   private final IntConsumer exit;
   private volatile boolean running;
   private volatile boolean stopping;
@@ -44,7 +44,7 @@ public final class NodeLifecycle
   /**
    * @param address that all but workers behind a gateway listen on
    * @param pollInterval how often it is looked how full the devices are
-   * @param out gets the line {@code ready ...}
+   * @param announcer gets the line {@code ready ...}
    * @param exit closes the application and ends the process with a code
    */
   public NodeLifecycle(
@@ -54,14 +54,14 @@ public final class NodeLifecycle
       String address,
       Duration pollInterval,
       ApplicationContext context,
-      PrintStream out,
+      Announcer announcer,
       IntConsumer exit) {
     this.plan = plan;
     this.supervisor = supervisor;
     this.monitor = monitor;
     this.pollInterval = pollInterval;
     this.context = context;
-    this.out = out;
+    this.announcer = announcer;
     this.exit = exit;
     probes = new ReadyProbes(supervisor, plan, address, this::refresh);
   }
@@ -109,10 +109,10 @@ public final class NodeLifecycle
     if (ready && !printed) {
       printed = true;
       Ports open = plan.ports().open();
-      out.print(
+      announcer.tell(
           String.format(
               Locale.ROOT,
-              "ready grpc=%d http=%d metrics=%d node=%d workers=%d gateway=%s seconds=%.1f%n",
+              "ready grpc=%d http=%d metrics=%d node=%d workers=%d gateway=%s seconds=%.1f",
               open.grpc(),
               open.http(),
               open.metrics(),
@@ -120,7 +120,6 @@ public final class NodeLifecycle
               plan.workers().size(),
               plan.workers().size() > 1,
               ManagementFactory.getRuntimeMXBean().getUptime() / 1000.0));
-      out.flush();
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.roundhouse.node.plan;
 
 import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.logging.Announcer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -45,6 +46,15 @@ final class CommandLine {
 
   CommandLine setAll(Map<String, String> values) {
     settings.putAll(values);
+    return this;
+  }
+
+  /** Has log records name the process, where they are records. */
+  CommandLine logAs(String name, boolean structured) {
+    if (structured) {
+      set(Announcer.FORMAT, "ecs");
+      set("logging.structured.ecs.service.node-name", name);
+    }
     return this;
   }
 

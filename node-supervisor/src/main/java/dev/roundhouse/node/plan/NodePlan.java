@@ -127,6 +127,7 @@ public record NodePlan(
     CommandLine command =
         new CommandLine(gateway.command(), gateway.jvmOptions(), jar, "roundhouse.node.gateway.jar")
             .setAll(passed.gateway())
+            .logAs(GATEWAY, passed.structuredLogs())
             .add(gateway.arguments())
             .add(
                 workers.stream()

@@ -10,6 +10,7 @@ import java.util.Set;
  * @param worker settings that stand where workers do not look: the supervisor's command line, and
  *     what upstream's files and variables were translated to
  * @param gateway the same for the gateway
+ * @param structuredLogs whether all log in records of the Elastic Common Schema
  * @param decided keys of workers' that the supervisor would decide, and that are set somewhere
  * @param drain how workers stop, wherever it is set
  * @param gatewayDrain how the gateway stops, wherever it is set
@@ -18,6 +19,7 @@ import java.util.Set;
 public record PassedOn(
     Map<String, String> worker,
     Map<String, String> gateway,
+    boolean structuredLogs,
     Set<String> decided,
     Drain drain,
     Drain gatewayDrain,
@@ -25,7 +27,7 @@ public record PassedOn(
 
   /** Nothing is said. */
   public static final PassedOn NOTHING =
-      new PassedOn(Map.of(), Map.of(), Set.of(), Drain.UNSET, Drain.UNSET, List.of());
+      new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, Drain.UNSET, List.of());
 
   /** Decided by the kind of device that was found. */
   public static final String PLATFORM = "roundhouse.worker.device.platform";

@@ -46,6 +46,7 @@ public record WorkerPlan(
         new CommandLine(
                 settings.command(), settings.jvmOptions(), jar, "roundhouse.node.worker.jar")
             .setAll(passed.worker())
+            .logAs(name, passed.structuredLogs())
             .add(settings.arguments())
             .listen(ports, address)
             .set("roundhouse.worker.repository.loading-file", loadingFile);

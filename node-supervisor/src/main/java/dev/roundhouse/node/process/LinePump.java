@@ -6,31 +6,31 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Copies a process's output line by line, each with the process's name before it. Reads on whatever
- * happens to the other side, so that the process never waits for a full pipe; what goes beyond a
- * line's limit is left out, and the line says so. Bytes are copied as they are.
+ * Copies a process's output line by line. Reads on whatever happens to the other side, so that the
+ * process never waits for a full pipe; what goes beyond a line's limit is left out, and the line
+ * says so.
  */
 final class LinePump implements Runnable {
   private static final byte[] CUT = " [cut]".getBytes(StandardCharsets.UTF_8);
 
   private final InputStream from;
   private final OutputStream to;
-  private final byte[] prefix;
+  private final LineForm form;
   private final byte[] line;
   private int length;
   private boolean cut;
 
   /**
+   * @param form what becomes of a line
    * @param from taken: closed at its end
    * @param to borrowed; gets whole lines, each in one write
    * @param maxLine bytes of a line that are kept
    */
-  LinePump(String name, InputStream from, OutputStream to, int maxLine) {
+  LinePump(LineForm form, InputStream from, OutputStream to, int maxLine) {
     this.from = from;
     this.to = to;
-    prefix = ("[" + name + "] ").getBytes(StandardCharsets.UTF_8);
-    line = new byte[prefix.length + maxLine + CUT.length + 1];
-    begin();
+    this.form = form;
+    line = new byte[maxLine + CUT.length];
   }
 
   @Override
@@ -45,7 +45,7 @@ final class LinePump implements Runnable {
     } catch (IOException closed) {
       // the process has ended
     }
-    if (length > prefix.length) {
+    if (length > 0) {
       end();
     }
   }
@@ -53,7 +53,7 @@ final class LinePump implements Runnable {
   private void take(byte each) {
     if (each == '\n') {
       end();
-    } else if (length < line.length - CUT.length - 1) {
+    } else if (length < line.length - CUT.length) {
       line[length++] = each;
     } else {
       cut = true;
@@ -65,19 +65,14 @@ final class LinePump implements Runnable {
       System.arraycopy(CUT, 0, line, length, CUT.length);
       length += CUT.length;
     }
-    line[length++] = '\n';
     try {
-      to.write(line, 0, length);
+      byte[] written = form.written(line, length);
+      to.write(written, 0, written.length);
       to.flush();
     } catch (IOException nobodyReads) {
       // the process must not notice
     }
-    begin();
-  }
-
-  private void begin() {
-    System.arraycopy(prefix, 0, line, 0, prefix.length);
-    length = prefix.length;
+    length = 0;
     cut = false;
   }
 }

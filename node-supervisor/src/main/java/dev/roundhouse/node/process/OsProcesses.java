@@ -2,6 +2,7 @@ package dev.roundhouse.node.process;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.function.Function;
 import java.util.function.IntConsumer;
 
 /**
@@ -12,14 +13,17 @@ import java.util.function.IntConsumer;
 public final class OsProcesses implements ProcessStarter {
   private final OutputStream log;
   private final int maxLine;
+  private final Function<String, LineForm> forms;
 
   /**
    * @param log where the lines of all go; gets one whole line in each write
    * @param maxLine bytes of a line that are kept
+   * @param forms what becomes of a process's lines, by its name
    */
-  public OsProcesses(OutputStream log, int maxLine) {
+  public OsProcesses(OutputStream log, int maxLine, Function<String, LineForm> forms) {
     this.log = log;
     this.maxLine = maxLine;
+    this.forms = forms;
   }
 
   @Override
@@ -30,7 +34,7 @@ public final class OsProcesses implements ProcessStarter {
     Thread.ofPlatform()
         .daemon()
         .name("log-" + name)
-        .start(new LinePump(name, process.getInputStream(), log, maxLine));
+        .start(new LinePump(forms.apply(name), process.getInputStream(), log, maxLine));
     var unused = process.onExit().thenAccept(ended -> onExit.accept(ended.exitValue()));
     return new ChildProcess() {
       @Override

@@ -15,9 +15,11 @@ import dev.roundhouse.node.devices.Found;
 import dev.roundhouse.node.lifecycle.NodeLifecycle;
 import dev.roundhouse.node.plan.Jars;
 import dev.roundhouse.node.plan.NodePlan;
+import dev.roundhouse.node.process.LineForm;
 import dev.roundhouse.node.process.OsProcesses;
 import dev.roundhouse.node.process.RestartPolicy;
 import dev.roundhouse.node.process.Supervisor;
+import dev.roundhouse.platform.logging.Announcer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -84,12 +86,16 @@ class NodeConfiguration {
   }
 
   @Bean
-  Supervisor supervisor(NodeProperties properties, NodePlan plan) {
+  Supervisor supervisor(
+      NodeProperties properties, NodePlan plan, ConfigurableEnvironment environment) {
     RestartProperties restart = properties.restart();
     return new Supervisor(
         plan.processes(),
         new RestartPolicy(restart.maxBackoff(), restart.resetAfter(), restart.maxRestarts()),
-        new OsProcesses(System.out, Math.toIntExact(properties.log().maxLine().toBytes())),
+        new OsProcesses(
+            System.out,
+            Math.toIntExact(properties.log().maxLine().toBytes()),
+            Passing.structuredLogs(environment) ? EcsLines::new : LineForm::behind),
         System::nanoTime);
   }
 
@@ -115,7 +121,7 @@ class NodeConfiguration {
         properties.ports().address(),
         properties.devices().pollInterval(),
         context,
-        System.out,
+        new Announcer(context.getEnvironment(), System.out),
         processExit);
   }
 

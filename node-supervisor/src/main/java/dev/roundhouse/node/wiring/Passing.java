@@ -3,6 +3,8 @@ package dev.roundhouse.node.wiring;
 import dev.roundhouse.node.plan.Drain;
 import dev.roundhouse.node.plan.PassedOn;
 import dev.roundhouse.node.upstream.UpstreamSettings;
+import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.logging.Announcer;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,6 +30,7 @@ import org.springframework.core.env.PropertySource;
 final class Passing {
   private static final String WORKER = "roundhouse.worker.";
   private static final String GATEWAY = "roundhouse.gateway.";
+  private static final String ECS = "ecs";
 
   private Passing() {}
 
@@ -36,6 +39,7 @@ final class Passing {
     return new PassedOn(
         notSeen(environment, WORKER),
         notSeen(environment, GATEWAY),
+        structuredLogs(environment),
         Stream.of(PassedOn.PLATFORM, PassedOn.CPU_THREADS)
             .filter(environment::containsProperty)
             .collect(Collectors.toSet()),
@@ -44,6 +48,17 @@ final class Passing {
         binder
             .bind(WORKER + "repository.leave-out", Bindable.listOf(String.class))
             .orElse(List.of()));
+  }
+
+  static boolean structuredLogs(ConfigurableEnvironment environment) {
+    String format = environment.getProperty(Announcer.FORMAT, "");
+    if (!format.isEmpty() && !format.equals(ECS)) {
+      throw new StartRefusedException(
+          "%s is '%s'; the supervisor puts the lines of all its processes together in '%s' only."
+              .formatted(Announcer.FORMAT, format, ECS),
+          "Set it to '%s', or leave it out for plain lines.".formatted(ECS));
+    }
+    return !format.isEmpty();
   }
 
   private static Drain drain(Binder binder, String drain, String lameDuck) {

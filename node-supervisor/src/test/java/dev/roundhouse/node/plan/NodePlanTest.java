@@ -83,7 +83,13 @@ class NodePlanTest {
         .contains("--roundhouse.worker.device.cpu.threads=" + share);
     PassedOn said =
         new PassedOn(
-            Map.of(), Map.of(), Set.of(PassedOn.CPU_THREADS), Drain.UNSET, Drain.UNSET, List.of());
+            Map.of(),
+            Map.of(),
+            false,
+            Set.of(PassedOn.CPU_THREADS),
+            Drain.UNSET,
+            Drain.UNSET,
+            List.of());
     assertThat(spec(plan(CPU, said, three), "worker2").command())
         .noneMatch(argument -> argument.contains("cpu.threads"));
   }
@@ -124,6 +130,7 @@ class NodePlanTest {
         new PassedOn(
             Map.of("roundhouse.worker.server.name", "mine"),
             Map.of("roundhouse.gateway.mode", "lpt"),
+            true,
             Set.of(PassedOn.PLATFORM),
             new Drain(Optional.of(Duration.ofSeconds(5)), Duration.ZERO),
             Drain.UNSET,
@@ -141,13 +148,16 @@ class NodePlanTest {
         .noneMatch(argument -> argument.contains("mine"))
         .noneMatch(argument -> argument.contains("shutdown.drain"))
         .noneMatch(argument -> argument.contains("device.platform"));
-    assertThat(spec(plan, "gateway").command()).contains("--roundhouse.gateway.mode=lpt");
+    assertThat(spec(plan, "gateway").command())
+        .contains("--roundhouse.gateway.mode=lpt")
+        .contains("--logging.structured.format.console=ecs")
+        .contains("--logging.structured.ecs.service.node-name=gateway");
   }
 
   @Test
   void shouldLeaveOutWhatTheOperatorAndTheQuarantineLeaveOut() throws Exception {
     PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), Set.of(), Drain.UNSET, Drain.UNSET, List.of("old"));
+        new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, Drain.UNSET, List.of("old"));
     NodePlan plan = plan(CPU, passed, "worker.command=worker", "quarantine.crashes=1");
     assertThat(spec(plan, "worker0").command())
         .as("where workers read it themselves")
@@ -187,13 +197,15 @@ class NodePlanTest {
   @Test
   void shouldRefuseADrainThatWouldBeCutShort() {
     Drain fifteen = new Drain(Optional.of(Duration.ofSeconds(10)), Duration.ofSeconds(5));
-    PassedOn passed = new PassedOn(Map.of(), Map.of(), Set.of(), fifteen, Drain.UNSET, List.of());
+    PassedOn passed =
+        new PassedOn(Map.of(), Map.of(), false, Set.of(), fifteen, Drain.UNSET, List.of());
     assertThatThrownBy(() -> plan(CPU, passed, "worker.command=worker"))
         .hasMessageContaining("a worker takes 15 s to stop")
         .hasMessageContaining("roundhouse.node.worker.stop-grace, which is 15 s");
     assertThat(spec(plan(CPU, passed, "worker.command=worker", "worker.stop-grace=16s"), "worker0"))
         .isNotNull();
-    PassedOn gateway = new PassedOn(Map.of(), Map.of(), Set.of(), Drain.UNSET, fifteen, List.of());
+    PassedOn gateway =
+        new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, fifteen, List.of());
     assertThatThrownBy(() -> plan(TWO_GPUS, gateway, "worker.command=worker", "gateway.command=gw"))
         .hasMessageContaining("roundhouse.node.gateway.stop-grace, which is 10 s");
   }
@@ -201,7 +213,8 @@ class NodePlanTest {
   @Test
   void shouldMakeRoomForALameDuck() {
     Drain lame = new Drain(Optional.empty(), Duration.ofSeconds(5));
-    PassedOn passed = new PassedOn(Map.of(), Map.of(), Set.of(), lame, Drain.UNSET, List.of());
+    PassedOn passed =
+        new PassedOn(Map.of(), Map.of(), false, Set.of(), lame, Drain.UNSET, List.of());
     assertThat(spec(plan(CPU, passed, "worker.command=worker"), "worker0").command())
         .contains("--roundhouse.worker.shutdown.drain=7s");
   }

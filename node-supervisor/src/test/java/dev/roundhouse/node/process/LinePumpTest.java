@@ -40,7 +40,7 @@ class LinePumpTest {
             writes.add(new String(bytes, from, length, StandardCharsets.UTF_8));
           }
         };
-    new LinePump("w", input("a\nb\n"), to, 100).run();
+    new LinePump(LineForm.behind("w"), input("a\nb\n"), to, 100).run();
     assertThat(writes).containsExactly("[w] a\n", "[w] b\n");
   }
 
@@ -54,13 +54,13 @@ class LinePumpTest {
             throw new IOException("Broken pipe");
           }
         };
-    new LinePump("w", from, broken, 100).run();
+    new LinePump(LineForm.behind("w"), from, broken, 100).run();
     assertThat(from.read()).isEqualTo(-1);
   }
 
   private static String pump(String text, int maxLine) {
     ByteArrayOutputStream to = new ByteArrayOutputStream();
-    new LinePump("worker0", input(text), to, maxLine).run();
+    new LinePump(LineForm.behind("worker0"), input(text), to, maxLine).run();
     return to.toString(StandardCharsets.UTF_8);
   }
 

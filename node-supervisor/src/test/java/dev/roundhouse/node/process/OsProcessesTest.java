@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 class OsProcessesTest {
   @TempDir Path folder;
   private final ByteArrayOutputStream log = new ByteArrayOutputStream();
-  private final OsProcesses processes = new OsProcesses(log, 1000);
+  private final OsProcesses processes = new OsProcesses(log, 1000, LineForm::behind);
   private final CompletableFuture<Integer> exit = new CompletableFuture<>();
 
   @Test

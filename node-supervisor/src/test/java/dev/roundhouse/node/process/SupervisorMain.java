@@ -21,7 +21,7 @@ final class SupervisorMain {
                 plan("stops", List.of(folder, "stops")),
                 plan("hangs", List.of(folder, "hangs", "x"))),
             new RestartPolicy(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
-            new OsProcesses(System.out, 1000),
+            new OsProcesses(System.out, 1000, LineForm::behind),
             System::nanoTime);
     supervisor.start();
   }

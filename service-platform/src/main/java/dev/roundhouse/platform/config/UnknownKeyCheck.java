@@ -111,7 +111,16 @@ public final class UnknownKeyCheck {
         "Unknown configuration key '" + key + "' (" + origin(key, source) + ").",
         "Did you mean '"
             + nearest
-            + "'? Correct the key or remove it; docs/configuration.md lists every key.");
+            + "'? Correct the key or remove it; docs/"
+            + page()
+            + " lists every key.");
+  }
+
+  private String page() {
+    String application = own.getLastElement(ConfigurationPropertyName.Form.UNIFORM);
+    return application.equals("worker")
+        ? "configuration.md"
+        : "configuration-" + application + ".md";
   }
 
   private void warnOf(SystemEnvironmentPropertySource variables) {

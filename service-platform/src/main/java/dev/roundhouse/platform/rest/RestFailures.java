@@ -1,6 +1,8 @@
 package dev.roundhouse.platform.rest;
 
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.logging.RequestIds;
+import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import org.slf4j.Logger;
@@ -24,8 +26,12 @@ public abstract class RestFailures {
   }
 
   @ExceptionHandler
-  public final void failed(Exception failure, HttpServletResponse response) throws Exception {
-    log.error("a request failed unexpectedly", failure);
+  public final void failed(
+      Exception failure, HttpServletRequest request, HttpServletResponse response)
+      throws Exception {
+    RequestIds.with(
+        (String) request.getAttribute(RequestIds.KEY),
+        () -> log.error("a request failed unexpectedly", failure));
     if (response.isCommitted()) {
       throw failure; // ends the connection, so that nobody takes a part for the whole
     }

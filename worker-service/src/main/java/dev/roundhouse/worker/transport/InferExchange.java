@@ -161,7 +161,7 @@ public final class InferExchange implements AutoCloseable {
     return request.modelName();
   }
 
-  String id() {
+  public String id() {
     return request.id();
   }
 

@@ -13,6 +13,7 @@ import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.platform.lifecycle.LameDuck;
+import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.worker.actuator.CompileMeters;
 import dev.roundhouse.worker.actuator.DeviceMeters;
 import dev.roundhouse.worker.actuator.EngineMeters;
@@ -164,8 +165,13 @@ class EngineConfiguration {
 
   @Bean
   ReadyLine readyLine(
-      Engine engine, EngineLifecycle lifecycle, Readiness readiness, List<Transport> transports) {
-    return new ReadyLine(engine, lifecycle, readiness, transports, System.out);
+      Engine engine,
+      EngineLifecycle lifecycle,
+      Readiness readiness,
+      List<Transport> transports,
+      Environment environment) {
+    return new ReadyLine(
+        engine, lifecycle, readiness, transports, new Announcer(environment, System.out));
   }
 
   private static EngineOptions options(WorkerProperties properties) {

@@ -3,11 +3,12 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
-import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -23,19 +24,19 @@ final class ReadyLine {
   private final EngineLifecycle lifecycle;
   private final Readiness readiness;
   private final List<Transport> transports;
-  private final PrintStream out;
+  private final Announcer announcer;
 
   ReadyLine(
       Engine engine,
       EngineLifecycle lifecycle,
       Readiness readiness,
       List<Transport> transports,
-      PrintStream out) {
+      Announcer announcer) {
     this.engine = engine;
     this.lifecycle = lifecycle;
     this.readiness = readiness;
     this.transports = List.copyOf(transports);
-    this.out = out;
+    this.announcer = announcer;
   }
 
   @EventListener
@@ -55,20 +56,18 @@ final class ReadyLine {
             .map(transport -> transport.name() + "=" + transport.port())
             .collect(Collectors.joining(" "));
     long millis = ManagementFactory.getRuntimeMXBean().getUptime();
-    // One call for all lines, so that nobody reads "ready" before the failures.
-    StringBuilder lines = new StringBuilder();
+    List<String> lines = new ArrayList<>();
     for (ModelStatus model : failed) {
-      lines.append("failed model=%s reason=%s%n".formatted(model.name(), model.reason()));
+      lines.add("failed model=%s reason=%s".formatted(model.name(), model.reason()));
     }
-    lines.append(
+    lines.add(
         String.format(
             Locale.ROOT,
-            "ready %s models=%d failed=%d seconds=%.1f%n",
+            "ready %s models=%d failed=%d seconds=%.1f",
             ports,
             models.size() - failed.size(),
             failed.size(),
             millis / 1000.0));
-    out.print(lines);
-    out.flush();
+    announcer.tell(lines.toArray(String[]::new));
   }
 }

@@ -8,6 +8,7 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.ResponseEncoder;
+import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Outcomes;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -83,15 +84,19 @@ final class InferCall implements AnswerSink {
     try {
       message = encode(part, outcome);
     } catch (RuntimeException e) {
-      UnaryAnswer.fail(call, e);
+      fail(e);
       return;
     } catch (Error e) {
       // The call must end: its client would wait for ever.
-      UnaryAnswer.fail(call, new IllegalStateException("no answer could be made", e));
+      fail(new IllegalStateException("no answer could be made", e));
       return;
     }
     call.onNext(message);
     call.onCompleted();
+  }
+
+  private void fail(RuntimeException failure) {
+    RequestIds.with(exchange.id(), () -> UnaryAnswer.fail(call, failure));
   }
 
   private EncodedMessage encode(@Nullable Answer part, Outcome outcome) {

@@ -12,6 +12,7 @@ import dev.roundhouse.kserve.codec.ResponseEncoder;
 import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.Outcomes;
@@ -308,7 +309,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
 
     void fail(RuntimeException thrown) {
-      failure = UnaryAnswer.refusal(thrown);
+      RequestIds.with(id, () -> failure = UnaryAnswer.refusal(thrown));
       done = true;
       write();
     }

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.platform.rest.ClientConnection;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.InferExchange;
@@ -49,6 +50,7 @@ final class InferController {
       throws IOException {
     try (MemoryHold memory = new MemoryHold(engine)) {
       InferDocument document = read(name, version, request, memory);
+      request.setAttribute(RequestIds.KEY, document.message().id());
       try (InferExchange exchange = begin(document, memory)) {
         AwaitedAnswer awaited = new AwaitedAnswer(ClientConnection.of(request));
         try (Answer answer =

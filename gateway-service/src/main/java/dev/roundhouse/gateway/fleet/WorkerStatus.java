@@ -1,0 +1,24 @@
+package dev.roundhouse.gateway.fleet;
+
+import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
+import dev.roundhouse.kserve.control.proto.ModelStatus;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What a worker says its models have cost and where their weights are.
+ *
+ * @param weightRoomBytes that its device has for weights; 0 when that is not known, or nothing
+ *     limits it
+ * @param models by name
+ */
+public record WorkerStatus(long weightRoomBytes, Map<String, ModelStatus> models) {
+
+  public static WorkerStatus of(ModelControlStatusResponse response) {
+    Map<String, ModelStatus> models = HashMap.newHashMap(response.getModelsCount());
+    response.getModelsList().forEach(model -> models.put(model.getName(), model));
+    return new WorkerStatus(
+        Math.max(0, response.getWeightCacheMaxBytes()), Collections.unmodifiableMap(models));
+  }
+}

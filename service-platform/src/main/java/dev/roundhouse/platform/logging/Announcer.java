@@ -1,0 +1,37 @@
+package dev.roundhouse.platform.logging;
+
+import java.io.PrintStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.core.env.Environment;
+
+/**
+ * Tells what scripts wait for: in lines of their own, or in log records where those are structured,
+ * so that nothing else stands between them. Thread-safe.
+ */
+public final class Announcer {
+  /** Boot's key for the form of log records on standard output, such as {@code ecs}. */
+  public static final String FORMAT = "logging.structured.format.console";
+
+  private static final Logger log = LoggerFactory.getLogger(Announcer.class);
+
+  private final boolean structured;
+  private final PrintStream out;
+
+  public Announcer(Environment environment, PrintStream out) {
+    structured = !environment.getProperty(FORMAT, "").isEmpty();
+    this.out = out;
+  }
+
+  /** Tells all lines at once, so that nobody reads one without those before it. */
+  public void tell(String... lines) {
+    if (structured) {
+      for (String line : lines) {
+        log.info("{}", line);
+      }
+    } else {
+      out.print(String.join("\n", lines) + "\n");
+      out.flush();
+    }
+  }
+}
