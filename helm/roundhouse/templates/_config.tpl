@@ -1,0 +1,195 @@
+{{/* Dotted keys of a document, canonical as Spring compares them (lower case, no dashes), one a line: prefix, at */}}
+{{- define "roundhouse.keys" -}}
+{{- $prefix := .prefix }}
+{{- range $key, $value := .at }}
+{{- $dotted := printf "%s%s" $prefix ($key | toString | lower | replace "-" "" | replace "_" "") }}
+{{- if and (kindIs "map" $value) $value }}
+{{- include "roundhouse.keys" (dict "prefix" (printf "%s." $dotted) "at" $value) }}
+{{- else }}
+{{ $dotted }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Refuses what the chart decides by values of its own: config, where (its name in values), owned {KEY: VALUE'S NAME} */}}
+{{- define "roundhouse.refuseOwned" -}}
+{{- $where := .where }}
+{{- $owned := .owned }}
+{{- range $key := include "roundhouse.keys" (dict "prefix" "" "at" .config) | splitList "\n" }}
+{{- range $mine, $value := $owned }}
+{{- $canonical := $mine | replace "-" "" }}
+{{- if and $key (or (eq $key $canonical) (hasPrefix (printf "%s." $canonical) $key) (hasPrefix (printf "%s[" $canonical) $key)) }}
+{{- fail (printf "%s sets %s, which the chart decides; remove it, and set %s instead" $where $mine $value) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Settings of the ports that clients connect to, by the secret: root */}}
+{{- define "roundhouse.tls" -}}
+spring:
+  ssl:
+    bundle:
+      pem:
+        public:
+          keystore:
+            certificate: file:/etc/roundhouse/tls/tls.crt
+            private-key: file:/etc/roundhouse/tls/tls.key
+          {{- if ne .Values.tls.clientAuth "none" }}
+          truststore:
+            certificate: file:/etc/roundhouse/tls/ca.crt
+          {{- end }}
+{{- end }}
+
+{{- define "roundhouse.tlsOwned" -}}
+{{- if .Values.tls.secretName }}
+spring.grpc.server.ssl: tls
+server.ssl: tls
+spring.ssl.bundle.pem.public: tls
+{{- end }}
+server.port: service.httpPort
+spring.grpc.server.port: service.grpcPort
+management.server: a monitor of metrics
+{{- end }}
+
+{{- define "roundhouse.serverClientAuth" -}}
+{{- get (dict "none" "none" "optional" "want" "require" "need") .Values.tls.clientAuth }}
+{{- end }}
+
+{{- define "roundhouse.tlsServer" -}}
+spring:
+  grpc:
+    server:
+      ssl:
+        bundle: public
+        client-auth: {{ .Values.tls.clientAuth }}
+server:
+  ssl:
+    bundle: public
+    client-auth: {{ include "roundhouse.serverClientAuth" . }}
+# probes have no certificate; without this the port for metrics is as the server's is
+management:
+  server:
+    ssl:
+      enabled: false
+{{- end }}
+
+{{/* application.yaml of the gateways: root */}}
+{{- define "roundhouse.gatewayConfig" -}}
+{{- $v := .Values }}
+{{- $owned := include "roundhouse.tlsOwned" . | fromYaml }}
+{{- $_ := set $owned "roundhouse.gateway.shutdown" "gateway.stop" }}
+{{- $_ := set $owned "roundhouse.gateway.discovery" "gateway.discovery" }}
+{{- include "roundhouse.refuseOwned" (dict "config" $v.config "where" "config" "owned" $owned) }}
+{{- include "roundhouse.refuseOwned" (dict "config" $v.gateway.config "where" "gateway.config" "owned" $owned) }}
+{{- $discovery := dict "dns" (printf "%s.%s.svc" (include "roundhouse.workersService" .) .Release.Namespace) }}
+{{- if eq $v.gateway.discovery "endpointSlices" }}
+{{- $discovery = dict "service" (printf "%s/%s" .Release.Namespace (include "roundhouse.workersService" .)) }}
+{{- end }}
+{{- $own := dict "roundhouse" (dict "gateway" (dict
+      "discovery" $discovery
+      "shutdown" (dict "lame-duck" (printf "%ds" (int $v.gateway.stop.lameDuckSeconds)) "drain" (printf "%ds" (int $v.gateway.stop.drainSeconds))))) }}
+{{- if $v.tls.secretName }}
+{{- $own = mergeOverwrite $own (include "roundhouse.tls" . | fromYaml) (include "roundhouse.tlsServer" . | fromYaml) }}
+{{- end }}
+{{- toYaml (mergeOverwrite (deepCopy $v.config) (deepCopy $v.gateway.config) $own) }}
+{{- end }}
+
+{{/* application.yaml of a pool: root, name, pool */}}
+{{- define "roundhouse.poolConfig" -}}
+{{- $v := .root.Values }}
+{{- $owned := dict
+      "server.port" "service.httpPort"
+      "spring.grpc.server.port" "service.grpcPort"
+      "management.server" "a monitor of metrics"
+      "roundhouse.worker.repository.directories" "models.directory"
+      "roundhouse.worker.device.platform" "gpus of the pool"
+      "roundhouse.worker.server.lame-duck" "stop.lameDuckSeconds of the pool"
+      "roundhouse.worker.shutdown.drain" "stop.drainSeconds of the pool" }}
+{{- $own := dict }}
+{{- if eq $v.layout "split" }}
+{{- $own = include "roundhouse.workerConfig" . | fromYaml }}
+{{- else }}
+{{- $owned = mergeOverwrite $owned (dict
+      "roundhouse.node.ports" "service"
+      "roundhouse.node.devices.gpus" "gpus of the pool"
+      "roundhouse.node.devices.platform" "gpus of the pool"
+      "roundhouse.node.devices.cpu-workers" "cpuWorkers of the pool"
+      "roundhouse.node.gateway.stop-grace" "stop of the pool"
+      "roundhouse.node.worker.stop-grace" "stop of the pool"
+      "roundhouse.gateway.shutdown" "stop of the pool") }}
+{{- if $v.tls.secretName }}
+{{- $owned = mergeOverwrite $owned (dict
+      "roundhouse.node.gateway.arguments" "tls"
+      "roundhouse.node.worker.arguments" "tls"
+      "spring.grpc.server.ssl" "tls"
+      "server.ssl" "tls"
+      "spring.ssl.bundle.pem.public" "tls") }}
+{{- end }}
+{{- $own = include "roundhouse.nodeConfig" . | fromYaml }}
+{{- end }}
+{{- include "roundhouse.refuseOwned" (dict "config" $v.config "where" "config" "owned" $owned) }}
+{{- include "roundhouse.refuseOwned" (dict "config" .pool.config "where" (printf "config of pool %s" .name) "owned" $owned) }}
+{{- toYaml (mergeOverwrite (deepCopy $v.config) (deepCopy .pool.config) $own) }}
+{{- end }}
+
+{{/* A worker that is a pod. Gateways reach it in plain text, so TLS is not its concern. */}}
+{{- define "roundhouse.workerConfig" -}}
+roundhouse:
+  worker:
+    repository:
+      directories: [{{ .root.Values.models.directory | quote }}]
+    server:
+      lame-duck: {{ int .pool.stop.lameDuckSeconds }}s
+    shutdown:
+      drain: {{ int .pool.stop.drainSeconds }}s
+{{- end }}
+
+{{/* A node: what stops first (the gateway, or the only worker) is what serves on and drains. */}}
+{{- define "roundhouse.nodeConfig" -}}
+{{- $alone := eq (include "roundhouse.workers" .) "1" }}
+{{- $grace := printf "%ds" (int (include "roundhouse.frontGrace" .)) }}
+{{- $config := dict }}
+{{- $node := dict }}
+{{- if .root.Values.tls.secretName }}
+{{- $config = include "roundhouse.tls" .root | fromYaml }}
+{{- /* as arguments, for the document is the supervisor's too, whose port stays as it is */}}
+{{- $_ := set $node (ternary "worker" "gateway" $alone) (dict "arguments" (list
+      "--spring.grpc.server.ssl.bundle=public"
+      (printf "--spring.grpc.server.ssl.client-auth=%s" .root.Values.tls.clientAuth)
+      "--server.ssl.bundle=public"
+      (printf "--server.ssl.client-auth=%s" (include "roundhouse.serverClientAuth" .root))
+      "--management.server.ssl.enabled=false")) }}
+{{- end }}
+{{- $stop := dict "lame-duck" (printf "%ds" (int .pool.stop.lameDuckSeconds)) "drain" (printf "%ds" (int .pool.stop.drainSeconds)) }}
+{{- $worker := dict "repository" (dict "directories" (list .root.Values.models.directory)) }}
+{{- if .pool.gpus }}
+{{- $_ := set $node "devices" (dict "gpus" "auto") }}
+{{- else }}
+{{- $_ := set $node "devices" (dict "cpu-workers" (int .pool.cpuWorkers)) }}
+{{- end }}
+{{- if $alone }}
+{{- $_ := set $worker "server" (dict "lame-duck" (get $stop "lame-duck")) }}
+{{- $_ := set $worker "shutdown" (dict "drain" (get $stop "drain")) }}
+{{- $_ := set $node "worker" (mergeOverwrite (default dict $node.worker) (dict "stop-grace" $grace)) }}
+{{- $config = mergeOverwrite $config (dict "roundhouse" (dict "worker" $worker "node" $node)) }}
+{{- else }}
+{{- $_ := set $node "gateway" (mergeOverwrite (default dict $node.gateway) (dict "stop-grace" $grace)) }}
+{{- $config = mergeOverwrite $config (dict "roundhouse" (dict "worker" $worker "node" $node "gateway" (dict "shutdown" $stop))) }}
+{{- end }}
+{{- toYaml $config }}
+{{- end }}
+
+{{/* Seconds of what clients' calls reach, from SIGTERM until it has ended by itself: pool */}}
+{{- define "roundhouse.frontGrace" -}}
+{{- add (int .pool.stop.lameDuckSeconds) (int .pool.stop.drainSeconds) 5 }}
+{{- end }}
+
+{{/* Of a pod of a pool: root, pool. 15 s are roundhouse.node.worker.stop-grace, of workers that stop after their gateway. */}}
+{{- define "roundhouse.poolGrace" -}}
+{{- $front := int (include "roundhouse.frontGrace" .) }}
+{{- if and (eq .root.Values.layout "node") (ne (include "roundhouse.workers" .) "1") }}
+{{- $front = add $front 15 }}
+{{- end }}
+{{- add $front 10 }}
+{{- end }}
