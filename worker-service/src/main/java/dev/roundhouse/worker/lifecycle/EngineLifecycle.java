@@ -102,6 +102,7 @@ public final class EngineLifecycle
     RepositoryProperties settings = properties.repository();
     checkDirectories(settings.directories());
     RepositoryScan found = RepositoryScan.of(settings.directories());
+    checkReadable(found);
     if (found.models().isEmpty()) {
       log.warn("no model folders in {}", settings.directories());
     }
@@ -129,6 +130,21 @@ public final class EngineLifecycle
                 + " your models.");
       }
     }
+  }
+
+  /**
+   * Later it may be a moment's trouble, and what was loaded serves on; at the start nothing was.
+   */
+  static void checkReadable(RepositoryScan found) {
+    found
+        .unreadable()
+        .forEach(
+            (directory, why) -> {
+              throw new StartRefusedException(
+                  "The model repository " + why + ".",
+                  "Let the worker's user read and enter it, or point"
+                      + " roundhouse.worker.repository.directories to another folder.");
+            });
   }
 
   private void onLoaded(RepositoryScan found, String name, ModelStatus end) {

@@ -1,11 +1,15 @@
 package dev.roundhouse.worker.lifecycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.platform.config.StartRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -42,5 +46,15 @@ class RepositoryScanTest {
 
     assertThat(scan.models()).containsOnlyKeys("a");
     assertThat(scan.unreadable()).containsOnlyKeys(gone);
+  }
+
+  @Test
+  void shouldRefuseToStartOnADirectoryThatCannotBeListed() {
+    RepositoryScan found =
+        new RepositoryScan(
+            Map.of(), Set.of(), Map.of(root, root + ": cannot be listed: permission denied"));
+    assertThatThrownBy(() -> EngineLifecycle.checkReadable(found))
+        .isInstanceOf(StartRefusedException.class)
+        .hasMessage("The model repository " + root + ": cannot be listed: permission denied.");
   }
 }
