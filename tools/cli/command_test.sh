@@ -3,10 +3,14 @@
 
 # shellcheck source=tools/cli/mutation.sh
 source "$CLI/mutation.sh"
+# shellcheck source=tools/cli/command_image.sh
+source "$CLI/command_image.sh"
+# shellcheck source=tools/cli/images_test.sh
+source "$CLI/images_test.sh"
 
 usage_test() {
     cat <<'TXT'
-Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS]]
+Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -22,6 +26,8 @@ TXT
   --fuzz      instead, compares so many damaged requests with what protobuf reads of them (5,000,000 if not said, a
               few minutes), has a damaged conversation over HTTP/2 for each 500 of them, and prints executions,
               accepts, refusals, disagreements and seeds (docs/statuses.md)
+  --images    instead, builds the container images and runs them (docs/images.md), by the docker engine that answers,
+              or as root by one of its own. Takes some ten minutes
 TXT
 }
 
@@ -29,7 +35,7 @@ STAGES=()
 STAGE_FAILED=
 
 command_test() {
-    local quick='' mutation='' packages='' fuzz=''
+    local quick='' mutation='' packages='' fuzz='' containers=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -42,6 +48,7 @@ command_test() {
                 mutation=yes
                 packages=${1#--mutation=}
                 ;;
+            --images) containers=yes ;;
             --fuzz) fuzz=5000000 ;;
             --fuzz=?*)
                 fuzz=${1#--fuzz=}
@@ -54,6 +61,19 @@ command_test() {
     done
     [[ -z $quick || -z $mutation ]] || misuse "--quick and --mutation are different tests; give one" test
     [[ -z $fuzz || -z $quick$mutation ]] || misuse "--fuzz is a test of its own; give no other option" test
+    [[ -z $containers || -z $quick$mutation$fuzz ]] || misuse "--images is a test of its own; give no other option" test
+    if [[ -n $containers ]]; then
+        begin_steps 4
+        ensure_jdk
+        ensure_tools
+        ensure_plugin
+        ensure_venv e2e "$ROOT/e2e-tests/requirements.txt"
+        E2E_PYTHON=$VENV/bin/python
+        stage "container images" test_images
+        print_stages
+        [[ -z $STAGE_FAILED ]]
+        return
+    fi
     if [[ -n $fuzz ]]; then
         begin_steps 2
         ensure_jdk
@@ -127,9 +147,9 @@ print_stages() {
 check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh tools/gpu-pack/gpu-check \
-        tools/triton-peer/fetch
-    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
+        tools/triton-peer/fetch docker/train docker/bin/*
+    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo tools/gpu-pack docker e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo tools/gpu-pack docker e2e-tests
 }
 
 verify_and_keep() {
