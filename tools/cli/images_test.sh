@@ -40,7 +40,21 @@ test_images() {
     "$ROOT/roundhouse" image --engine docker --tag "$IMAGES_TAG" --base "$base" --jdk "$jdk" || return
 
     export ROUNDHOUSE_E2E_IMAGES=$IMAGES_TAG ROUNDHOUSE_E2E_IMAGE_BASE=$base ROUNDHOUSE_E2E_IMAGE_JDK=$jdk
-    (cd "$ROOT/e2e-tests" && "${inside[@]}" "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_container_images.py)
+    (cd "$ROOT/e2e-tests" && "${inside[@]}" "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_container_images.py) || return
+    test_node_by_client
+}
+
+# kserve-client against the node, by Testcontainers: once without an image, which fetches what Maven needs and skips,
+# then where the engine is, and no network.
+test_node_by_client() {
+    local arguments=(-q -P containers test -pl kserve-client -am -Dtest=NodeImageTest -Dsurefire.failIfNoSpecifiedTests=false)
+    # its helpers would come from a registry
+    export TESTCONTAINERS_RYUK_DISABLED=true TESTCONTAINERS_TINYIMAGE_CONTAINER_IMAGE=$ROUNDHOUSE_E2E_IMAGE_BASE
+    # on a machine that is a container itself it would ask one of them
+    [[ -z ${ENGINE_PID:-} ]] || export TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1
+    maven "${arguments[@]}" || return
+    (cd "$ROOT" && "${inside[@]}" mvn -B -ntp -o "${arguments[@]}" "-Dnode.image=roundhouse-node:$IMAGES_TAG") || return
+    echo "NodeImageTest: passed with roundhouse-node:$IMAGES_TAG" >&2
 }
 
 # An engine of our own, in a network of its own so that it changes none of the machine's.
