@@ -6,7 +6,7 @@ from pathlib import Path
 
 from worker_process import wait_until
 
-READY_SECONDS = 300
+READY_SECONDS = 600
 HTTP, GRPC, METRICS, NODE = 8000, 8001, 8002, 8003
 HARDENED = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--tmpfs=/tmp:size=256m,mode=1777")
 

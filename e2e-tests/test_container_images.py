@@ -126,6 +126,13 @@ def test_should_refuse_a_container_that_is_too_small_and_say_so(start: Start) ->
         assert f"a {name} needs {least} MiB and may use 512 MiB here" in container.log()
 
 
+def test_should_refuse_to_start_without_models_and_name_their_place(start: Start) -> None:
+    container = start("worker", "--memory=2g", models=None)
+    wait_until(lambda: not container.is_running(), 120, "the end of the container")
+    assert container.inspect()["State"]["ExitCode"] == 1
+    assert "models" in container.log()
+
+
 def test_should_answer_what_it_has_taken_when_a_worker_is_stopped(start: Start, tmp_path: Path, report: Report) -> None:
     tmp_path.chmod(0o755)
     spinning_bundle.write(tmp_path, "spin", costly=True)

@@ -27,7 +27,7 @@ import org.testcontainers.utility.DockerImageName;
  * file system that cannot be written. {@code mvn -P containers -Dnode.image=roundhouse-node:TAG};
  * {@code ./roundhouse test --images} runs it.
  */
-@Timeout(400)
+@Timeout(700)
 class NodeImageTest {
   private static final int GRPC = 8001;
   private static @Nullable GenericContainer<?> node;
@@ -57,7 +57,7 @@ class NodeImageTest {
             .waitingFor(
                 Wait.forHttp("/v2/health/ready")
                     .forPort(8000)
-                    .withStartupTimeout(Duration.ofMinutes(5)));
+                    .withStartupTimeout(Duration.ofMinutes(10)));
     node = container;
     container.start();
   }
