@@ -13,7 +13,8 @@ HARDENED = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
 
 def docker(*arguments: str, check: bool = True, seconds: float = 120) -> str:
     result = subprocess.run(["docker", *arguments], capture_output=True, text=True, timeout=seconds)
-    assert not check or result.returncode == 0, f"docker {' '.join(arguments)}: {result.stderr}"
+    said = f"{result.stdout[-2000:]}\n{result.stderr}"
+    assert not check or result.returncode == 0, f"docker {' '.join(arguments)}: {said}"
     return result.stdout.strip()
 
 
