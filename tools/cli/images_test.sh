@@ -54,6 +54,9 @@ test_node_by_client() {
     [[ -z ${ENGINE_PID:-} ]] || export TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1
     maven "${arguments[@]}" || return
     (cd "$ROOT" && "${inside[@]}" mvn -B -ntp -o "${arguments[@]}" "-Dnode.image=roundhouse-node:$IMAGES_TAG") || return
+    grep -q '^Tests run: 1, Failures: 0, Errors: 0, Skipped: 0' \
+        "$ROOT/kserve-client/target/surefire-reports/dev.roundhouse.client.NodeImageTest.txt" ||
+        fail "NodeImageTest did not run although there is an engine"
     echo "NodeImageTest: passed with roundhouse-node:$IMAGES_TAG" >&2
 }
 
