@@ -18,7 +18,7 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",), ("gpu-pack",)]
+    "arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",), ("image",), ("gpu-pack",)]
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
     result = run(*arguments, "--help", cwd=tmp_path)

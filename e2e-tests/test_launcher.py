@@ -94,6 +94,26 @@ def test_should_divide_memory_among_several_workers_and_their_gateway() -> None:
     assert result.stdout.split() == ["-Xmx716m"]
 
 
+def test_should_leave_a_nodes_only_worker_all_but_what_the_supervisor_takes() -> None:
+    result = shell('node_memory 1; echo "${MEMORY_OPTIONS[0]}"', ROUNDHOUSE_MEMORY_MIB=str(4096 + 192))
+    assert result.stdout.split() == ["-Xmx716m"]
+    result = shell("node_memory 1", ROUNDHOUSE_MEMORY_MIB=str(1024 + 191))
+    assert "a worker needs 1024 MiB and may use 1023 MiB here" in result.stderr
+
+
+@pytest.mark.parametrize(("gib", "each"), [(1, 320), (4, 1664), (64, 4096)])
+def test_should_divide_a_gateways_memory_as_the_page_says(gib: int, each: int) -> None:
+    result = shell('gateway_memory; echo "${MEMORY_OPTIONS[*]}"', ROUNDHOUSE_MEMORY_MIB=str(gib * 1024))
+    assert result.stdout.split() == [f"-Xmx{each}m", f"-XX:MaxDirectMemorySize={each}m", "-XX:+ExitOnOutOfMemoryError"]
+    assert f"| {gib} GiB | {each} | {each} |" in (ROOT / "docs" / "memory.md").read_text()
+
+
+def test_should_refuse_a_gateway_too_little_memory() -> None:
+    result = shell("gateway_memory", ROUNDHOUSE_MEMORY_MIB="767")
+    assert result.returncode == 1
+    assert "a gateway needs 768 MiB and may use 767 MiB here" in result.stderr
+
+
 def test_should_keep_a_jar_that_a_process_has_open(tmp_path: Path) -> None:
     run = tmp_path / "target" / "run"
     run.mkdir(parents=True)

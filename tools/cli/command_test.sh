@@ -3,10 +3,16 @@
 
 # shellcheck source=tools/cli/mutation.sh
 source "$CLI/mutation.sh"
+# shellcheck source=tools/cli/command_image.sh
+source "$CLI/command_image.sh"
+# shellcheck source=tools/cli/images_test.sh
+source "$CLI/images_test.sh"
+# shellcheck source=tools/cli/kube_test.sh
+source "$CLI/kube_test.sh"
 
 usage_test() {
     cat <<'TXT'
-Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --chart | --cluster]
+Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -22,6 +28,8 @@ TXT
   --fuzz      instead, compares so many damaged requests with what protobuf reads of them (5,000,000 if not said, a
               few minutes), has a damaged conversation over HTTP/2 for each 500 of them, and prints executions,
               accepts, refusals, disagreements and seeds (docs/statuses.md)
+  --images    instead, builds the container images and runs them (docs/images.md), by the docker engine that answers,
+              or as root by one of its own. Takes some ten minutes
   --chart     instead, tests the Helm chart: lint, what it renders against Kubernetes' schemas, its own suites, and the
               applications started with what it writes. Builds Helm and helm-unittest from source first, once (minutes)
   --cluster   instead, installs the chart in a real Kubernetes control plane, with the applications as processes in the
@@ -34,7 +42,7 @@ STAGES=()
 STAGE_FAILED=
 
 command_test() {
-    local quick='' mutation='' packages='' fuzz='' kube=''
+    local quick='' mutation='' packages='' fuzz='' deployed=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -53,9 +61,10 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --chart | --cluster)
-                [[ -z $kube || $kube == "${1#--}" ]] || misuse "--chart and --cluster are different tests; give one" test
-                kube=${1#--}
+            --images | --chart | --cluster)
+                [[ -z $deployed || $deployed == "${1#--}" ]] ||
+                    misuse "--$deployed and $1 are different tests; give one" test
+                deployed=${1#--}
                 ;;
             *) misuse "test does not know '$1'" test ;;
         esac
@@ -63,9 +72,17 @@ command_test() {
     done
     [[ -z $quick || -z $mutation ]] || misuse "--quick and --mutation are different tests; give one" test
     [[ -z $fuzz || -z $quick$mutation ]] || misuse "--fuzz is a test of its own; give no other option" test
-    [[ -z $kube || -z $quick$mutation$fuzz ]] || misuse "--$kube is a test of its own; give no other option" test
-    if [[ -n $kube ]]; then
-        test_kube "$kube"
+    [[ -z $deployed || -z $quick$mutation$fuzz ]] || misuse "--$deployed is a test of its own; give no other option" test
+    if [[ -n $deployed ]]; then
+        if [[ $deployed == images ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "container images" test_images
+        else
+            test_kube "$deployed"
+        fi
+        print_stages
+        [[ -z $STAGE_FAILED ]]
         return
     fi
     if [[ -n $fuzz ]]; then
@@ -110,37 +127,13 @@ command_test() {
     [[ -z $STAGE_FAILED ]]
 }
 
-test_kube() { # chart|cluster
-    [[ $1 == chart || $(id -u) == 0 ]] ||
-        fail "--cluster makes networks and mounts, which needs root; run it as root, such as by sudo --preserve-env=JAVA_HOME"
-    command -v go >/dev/null || fail "'go' is missing, which builds what --$1 runs; install Go 1.26 or newer: https://go.dev/dl"
-    begin_steps 5
+# What end-to-end tests need beside what they test; leaves the Python of the clients in E2E_PYTHON.
+prepare_clients() {
     ensure_jdk
     ensure_tools
     ensure_plugin
     ensure_venv e2e "$ROOT/e2e-tests/requirements.txt"
     E2E_PYTHON=$VENV/bin/python
-    ensure_all_built worker-service gateway-service node-supervisor
-    stage "build Helm" "$ROOT/tools/kube/fetch" helm
-    [[ $1 == cluster ]] || stage "build helm-unittest" "$ROOT/tools/kube/fetch" helm-unittest
-    [[ $1 == chart ]] || stage "build Kubernetes" "$ROOT/tools/kube/fetch" cluster
-    [[ -n $STAGE_FAILED ]] || stage "$1 tests" "$1_tests"
-    print_stages
-    [[ -z $STAGE_FAILED ]]
-}
-
-chart_tests() {
-    cd "$ROOT/e2e-tests" || exit
-    ROUNDHOUSE_E2E_JAR=${JARS[0]} ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} ROUNDHOUSE_E2E_CHART=1 \
-        exec "$E2E_PYTHON" -m pytest -q -p no:cacheprovider test_chart.py
-}
-
-# In a network of its own: a cluster has many ports, and addresses that are nobody else's.
-cluster_tests() {
-    cd "$ROOT/e2e-tests" || exit
-    ROUNDHOUSE_E2E_JAR=${JARS[0]} ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} ROUNDHOUSE_E2E_NODE_JAR=${JARS[2]} \
-        ROUNDHOUSE_E2E_CLUSTER=1 exec unshare --net -- bash -euc 'ip link set lo up; exec "$@"' cluster-tests \
-        "$E2E_PYTHON" -m pytest -q -p no:cacheprovider test_cluster.py
 }
 
 fuzz() { # ROUNDS
@@ -174,9 +167,9 @@ print_stages() {
 check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh tools/gpu-pack/gpu-check \
-        tools/peers/fetch tools/kube/fetch e2e-tests/pod_root
-    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo tools/gpu-pack e2e-tests
+        tools/peers/fetch tools/kube/fetch e2e-tests/pod_root docker/train docker/bin/*
+    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo tools/gpu-pack docker e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo tools/gpu-pack docker e2e-tests
 }
 
 verify_and_keep() {

@@ -6,7 +6,7 @@ MEMORY_LEAST_MIB=1024
 PROC_ROOT=/proc
 CGROUP_ROOT=/sys/fs/cgroup
 
-# Of a node with several workers, in MiB: the supervisor and the gateway, each with what its JVM takes beside the heap.
+# Of a node, in MiB: the supervisor, and the gateway of several workers, each with what its JVM takes beside the heap.
 NODE_MIB=192
 GATEWAY_MIB=768
 # shellcheck disable=SC2034  # for those who source this
@@ -87,13 +87,30 @@ memory_options() {
         "-Dlauncher.max-message-size=${MESSAGE_MIB}MB")
 }
 
-# node_memory WORKERS: leaves in MEMORY_OPTIONS those of each of several workers behind a gateway.
+# node_memory WORKERS: leaves in MEMORY_OPTIONS those of each of a node's workers, before which there is a gateway if they are several.
 node_memory() {
     local limit share
     limit=$(memory_limit_mib) || exit
+    if (($1 == 1)); then
+        ROUNDHOUSE_MEMORY_MIB=$((limit - NODE_MIB)) memory_options
+        return
+    fi
     share=$(((limit - NODE_MIB - GATEWAY_MIB) / $1))
     ((share >= MEMORY_LEAST_MIB)) ||
         fail "$1 workers need $(($1 * MEMORY_LEAST_MIB + NODE_MIB + GATEWAY_MIB)) MiB with their gateway and may use" \
             "$limit MiB here; start fewer, or raise the container's memory limit (ROUNDHOUSE_MEMORY_MIB overrides what was found)"
     ROUNDHOUSE_MEMORY_MIB=$share memory_options
+}
+
+# Leaves the options of a gateway that has the container to itself in MEMORY_OPTIONS: those of GATEWAY_OPTIONS, and
+# what there is beyond GATEWAY_MIB divided among heap and direct memory.
+gateway_memory() {
+    local limit each
+    limit=$(memory_limit_mib) || exit
+    ((limit >= GATEWAY_MIB)) ||
+        fail "a gateway needs $GATEWAY_MIB MiB and may use $limit MiB here; raise the container's memory limit" \
+            "(ROUNDHOUSE_MEMORY_MIB overrides what was found)"
+    each=$(clamp $((256 + (limit - GATEWAY_MIB) / 2 - limit / 16)) 256 4096)
+    # shellcheck disable=SC2034  # for those who source this
+    MEMORY_OPTIONS=("-Xmx${each}m" "-XX:MaxDirectMemorySize=${each}m" -XX:+ExitOnOutOfMemoryError)
 }

@@ -28,6 +28,13 @@ import java.util.stream.Stream;
 public record NodePlan(
     Found devices, PortPlan ports, List<WorkerPlan> workers, List<ProcessPlan> processes) {
   public static final String GATEWAY = "gateway";
+
+  /**
+   * Tells a program that is started in the place of Java among how many workers the machine's
+   * memory is divided; {@code docker/bin/worker} reads it.
+   */
+  static final String MEMORY_WORKERS = "ROUNDHOUSE_MEMORY_WORKERS";
+
   private static final String LOOPBACK = "127.0.0.1";
   private static final int GATEWAY_STOPS = 0;
   private static final int WORKERS_STOP = 1;
@@ -63,6 +70,7 @@ public record NodePlan(
               name,
               devices.onCpu() ? Optional.empty() : Optional.of(devices.gpus().get(i)),
               count == 1 ? 0 : Math.max(1, Runtime.getRuntime().availableProcessors() / count),
+              count,
               ports.workers().get(i),
               loading,
               new Quarantine(name, loading, settings.quarantine().crashes())));
@@ -144,6 +152,8 @@ public record NodePlan(
             Map.of(
                 "CUDA_VISIBLE_DEVICES",
                 "",
+                MEMORY_WORKERS,
+                String.valueOf(workers.size()),
                 Supervised.VARIABLE,
                 String.valueOf(gateway.stopGrace().toSeconds())));
     return new ProcessPlan(

@@ -19,6 +19,7 @@ import java.util.Optional;
  * @param name unique
  * @param device its GPU; empty for the CPU
  * @param cpuThreads for what XLA computes on the processors; 0 leaves that to the worker
+ * @param count of the node's workers, this one among them
  * @param ports where it listens
  * @param loadingFile where it notes what it is loading
  */
@@ -26,6 +27,7 @@ public record WorkerPlan(
     String name,
     Optional<String> device,
     int cpuThreads,
+    int count,
     Ports ports,
     Path loadingFile,
     Quarantine quarantine) {
@@ -77,6 +79,7 @@ public record WorkerPlan(
     if (device.isPresent() && devices.numbered() && System.getenv("CUDA_DEVICE_ORDER") == null) {
       environment.put("CUDA_DEVICE_ORDER", "PCI_BUS_ID"); // as NVML and nvidia-smi count
     }
+    environment.put(NodePlan.MEMORY_WORKERS, String.valueOf(count));
     environment.put(Supervised.VARIABLE, String.valueOf(settings.stopGrace().toSeconds()));
     return environment;
   }

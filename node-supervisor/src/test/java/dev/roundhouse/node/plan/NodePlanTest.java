@@ -45,7 +45,14 @@ class NodePlanTest {
             "--roundhouse.worker.repository.loading-file=" + folder.resolve("worker0.loading"))
         .noneMatch(argument -> argument.contains("device.platform"));
     assertThat(spec.environment())
-        .isEqualTo(Map.of("CUDA_VISIBLE_DEVICES", "", "ROUNDHOUSE_SUPERVISED_GRACE_SECONDS", "15"));
+        .isEqualTo(
+            Map.of(
+                "CUDA_VISIBLE_DEVICES",
+                "",
+                "ROUNDHOUSE_MEMORY_WORKERS",
+                "1",
+                "ROUNDHOUSE_SUPERVISED_GRACE_SECONDS",
+                "15"));
   }
 
   @Test
@@ -71,6 +78,11 @@ class NodePlanTest {
             "--roundhouse.gateway.workers.worker1.address=127.0.0.1:"
                 + plan.workers().get(1).ports().grpc(),
             "--server.port=" + plan.ports().open().http());
+    assertThat(plan.processes())
+        .allSatisfy(
+            process ->
+                assertThat(spec(plan, process.name()).environment())
+                    .containsEntry("ROUNDHOUSE_MEMORY_WORKERS", "2"));
     assertThat(process(plan, "gateway").stopsAt()).isLessThan(process(plan, "worker0").stopsAt());
     assertThat(process(plan, "gateway").stopGrace()).isEqualTo(Duration.ofSeconds(10));
   }
