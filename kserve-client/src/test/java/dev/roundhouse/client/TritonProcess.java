@@ -49,8 +49,7 @@ final class TritonProcess implements AutoCloseable {
     Path server = cache().resolve("triton-server-2.51.0");
     Path program = server.resolve("pytriton/tritonserver/bin/tritonserver");
     assumeTrue(
-        Files.isExecutable(program),
-        program + " is missing; fetch it: tools/peers/fetch server");
+        Files.isExecutable(program), program + " is missing; fetch it: tools/peers/fetch server");
     Path stub =
         server.resolve(
             "pytriton/tritonserver/python_backend_stubs/%s/triton_python_backend_stub"
