@@ -202,9 +202,9 @@ def test_should_trace_requests_of_the_model_that_is_asked_for(traced: tuple[Work
         assert values(client.get_trace_settings(as_json=True)) == initial
         wait_until(lambda: elements(file) == 6, SECONDS, "three traces")
 
-        elements = json.loads(file.read_text())
-        requests = {e["id"]: e for e in elements if "model_name" in e}
-        stages = {e["id"]: e["timestamps"] for e in elements if "timestamps" in e}
+        written = json.loads(file.read_text())
+        requests = {e["id"]: e for e in written if "model_name" in e}
+        stages = {e["id"]: e["timestamps"] for e in written if "timestamps" in e}
         assert [r["request_id"] for r in requests.values()] == ["r2", "r4", "r6"]
         assert {(r["model_name"], r["model_version"]) for r in requests.values()} == {("simple", 1)}
         for timestamps in stages.values():
