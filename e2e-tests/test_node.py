@@ -74,8 +74,11 @@ class Node:
 
     def await_ready(self) -> "Node":
         wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
-        wait_until(lambda: all(self.worker(i)["ready"] for i in range(2)), START_SECONDS, "both workers ready")
+        self.await_workers()
         return self
+
+    def await_workers(self) -> None:
+        wait_until(lambda: all(self.worker(i)["ready"] for i in range(2)), START_SECONDS, "both workers ready")
 
     def alive(self) -> bool:
         assert self.process.poll() is None, self.log()
@@ -98,11 +101,12 @@ def node(tmp_path: Path) -> Iterator[Node]:
     started.close()
 
 
-@pytest.fixture
-def node_of_records(tmp_path: Path) -> Iterator[Node]:
-    models = tmp_path / "models"
+@pytest.fixture(scope="module")
+def node_of_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    folder = tmp_path_factory.mktemp("node")
+    models = folder / "models"
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
-    started = Node(models, tmp_path / "log", "--set", "logging.structured.format.console=ecs")
+    started = Node(models, folder / "log", "--set", "logging.structured.format.console=ecs")
     wait_until(
         lambda: started.alive() and started.log().count('"message":"ready grpc=') == 4, START_SECONDS, "4 x ready"
     )
@@ -186,15 +190,6 @@ def test_should_answer_every_call_while_a_worker_is_killed_and_leave_nothing(nod
     assert log.index("gateway ended") < log.index("worker0 ended")
 
 
-def test_should_leave_no_worker_behind_when_the_supervisor_is_killed(node: Node) -> None:
-    node.await_ready()
-    children = children_of(node.process.pid)
-    assert len(children) == 3
-    descendants = children | {each for child in children for each in children_of(child)}
-    node.process.kill()
-    wait_until(lambda: not any(is_running(each) for each in descendants), 60, f"the end of {descendants}")
-
-
 def test_should_log_nothing_but_records(node_of_records: Node) -> None:
     lines = [line for line in node_of_records.log().splitlines() if not STEP.match(line)]
     records = [json.loads(line) for line in lines]
@@ -203,6 +198,15 @@ def test_should_log_nothing_but_records(node_of_records: Node) -> None:
     assert {"worker0", "worker1", "gateway"} <= told
     ready = [record["message"] for record in records if record["message"].startswith("ready grpc=")]
     assert len(ready) == 4, "two workers, the gateway and the node"
+
+
+def test_should_leave_no_worker_behind_when_the_supervisor_is_killed(node_of_records: Node) -> None:
+    node = node_of_records
+    children = children_of(node.process.pid)
+    assert len(children) == 3
+    descendants = children | {each for child in children for each in children_of(child)}
+    node.process.kill()
+    wait_until(lambda: not any(is_running(each) for each in descendants), 60, f"the end of {descendants}")
 
 
 @pytest.mark.skipif(
