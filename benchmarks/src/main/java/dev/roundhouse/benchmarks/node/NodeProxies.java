@@ -180,7 +180,7 @@ final class NodeProxies implements Bench {
     Map<String, Rounds> against = new TreeMap<>();
     Rounds flat = new Rounds();
     List<ServerProcess> order = new ArrayList<>(ways.all());
-    for (int i = 0; i < (run.quick() ? 5 : 15); i++) {
+    for (int i = 0; i < (run.quick() ? 5 : 11); i++) {
       Map<ServerProcess, ServerSample> samples = new HashMap<>();
       for (ServerProcess way : order) {
         ThinClient client = clients.get(way);

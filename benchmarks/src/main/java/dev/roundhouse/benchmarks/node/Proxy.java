@@ -43,6 +43,7 @@ enum Proxy {
             http2_recv_buffer_size 1m;
             keepalive_requests 1000000000;
             keepalive_time 1d;
+            keepalive_timeout 1h;
             grpc_buffer_size 64k;
             client_body_temp_path body;
             proxy_temp_path proxy;
@@ -53,6 +54,7 @@ enum Proxy {
           %s    keepalive 128;
               keepalive_requests 1000000000;
               keepalive_time 1d;
+              keepalive_timeout 1h;
             }
             server {
               listen 127.0.0.1:%d http2;
