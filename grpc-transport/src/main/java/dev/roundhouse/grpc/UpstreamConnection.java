@@ -35,8 +35,8 @@ final class UpstreamConnection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
   private static final float REFILL = 0.5f;
 
-  /** Without a call at so many looks it is closed: its server may be gone for good. */
-  private static final int LOOKS = 5;
+  /** It is closed at the next look without a call: its server may be gone for good. */
+  private static final int MOST_IDLE_LOOKS = 5;
 
   private static final Duration LOOK = Duration.ofMinutes(1);
 
@@ -96,7 +96,7 @@ final class UpstreamConnection extends PeerConnection {
       return;
     }
     idleLooks = exchanges.isEmpty() ? idleLooks + 1 : 0;
-    if (idleLooks > LOOKS) {
+    if (idleLooks > MOST_IDLE_LOOKS) {
       leaving = true;
       context().close();
     } else {
