@@ -69,8 +69,8 @@ final class LinePump implements Runnable {
       byte[] written = form.written(line, length);
       to.write(written, 0, written.length);
       to.flush();
-    } catch (IOException nobodyReads) {
-      // the process must not notice
+    } catch (IOException | RuntimeException nobodyReads) {
+      // the process must not notice, nor of a line that cannot be written
     }
     length = 0;
     cut = false;

@@ -33,7 +33,7 @@ final class EcsLines implements LineForm {
 
   @Override
   public byte[] written(byte[] line, int length) {
-    if (length > 1 && line[0] == '{' && line[length - 1] == '}') {
+    if (length > 2 && line[0] == '{' && line[1] == '"' && line[length - 1] == '}') {
       return ByteBuffer.allocate(length + 1).put(line, 0, length).put((byte) '\n').array();
     }
     return record

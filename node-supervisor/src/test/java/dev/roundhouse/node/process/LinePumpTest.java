@@ -58,6 +58,20 @@ class LinePumpTest {
     assertThat(from.read()).isEqualTo(-1);
   }
 
+  @Test
+  void shouldReadOnAfterALineThatCannotBeWritten() {
+    ByteArrayOutputStream to = new ByteArrayOutputStream();
+    LineForm broken =
+        (line, length) -> {
+          if (line[0] == 'b') {
+            throw new IllegalStateException("not this one");
+          }
+          return LineForm.behind("w").written(line, length);
+        };
+    new LinePump(broken, input("one\nbad\ntwo\n"), to, 100).run();
+    assertThat(to.toString(StandardCharsets.UTF_8)).isEqualTo("[w] one\n[w] two\n");
+  }
+
   private static String pump(String text, int maxLine) {
     ByteArrayOutputStream to = new ByteArrayOutputStream();
     new LinePump(LineForm.behind("worker0"), input(text), to, maxLine).run();

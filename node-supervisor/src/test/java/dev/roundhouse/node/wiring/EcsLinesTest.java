@@ -25,7 +25,8 @@ class EcsLinesTest {
 
   @Test
   void shouldTakeWhatLooksLikeTheBeginningOfARecordForALine() {
-    assertThat(written("{ [cut]")).contains("\"message\":\"{ [cut]\"");
+    assertThat(written("{\"a [cut]")).contains("\"message\":\"{\\\"a [cut]\"");
+    assertThat(written("{a=b}")).contains("\"message\":\"{a=b}\"");
   }
 
   private String written(String line) {
