@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -22,6 +24,7 @@ import org.junit.jupiter.api.Timeout;
 class BufferPoolTest {
   private static final Duration LONG = Duration.ofSeconds(20);
   private static final Duration NONE = Duration.ZERO;
+  private static final ExecutorService VIRTUAL = Executors.newVirtualThreadPerTaskExecutor();
 
   private final Arena arena = Arena.ofShared();
   private final BufferPool pool = BufferPool.allocate(arena, 8 * 128, 8);
@@ -198,22 +201,18 @@ class BufferPoolTest {
     }
   }
 
+  /** Done once its span is given back. */
   private Future<?> waiter(int count, String name, List<String> served) {
-    CompletableFuture<Void> done = new CompletableFuture<>();
-    Thread.ofVirtual()
-        .start(
-            () -> {
-              try (Span span = pool.acquire(count, LONG)) {
-                synchronized (served) {
-                  served.add(name);
-                }
-                assertThat(span.byteSize()).isEqualTo(count * 128L);
-                done.complete(null);
-              } catch (Throwable e) {
-                done.completeExceptionally(e);
-              }
-            });
-    return done;
+    return VIRTUAL.submit(
+        () -> {
+          try (Span span = pool.acquire(count, LONG)) {
+            synchronized (served) {
+              served.add(name);
+            }
+            assertThat(span.byteSize()).isEqualTo(count * 128L);
+          }
+          return null;
+        });
   }
 
   private void awaitWaiting(int count) throws InterruptedException {
