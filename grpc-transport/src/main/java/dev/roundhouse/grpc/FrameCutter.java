@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Passes whole HTTP/2 frames on. Netty's decoder would put incomplete input together by copying all
- * of it; here only a frame that two reads share is copied, and the buffer that was read into is
- * free for the next read. For one event loop.
+ * of it. Here data that two reads share becomes a frame of what has come and another of the rest,
+ * and only frames of other kinds are copied; the buffer that was read into is free for the next
+ * read. For one event loop.
  */
 final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** What a client sends before its first frame. */
@@ -25,9 +26,12 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** It gets as many times what has come, so that whoever sends little holds little. */
   private static final int GROWTH = 4;
 
+  private static final int DATA = 0;
   private static final int HEADERS = 1;
   private static final int CONTINUATION = 9;
+  private static final int END_STREAM = 1;
   private static final int END_HEADERS = 4;
+  private static final int PADDED = 8;
 
   private boolean started;
 
@@ -50,12 +54,26 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** Headers have begun that go on in further frames. */
   private boolean withinHeaders;
 
+  /** What is missing of data whose beginning was passed on. */
+  private int dataLeft;
+
+  private int dataStream;
+  private int dataFlags;
+
+  /** Of data that was passed on in pieces. */
+  private long dataBytes;
+
   /** How often a frame has ended, and with it what it is part of. */
   private long ends;
 
   /** True when a frame has begun to arrive, or headers of several, and is not complete. */
   boolean isWithin() {
-    return part != null || withinHeaders;
+    return part != null || withinHeaders || dataLeft > 0;
+  }
+
+  /** Grows while a frame of data arrives in pieces. */
+  long dataBytes() {
+    return dataBytes;
   }
 
   /** Changes whenever something is complete. */
@@ -70,21 +88,80 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
       ctx.fireChannelRead(in);
       return;
     }
-    if (part != null && !completePart(ctx, part, in)) {
+    boolean owned = ReceiveBuffers.hasHeadroom(in);
+    if (dataLeft > 0) {
+      in = continueData(ctx, in, owned);
+      if (dataLeft > 0) {
+        pass(ctx, in);
+        return;
+      }
+    } else if (part != null && !completePart(ctx, part, in)) {
       in.release();
       return;
     }
     int end = wholeEnd(in);
-    if (end == in.writerIndex() || lost) {
-      pass(ctx, in);
-      return;
+    if (end < in.writerIndex() && !lost && !(owned && beginData(in, end))) {
+      keepPart(ctx, in, end);
     }
-    int have = in.writerIndex() - end;
+    pass(ctx, in);
+  }
+
+  /**
+   * Makes a frame of the beginning of data.
+   *
+   * @param frame where it begins
+   * @return false when it is not data, or nothing of it is here
+   */
+  private boolean beginData(ByteBuf in, int frame) {
+    int have = in.writerIndex() - frame - HEADER_BYTES;
+    if (have <= 0 || in.getByte(frame + 3) != DATA || (in.getByte(frame + 4) & PADDED) != 0) {
+      return false;
+    }
+    dataLeft = in.getUnsignedMedium(frame) - have;
+    dataFlags = in.getByte(frame + 4);
+    dataStream = in.getInt(frame + 5);
+    dataBytes += have;
+    setHeader(in, frame, have, dataFlags & ~END_STREAM);
+    return true;
+  }
+
+  /**
+   * Makes a frame of what has come of the rest.
+   *
+   * @param in taken
+   * @param owned whether there is room before it
+   * @return what begins with that frame
+   */
+  private ByteBuf continueData(ChannelHandlerContext ctx, ByteBuf in, boolean owned) {
+    ByteBuf framed = in;
+    if (owned) {
+      framed.readerIndex(in.readerIndex() - HEADER_BYTES);
+    } else {
+      framed = ctx.alloc().directBuffer(HEADER_BYTES + in.readableBytes());
+      framed.writerIndex(HEADER_BYTES).writeBytes(in);
+      in.release();
+    }
+    int have = Math.min(dataLeft, framed.readableBytes() - HEADER_BYTES);
+    dataLeft -= have;
+    dataBytes += have;
+    int flags = dataLeft == 0 ? dataFlags : dataFlags & ~END_STREAM;
+    setHeader(framed, framed.readerIndex(), have, flags);
+    return framed;
+  }
+
+  private void setHeader(ByteBuf in, int frame, int length, int flags) {
+    in.setMedium(frame, length);
+    in.setByte(frame + 3, DATA);
+    in.setByte(frame + 4, flags);
+    in.setInt(frame + 5, dataStream);
+  }
+
+  private void keepPart(ChannelHandlerContext ctx, ByteBuf in, int begin) {
+    int have = in.writerIndex() - begin;
     ByteBuf rest = ctx.alloc().directBuffer(room(have));
     part = rest;
-    rest.writeBytes(in, end, have);
-    in.writerIndex(end);
-    pass(ctx, in);
+    rest.writeBytes(in, begin, have);
+    in.writerIndex(begin);
   }
 
   private static void pass(ChannelHandlerContext ctx, ByteBuf in) {

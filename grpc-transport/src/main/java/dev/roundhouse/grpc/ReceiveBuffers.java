@@ -14,6 +14,9 @@ import io.netty.util.concurrent.FastThreadLocal;
 final class ReceiveBuffers implements RecvByteBufAllocator {
   private static final int BYTES = 1 << 16;
 
+  /** Before what was read: the header of a frame that began in an earlier read finds room here. */
+  private static final int HEADROOM = 64;
+
   private static final FastThreadLocal<ByteBuf> OF_LOOP =
       new FastThreadLocal<>() {
         @Override
@@ -33,14 +36,19 @@ final class ReceiveBuffers implements RecvByteBufAllocator {
   private static ByteBuf buffer(ByteBufAllocator allocator) {
     ByteBuf buffer = OF_LOOP.getIfExists();
     if (buffer != null && buffer.refCnt() == 1) {
-      return buffer.clear().retain();
+      return buffer.setIndex(HEADROOM, HEADROOM).retain();
     }
     if (buffer != null) {
       buffer.release();
     }
     ByteBuf fresh = allocator.directBuffer(BYTES, BYTES);
     OF_LOOP.set(fresh);
-    return fresh.retain();
+    return fresh.setIndex(HEADROOM, HEADROOM).retain();
+  }
+
+  /** True of what was read into such a buffer, as long as nothing of it has been taken. */
+  static boolean hasHeadroom(ByteBuf read) {
+    return read.readerIndex() == HEADROOM && read.capacity() == BYTES;
   }
 
   private static final class ReusingHandle extends RecvByteBufAllocator.DelegatingHandle

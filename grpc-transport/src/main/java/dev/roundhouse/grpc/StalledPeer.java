@@ -38,7 +38,7 @@ final class StalledPeer {
     FrameCutter cutter = connection.context().pipeline().get(FrameCutter.class);
     if (cutter == null || !cutter.isWithin()) {
       frames.rest();
-    } else if (frames.hasStalled(cutter.ends(), 0, nowNanos, timeoutNanos)) {
+    } else if (frames.hasStalled(cutter.ends(), cutter.dataBytes(), nowNanos, timeoutNanos)) {
       load.stalled();
       connection.giveUp("a frame has stopped arriving");
       return;

@@ -9,9 +9,9 @@ import dev.roundhouse.benchmarks.measure.VcpuCondition;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.benchmarks.serving.ClosedLoop;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
 import dev.roundhouse.benchmarks.serving.InferServer;
 import dev.roundhouse.benchmarks.serving.Rounds;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerSample;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import java.io.IOException;
@@ -44,14 +44,14 @@ public final class ModelInfer implements Bench {
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create()) {
       Path repository = Files.createDirectory(scratch.path().resolve("models"));
-      IdentityModel.FOUR_KIB.write(repository);
+      RowModel.NEGATE_FOUR_KIB.write(repository);
       run.say("%s: starting a worker and two echo servers", name());
       try (InferServer worker = InferServer.worker(run, scratch.path(), repository);
           InferServer echo = InferServer.echo("default", scratch.path());
           InferServer direct = InferServer.echo("direct", scratch.path())) {
-        IdentityModel.FOUR_KIB.check(
+        RowModel.NEGATE_FOUR_KIB.check(
             GRPCInferenceServiceGrpc.newBlockingStub(worker.channel())
-                .modelInfer(IdentityModel.FOUR_KIB.request()));
+                .modelInfer(RowModel.NEGATE_FOUR_KIB.request()));
         List<InferServer> servers = List.of(worker, echo, direct);
         for (InferServer server : servers) {
           warmUp(run, server);

@@ -9,8 +9,8 @@ import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.benchmarks.serving.GatewayServer;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
 import dev.roundhouse.benchmarks.serving.Rounds;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
 import dev.roundhouse.benchmarks.serving.ServerSample;
 import dev.roundhouse.benchmarks.serving.WorkerServer;
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * without anything between. Every round asks each in turn, in another order.
  */
 final class NodeProxies implements Bench {
-  private static final IdentityModel LARGE = new IdentityModel(588 << 10, List.of(1));
+  private static final RowModel LARGE = new RowModel(588 << 10, List.of(1), RowModel.Work.NEGATE);
   private static final int FEW = 2;
   private static final int MANY = 8;
   private static final Goal NO_WORSE = Goal.atMost(1);
@@ -53,7 +53,7 @@ final class NodeProxies implements Bench {
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create()) {
       Path repository = Files.createDirectory(scratch.path().resolve("models"));
-      IdentityModel.FOUR_KIB.write(repository);
+      RowModel.NEGATE_FOUR_KIB.write(repository);
       LARGE.write(repository);
       List<ServerProcess> started = new ArrayList<>();
       try {
@@ -115,11 +115,11 @@ final class NodeProxies implements Bench {
   }
 
   private void measure(BenchRun run, Ways ways) throws IOException {
-    for (IdentityModel model : List.of(IdentityModel.FOUR_KIB, LARGE)) {
+    for (RowModel model : List.of(RowModel.NEGATE_FOUR_KIB, LARGE)) {
       Map<ServerProcess, ThinClient> clients = new LinkedHashMap<>();
       try {
         for (ServerProcess way : ways.all()) {
-          clients.put(way, GrpcUnary.connect(way.grpcPort(), model.request(), model.negatedRow()));
+          clients.put(way, GrpcUnary.connect(way.grpcPort(), model.request(), model.answerRow()));
         }
         int most = model == LARGE ? 8 : 64;
         warmUp(run, ways, clients, model, most);
@@ -136,16 +136,12 @@ final class NodeProxies implements Bench {
 
   /** The workers first, so that none of the ways to them pays for that. */
   private void warmUp(
-      BenchRun run,
-      Ways ways,
-      Map<ServerProcess, ThinClient> clients,
-      IdentityModel model,
-      int most)
+      BenchRun run, Ways ways, Map<ServerProcess, ThinClient> clients, RowModel model, int most)
       throws IOException {
     run.say("%s: %d KiB: warming up", name(), model.rowBytes() >> 10);
     for (ServerProcess worker : ways.workers) {
       try (ThinClient client =
-          GrpcUnary.connect(worker.grpcPort(), model.request(), model.negatedRow())) {
+          GrpcUnary.connect(worker.grpcPort(), model.request(), model.answerRow())) {
         sample(worker, client, most, Duration.ofSeconds(run.quick() ? 3 : 8));
       }
     }
@@ -171,7 +167,7 @@ final class NodeProxies implements Bench {
       BenchRun run,
       Ways ways,
       Map<ServerProcess, ThinClient> clients,
-      IdentityModel model,
+      RowModel model,
       int outstanding)
       throws IOException {
     String load = "%d KiB, %d outstanding".formatted(model.rowBytes() >> 10, outstanding);

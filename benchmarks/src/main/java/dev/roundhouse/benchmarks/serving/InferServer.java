@@ -63,10 +63,12 @@ public record InferServer(String name, Child process, ManagedChannel channel, Pa
     return ServerSample.of(load, cpu().minus(before));
   }
 
-  /** What asks it for rows of {@link IdentityModel#FOUR_KIB}. */
+  /** What asks it for rows of {@link RowModel#FOUR_KIB}. */
   public ClosedLoop loop(int rows) {
     return new ClosedLoop(
-        channel, IdentityModel.FOUR_KIB.request(rows), rows * IdentityModel.FOUR_KIB.rowBytes());
+        channel,
+        RowModel.NEGATE_FOUR_KIB.request(rows),
+        rows * RowModel.NEGATE_FOUR_KIB.rowBytes());
   }
 
   public GcPauses gcPauses() throws IOException {

@@ -39,7 +39,7 @@ public record TritonModel(
   }
 
   /** One that answers as {@code model} does, but for the sign: its backend copies. */
-  public static TritonModel identity(IdentityModel model, String backend, Batching batching) {
+  public static TritonModel identity(RowModel model, String backend, Batching batching) {
     String tensor = "[{ name: \"%s\" data_type: TYPE_FP32 dims: [%d] }]";
     return new TritonModel(
         "%s-%s-%s".formatted(model.name(), backend, batching.name().toLowerCase(Locale.ROOT)),
@@ -57,7 +57,7 @@ public record TritonModel(
   }
 
   /** True when it stands in for {@code model}. */
-  public boolean serves(IdentityModel model) {
+  public boolean serves(RowModel model) {
     return name.startsWith(model.name() + "-");
   }
 

@@ -4,9 +4,9 @@ import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Cell;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
 import dev.roundhouse.benchmarks.serving.InferServer;
 import dev.roundhouse.benchmarks.serving.Rounds;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerSample;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +34,7 @@ public final class GrpcTransports implements Bench {
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create()) {
       Path repository = Files.createDirectory(scratch.path().resolve("models"));
-      IdentityModel.FOUR_KIB.write(repository);
+      RowModel.NEGATE_FOUR_KIB.write(repository);
       run.say("%s: starting two workers and an echo server", name());
       try (InferServer http2 = worker(run, scratch, repository, "http2");
           InferServer grpcJava = worker(run, scratch, repository, "grpc-java");
@@ -76,7 +76,7 @@ public final class GrpcTransports implements Bench {
     }
     String load =
         "%d KiB, %d outstanding"
-            .formatted(rows * IdentityModel.FOUR_KIB.rowBytes() >> 10, outstanding);
+            .formatted(rows * RowModel.NEGATE_FOUR_KIB.rowBytes() >> 10, outstanding);
     report(run, load + ", vs grpc-java's transport", transport);
     report(run, load + ", vs bare grpc-java echo", echo);
   }

@@ -3,7 +3,7 @@ package dev.roundhouse.benchmarks.wire;
 import com.google.protobuf.ByteString;
 import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.client.ThinClient;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
 import dev.roundhouse.benchmarks.serving.ServerSample;
 import dev.roundhouse.benchmarks.serving.TritonModel;
@@ -34,8 +34,8 @@ record Match(Contender ours, List<Contender> peers) implements Closeable {
   }
 
   /** Connects to a model of both servers, and to every set-up of it at Triton. */
-  static Match of(ServerPair servers, IdentityModel model, Way way) throws IOException {
-    ThinClient ours = way.connect(servers.ours(), model.name(), model.negatedRow());
+  static Match of(ServerPair servers, RowModel model, Way way) throws IOException {
+    ThinClient ours = way.connect(servers.ours(), model.name(), model.answerRow());
     Match match = new Match(new Contender("ours", servers.ours(), ours), new ArrayList<>());
     TritonServer triton = servers.triton();
     if (triton != null) {
@@ -55,12 +55,11 @@ record Match(Contender ours, List<Contender> peers) implements Closeable {
   }
 
   /** One server asked in two ways. */
-  static Match ofTwoWays(
-      ServerProcess server, IdentityModel model, Way our, Way other, String otherName)
+  static Match ofTwoWays(ServerProcess server, RowModel model, Way our, Way other, String otherName)
       throws IOException {
-    ThinClient first = our.connect(server, model.name(), model.negatedRow());
+    ThinClient first = our.connect(server, model.name(), model.answerRow());
     try {
-      ThinClient second = other.connect(server, model.name(), model.negatedRow());
+      ThinClient second = other.connect(server, model.name(), model.answerRow());
       return new Match(
           new Contender("ours", server, first), List.of(new Contender(otherName, server, second)));
     } catch (IOException | RuntimeException failure) {

@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.wire;
 
 import dev.roundhouse.benchmarks.report.Goal;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
  * @param rate goal with more than one outstanding; null for none
  */
 record RowSize(
-    String name, IdentityModel model, List<Integer> outstanding, Goal cpu, @Nullable Goal rate) {
+    String name, RowModel model, List<Integer> outstanding, Goal cpu, @Nullable Goal rate) {
   private static final List<Integer> BATCH_SIZES = List.of(1, 4, 16, 64);
 
   /** An image of 224 x 224 x 3 numbers. */
   static final RowSize IMAGE =
       new RowSize(
           "588 KiB",
-          new IdentityModel(588 << 10, List.of(1, 4, 16)),
+          new RowModel(588 << 10, List.of(1, 4, 16), RowModel.Work.COPY),
           List.of(1, 16),
           Goal.atMost(0.5),
           Goal.atLeast(1.3));
@@ -27,14 +27,14 @@ record RowSize(
       List.of(
           new RowSize(
               "64 B",
-              new IdentityModel(64, BATCH_SIZES),
+              new RowModel(64, BATCH_SIZES, RowModel.Work.COPY),
               List.of(1, 16, 64),
               Goal.atMost(0.2),
               Goal.atLeast(2.5)),
-          new RowSize("4 KiB", IdentityModel.FOUR_KIB, List.of(1, 16, 64), Goal.atMost(0.25), null),
+          new RowSize("4 KiB", RowModel.COPY_FOUR_KIB, List.of(1, 16, 64), Goal.atMost(0.25), null),
           IMAGE);
 
-  static List<IdentityModel> models() {
+  static List<RowModel> models() {
     return ALL.stream().map(RowSize::model).toList();
   }
 }

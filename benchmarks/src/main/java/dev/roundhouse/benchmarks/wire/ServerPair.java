@@ -3,7 +3,7 @@ package dev.roundhouse.benchmarks.wire;
 import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.measure.PeerAbsentException;
 import dev.roundhouse.benchmarks.measure.Scratch;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
 import dev.roundhouse.benchmarks.serving.TritonInstallation;
 import dev.roundhouse.benchmarks.serving.TritonModel;
@@ -33,12 +33,12 @@ record ServerPair(ServerProcess ours, @Nullable TritonServer triton) implements 
       BenchRun run,
       String bench,
       Scratch scratch,
-      List<IdentityModel> models,
+      List<RowModel> models,
       List<TritonModel> theirs,
       String... settings)
       throws IOException {
     Path repository = Files.createDirectory(scratch.path().resolve("models"));
-    for (IdentityModel model : models) {
+    for (RowModel model : models) {
       model.write(repository);
     }
     return start(run, bench, scratch, repository, theirs, settings);

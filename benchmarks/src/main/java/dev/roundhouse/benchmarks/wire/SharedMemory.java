@@ -5,7 +5,7 @@ import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.client.GrpcUnary;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Goal;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.wire.Match.Way;
 import java.io.IOException;
 import java.time.Duration;
@@ -17,12 +17,13 @@ import org.jspecify.annotations.Nullable;
  * the messages, and against Triton's shared memory.
  */
 final class SharedMemory implements Bench {
-  private record Size(String name, IdentityModel model, Goal beside) {}
+  private record Size(String name, RowModel model, Goal beside) {}
 
   private static final List<Size> SIZES =
       List.of(
           new Size(RowSize.IMAGE.name(), RowSize.IMAGE.model(), Goal.atMost(0.3)),
-          new Size("16 MiB", new IdentityModel(16 << 20, List.of(1)), Goal.atMost(0.05)));
+          new Size(
+              "16 MiB", new RowModel(16 << 20, List.of(1), RowModel.Work.COPY), Goal.atMost(0.05)));
 
   @Override
   public String name() {
@@ -36,7 +37,7 @@ final class SharedMemory implements Bench {
 
   @Override
   public void run(BenchRun run) throws Exception {
-    List<IdentityModel> models = SIZES.stream().map(Size::model).toList();
+    List<RowModel> models = SIZES.stream().map(Size::model).toList();
     try (Scratch scratch = Scratch.create();
         ServerPair servers =
             ServerPair.start(
@@ -53,7 +54,7 @@ final class SharedMemory implements Bench {
   }
 
   private void measure(BenchRun run, ServerPair servers, Size size) throws IOException {
-    IdentityModel model = size.model();
+    RowModel model = size.model();
     Way shared =
         (server, name, wanted) ->
             SharedMemoryClient.connect(server.grpcPort(), model, name, wanted);

@@ -4,7 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.roundhouse.benchmarks.client.GrpcUnary;
 import dev.roundhouse.benchmarks.client.Load;
 import dev.roundhouse.benchmarks.client.ThinClient;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.SharedRegion;
 import dev.roundhouse.benchmarks.serving.StockCall;
 import dev.roundhouse.kserve.proto.InferParameter;
@@ -33,7 +33,7 @@ final class SharedMemoryClient implements ThinClient {
    *
    * @param wanted the output's bytes
    */
-  static SharedMemoryClient connect(int port, IdentityModel model, String name, ByteString wanted)
+  static SharedMemoryClient connect(int port, RowModel model, String name, ByteString wanted)
       throws IOException {
     int bytes = model.rowBytes();
     SharedRegion region = SharedRegion.create(2 * bytes);
@@ -64,7 +64,7 @@ final class SharedMemoryClient implements ThinClient {
     var unused = StockCall.to(port, stub -> stub.systemSharedMemoryRegister(request));
   }
 
-  private static ModelInferRequest request(IdentityModel model, String name, SharedRegion region) {
+  private static ModelInferRequest request(RowModel model, String name, SharedRegion region) {
     ModelInferRequest.Builder request = model.withoutData(1).setModelName(name);
     request.getInputsBuilder(0).putAllParameters(place(region, 0, model.rowBytes()));
     return request

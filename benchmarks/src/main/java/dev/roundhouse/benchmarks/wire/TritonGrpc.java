@@ -6,7 +6,7 @@ import dev.roundhouse.benchmarks.client.GrpcStream;
 import dev.roundhouse.benchmarks.client.GrpcUnary;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Goal;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.wire.Match.Way;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import java.io.IOException;
@@ -45,21 +45,21 @@ final class TritonGrpc implements Bench {
     }
   }
 
-  private static ModelInferRequest request(IdentityModel model, String name) {
+  private static ModelInferRequest request(RowModel model, String name) {
     return model.request().toBuilder().setModelName(name).build();
   }
 
   private enum Kind {
     UNARY("unary") {
       @Override
-      Way way(IdentityModel model) {
+      Way way(RowModel model) {
         return (server, name, wanted) ->
             GrpcUnary.connect(server.grpcPort(), request(model, name), wanted);
       }
     },
     STREAM("stream") {
       @Override
-      Way way(IdentityModel model) {
+      Way way(RowModel model) {
         return (server, name, wanted) ->
             GrpcStream.connect(server.grpcPort(), request(model, name), wanted);
       }
@@ -71,7 +71,7 @@ final class TritonGrpc implements Bench {
       this.words = words;
     }
 
-    abstract Way way(IdentityModel model);
+    abstract Way way(RowModel model);
   }
 
   private void measure(BenchRun run, ServerPair servers, RowSize size, Kind kind, Duration warmUp)

@@ -6,7 +6,7 @@ import dev.roundhouse.benchmarks.client.RestClient;
 import dev.roundhouse.benchmarks.client.RestRequest;
 import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Goal;
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -42,7 +42,7 @@ final class TritonRest implements Bench {
 
   private void measure(BenchRun run, ServerPair servers, RowSize size, Duration warmUp)
       throws IOException {
-    IdentityModel model = size.model();
+    RowModel model = size.model();
     Match.Way way =
         (server, name, wanted) ->
             RestClient.connect(

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.serving.IdentityModel;
+import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.TritonModel;
 import dev.roundhouse.benchmarks.serving.TritonModel.Batching;
 import java.util.ArrayList;
@@ -13,9 +13,9 @@ final class TritonSetups {
 
   private TritonSetups() {}
 
-  static List<TritonModel> of(List<IdentityModel> models) {
+  static List<TritonModel> of(List<RowModel> models) {
     List<TritonModel> setups = new ArrayList<>();
-    for (IdentityModel model : models) {
+    for (RowModel model : models) {
       for (Batching batching : Batching.values()) {
         setups.add(TritonModel.identity(model, "identity", batching));
       }

@@ -44,7 +44,7 @@ class EchoServiceTest {
   void shouldHaveEverySlotAnsweredWhenAnswersHaveTheRightSize() throws InterruptedException {
     ClosedLoop loop =
         new ClosedLoop(
-            channel, IdentityModel.FOUR_KIB.request(), IdentityModel.FOUR_KIB.rowBytes());
+            channel, RowModel.NEGATE_FOUR_KIB.request(), RowModel.NEGATE_FOUR_KIB.rowBytes());
     Load load = loop.run(8, Duration.ofMillis(100));
     assertThat(load.requests()).isGreaterThanOrEqualTo(8);
     assertThat(load.requestsPerSecond()).isPositive();
@@ -53,7 +53,7 @@ class EchoServiceTest {
 
   @Test
   void shouldFailWhenAnswersHaveTheWrongSize() {
-    ClosedLoop loop = new ClosedLoop(channel, IdentityModel.FOUR_KIB.request(), 7);
+    ClosedLoop loop = new ClosedLoop(channel, RowModel.NEGATE_FOUR_KIB.request(), 7);
     assertThatThrownBy(() -> loop.run(2, Duration.ofMillis(100)))
         .hasMessageContaining("failed under load")
         .hasStackTraceContaining("not an answer of 7 bytes");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TritonServerTest {
-  private static final IdentityModel MODEL = IdentityModel.FOUR_KIB;
+  private static final RowModel MODEL = RowModel.COPY_FOUR_KIB;
 
   @TempDir Path folder;
   private TritonInstallation triton;
@@ -64,7 +64,7 @@ class TritonServerTest {
     assertThat(List.of(off.setup(), dynamic.setup()))
         .containsExactly("C backend", "C backend, dynamic batching");
     assertThat(dynamic.serves(MODEL)).isTrue();
-    assertThat(dynamic.serves(new IdentityModel(40, List.of(1)))).isFalse();
+    assertThat(dynamic.serves(new RowModel(40, List.of(1), RowModel.Work.COPY))).isFalse();
   }
 
   private void start(TritonModel... models) throws IOException {

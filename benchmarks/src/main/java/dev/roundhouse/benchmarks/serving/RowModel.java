@@ -16,17 +16,42 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * A model that answers f32 {@code x} [n, elements] with its negation {@code y}: as small as an
- * identity, yet a result that only a real execution gives.
+ * A model whose answer is as large as what it is asked: f32 {@code x} [n, elements] in, {@code y}
+ * [n, elements] out.
  *
  * @param rowBytes each way, a multiple of 4
  * @param batchSizes that programs are compiled for
+ * @param work what XLA does with each number
  */
-public record IdentityModel(int rowBytes, List<Integer> batchSizes) {
-  public static final IdentityModel FOUR_KIB = new IdentityModel(4096, List.of(1, 4, 16, 64));
+public record RowModel(int rowBytes, List<Integer> batchSizes, Work work) {
+  /** What is done with each number. */
+  public enum Work {
+    /** None: the answer is a copy. */
+    COPY("identity", "copy", "return %arg0", 1),
+    /** A result that nothing but an execution gives. */
+    NEGATE("negation", "negation", "%0 = stablehlo.negate %arg0 : TYPE\n    return %0", -1);
+
+    private final String prefix;
+    private final String description;
+    private final String statements;
+    private final int sign;
+
+    Work(String prefix, String description, String statements, int sign) {
+      this.prefix = prefix;
+      this.description = description;
+      this.statements = statements;
+      this.sign = sign;
+    }
+  }
+
+  /** Batches of up to 64. */
+  private static final List<Integer> TO_64 = List.of(1, 4, 16, 64);
+
+  public static final RowModel NEGATE_FOUR_KIB = new RowModel(4096, TO_64, Work.NEGATE);
+  public static final RowModel COPY_FOUR_KIB = new RowModel(4096, TO_64, Work.COPY);
 
   public String name() {
-    return "identity-" + rowBytes;
+    return work.prefix + "-" + rowBytes;
   }
 
   public int elements() {
@@ -38,7 +63,7 @@ public record IdentityModel(int rowBytes, List<Integer> batchSizes) {
     Map<Integer, String> programs =
         batchSizes.stream().collect(Collectors.toMap(Function.identity(), this::code));
     new BundleDraft(
-            "negation of %d numbers, for benchmarks".formatted(elements()),
+            "%s of %d numbers, for benchmarks".formatted(work.description, elements()),
             List.of("{name: x, dtype: f32, shape: [n, %d]}".formatted(elements())),
             List.of("{name: y, dtype: f32, shape: [n, %d]}".formatted(elements())),
             programs,
@@ -72,9 +97,10 @@ public record IdentityModel(int rowBytes, List<Integer> batchSizes) {
 
   /** Fails unless {@code response} is what the model answers to {@link #request}. */
   public void check(ModelInferResponse response) {
-    if (!response.getRawOutputContentsList().equals(List.of(negatedRow()))) {
+    if (!response.getRawOutputContentsList().equals(List.of(answerRow()))) {
       throw new IllegalStateException(
-          "the worker's answer is not the negation: " + response.getOutputsList());
+          "the worker's answer is not the %s: ".formatted(work.description)
+              + response.getOutputsList());
     }
   }
 
@@ -84,8 +110,8 @@ public record IdentityModel(int rowBytes, List<Integer> batchSizes) {
   }
 
   /** What the model answers to it. */
-  public ByteString negatedRow() {
-    return row(-1);
+  public ByteString answerRow() {
+    return row(work.sign);
   }
 
   private ByteString row(int sign) {
@@ -99,13 +125,13 @@ public record IdentityModel(int rowBytes, List<Integer> batchSizes) {
   private String code(int batch) {
     String type = "tensor<%dx%dxf32>".formatted(batch, elements());
     return """
-        module @negate {
-          func.func public @main(%%arg0: %1$s) -> %1$s {
-            %%0 = stablehlo.negate %%arg0 : %1$s
-            return %%0 : %1$s
+        module @rows {
+          func.func public @main(%arg0: TYPE) -> TYPE {
+            STATEMENTS : TYPE
           }
         }
         """
-        .formatted(type);
+        .replace("STATEMENTS", work.statements)
+        .replace("TYPE", type);
   }
 }
