@@ -20,6 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
@@ -62,9 +64,10 @@ class RestSlowPeersTest {
     assertThat(output).doesNotContain("WARN").doesNotContain("ERROR").doesNotContain("Exception");
   }
 
-  @Test
-  void shouldCloseOnAHeadThatTrickles() throws Exception {
-    Socket socket = open();
+  @ParameterizedTest
+  @ValueSource(strings = {"http", "metrics"})
+  void shouldCloseOnAHeadThatTrickles(String port) throws Exception {
+    Socket socket = open(port);
     send(socket, "GET /v2 HTTP/1.1\r\nHost: a\r\nName: ");
     trickle(socket);
     assertThat(everything(socket)).isEmpty();
@@ -117,7 +120,11 @@ class RestSlowPeersTest {
   }
 
   private Socket open() throws IOException {
-    Socket socket = new Socket(InetAddress.getLoopbackAddress(), worker.port("http"));
+    return open("http");
+  }
+
+  private Socket open(String port) throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), worker.port(port));
     socket.setSoTimeout(60_000);
     sockets.add(socket);
     return socket;
