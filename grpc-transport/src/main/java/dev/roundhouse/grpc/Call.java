@@ -14,6 +14,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2Error;
@@ -592,11 +593,32 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
       connection.writing();
       progress.leaving();
       promise.addListener(done -> left(bytes));
-      connection.encoder().writeData(ctx, id, message, 0, false, promise);
+      writeData(ctx, message, promise);
     }
     if (out.trailers() != null) {
       writeEnd(ctx, out.trailers());
     }
+  }
+
+  /** Parts of a message are written one after the other: cut to frames alone, they cost less. */
+  private void writeData(ChannelHandlerContext ctx, ByteBuf message, ChannelPromise promise) {
+    if (!(message instanceof CompositeByteBuf parts)) {
+      connection.encoder().writeData(ctx, stream.id(), message, 0, false, promise);
+      return;
+    }
+    int last = parts.numComponents() - 1;
+    for (int i = 0; i <= last; i++) {
+      connection
+          .encoder()
+          .writeData(
+              ctx,
+              stream.id(),
+              parts.component(i).retain(),
+              0,
+              false,
+              i == last ? promise : ctx.newPromise());
+    }
+    parts.release();
   }
 
   void writeEnd(ChannelHandlerContext ctx, Http2Headers trailers) {

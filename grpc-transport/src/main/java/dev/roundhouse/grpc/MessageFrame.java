@@ -6,9 +6,11 @@ import io.grpc.KnownLength;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufOutputStream;
+import io.netty.buffer.CompositeByteBuf;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /** Puts a message that is answered behind the prefix that gRPC gives each, in pooled memory. */
@@ -18,7 +20,7 @@ final class MessageFrame {
   private MessageFrame() {}
 
   /**
-   * Encodes a message, with one copy of it where it says its size.
+   * Encodes a message, with one copy of it where it says its size, and none of what it lends.
    *
    * @param message closed in any case
    * @param compressor null to send it as it is
@@ -40,13 +42,70 @@ final class MessageFrame {
 
   private static ByteBuf written(ByteBufAllocator allocator, BufferWritable message) {
     int size = message.byteSize();
-    ByteBuf framed = begun(allocator, size, false);
+    Parts parts = new Parts(allocator, begun(allocator, size, size - message.lentBytes(), false));
     try {
-      message.writeTo(framed.internalNioBuffer(PREFIX_BYTES, size));
-      return framed.writerIndex(PREFIX_BYTES + size);
+      message.writeTo(parts);
+      return parts.whole(size);
     } catch (Throwable e) {
-      framed.release();
+      parts.release();
       throw e;
+    }
+  }
+
+  /** Puts a message together out of what is copied and what is lent. */
+  private static final class Parts implements BufferWritable.Sink {
+    private final ByteBufAllocator allocator;
+    private final ByteBuf copied;
+
+    /** Only when something is lent. */
+    private @Nullable CompositeByteBuf all;
+
+    Parts(ByteBufAllocator allocator, ByteBuf begun) {
+      this.allocator = allocator;
+      copied = begun;
+    }
+
+    @Override
+    public void copy(ByteBuffer bytes) {
+      copied.writeBytes(bytes);
+    }
+
+    @Override
+    public void lend(ByteBuffer bytes, Runnable sent) {
+      CompositeByteBuf parts = all == null ? allocator.compositeBuffer(Integer.MAX_VALUE) : all;
+      all = parts;
+      addCopied(parts);
+      parts.addComponent(true, new LentBuffer(allocator, bytes.slice(), sent));
+    }
+
+    private void addCopied(CompositeByteBuf to) {
+      if (copied.isReadable()) {
+        to.addComponent(true, copied.readRetainedSlice(copied.readableBytes()));
+      }
+    }
+
+    /** Prefix and message. */
+    ByteBuf whole(int size) {
+      ByteBuf whole = copied;
+      if (all != null) {
+        addCopied(all);
+        whole = all;
+      }
+      if (whole.readableBytes() != PREFIX_BYTES + size) {
+        throw new IllegalStateException(
+            "a message of %d bytes wrote %d".formatted(size, whole.readableBytes() - PREFIX_BYTES));
+      }
+      if (all != null) {
+        copied.release(); // its slices hold it
+      }
+      return whole;
+    }
+
+    void release() {
+      copied.release();
+      if (all != null) {
+        all.release();
+      }
     }
   }
 
@@ -56,7 +115,7 @@ final class MessageFrame {
       int likelySize,
       @Nullable Compressor compressor)
       throws IOException {
-    ByteBuf framed = begun(allocator, likelySize, compressor != null);
+    ByteBuf framed = begun(allocator, likelySize, likelySize, compressor != null);
     OutputStream plain = new ByteBufOutputStream(framed);
     try (OutputStream out = compressor == null ? plain : compressor.compress(plain)) {
       if (message instanceof Drainable drainable) {
@@ -71,7 +130,11 @@ final class MessageFrame {
     return framed.setInt(1, framed.readableBytes() - PREFIX_BYTES);
   }
 
-  private static ByteBuf begun(ByteBufAllocator allocator, int size, boolean compressed) {
-    return allocator.directBuffer(PREFIX_BYTES + size).writeByte(compressed ? 1 : 0).writeInt(size);
+  /**
+   * @param size of the message, as the prefix says it
+   * @param room for it
+   */
+  private static ByteBuf begun(ByteBufAllocator allocator, int size, int room, boolean compressed) {
+    return allocator.directBuffer(PREFIX_BYTES + room).writeByte(compressed ? 1 : 0).writeInt(size);
   }
 }

@@ -4,12 +4,16 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A message as it goes over the wire: bytes of its own, and between them payloads that stay where
  * they are until the message is written. Read-only; payloads must not change until then.
  */
 public final class EncodedMessage {
+  /** Of a payload: a smaller one is copied for less than it takes to follow where it goes. */
+  private static final int LEAST_LENT_BYTES = 1 << 15;
+
   private static final ThreadLocal<byte[]> COPIED =
       ThreadLocal.withInitial(() -> new byte[1 << 14]);
 
@@ -20,12 +24,49 @@ public final class EncodedMessage {
 
   private final List<ResponseTensor> payloads;
   private final int byteSize;
+  private final @Nullable Lender lender;
 
   EncodedMessage(byte[] own, int[] places, List<ResponseTensor> payloads, int byteSize) {
+    this(own, places, payloads, byteSize, null);
+  }
+
+  private EncodedMessage(
+      byte[] own,
+      int[] places,
+      List<ResponseTensor> payloads,
+      int byteSize,
+      @Nullable Lender lender) {
     this.own = own;
     this.places = places;
     this.payloads = payloads;
     this.byteSize = byteSize;
+    this.lender = lender;
+  }
+
+  /**
+   * The same message, whose large payloads may be sent from where they are.
+   *
+   * @param lender whose memory those outside the heap lie in
+   */
+  public EncodedMessage lentBy(Lender lender) {
+    return new EncodedMessage(own, places, payloads, byteSize, lender);
+  }
+
+  /** Who lends a payload; null when it is to be copied. */
+  public @Nullable Lender lender(ByteBuffer payload) {
+    return payload.isDirect() && payload.remaining() >= LEAST_LENT_BYTES ? lender : null;
+  }
+
+  /** Of all payloads that are lent. */
+  public int lentBytes() {
+    int bytes = 0;
+    if (lender != null) {
+      for (int i = 0; i < places.length; i++) {
+        ByteBuffer payload = payloads.get(i).data();
+        bytes += lender(payload) == null ? 0 : payload.remaining();
+      }
+    }
+    return bytes;
   }
 
   /** Of the whole message, payloads included. */
@@ -47,22 +88,6 @@ public final class EncodedMessage {
     if (written < own.length) {
       target.bytes(own, written, own.length - written);
     }
-  }
-
-  /** Writes all bytes from the buffer's position on. */
-  public void writeTo(ByteBuffer to) {
-    writeTo(
-        new Target<RuntimeException>() {
-          @Override
-          public void bytes(byte[] from, int offset, int length) {
-            to.put(from, offset, length);
-          }
-
-          @Override
-          public void payload(ByteBuffer data) {
-            to.put(data);
-          }
-        });
   }
 
   /** Writes all bytes, and leaves the stream open. */
@@ -92,6 +117,15 @@ public final class EncodedMessage {
       data.get(copied, 0, length);
       out.write(copied, 0, length);
     }
+  }
+
+  /** Keeps payloads where they are as long as somebody refers to them. */
+  public interface Lender {
+    /** Somebody refers to a payload from now on. */
+    void lend();
+
+    /** One who referred to a payload does not any more; any thread. */
+    void returned();
   }
 
   /** Where the bytes of a message go. */

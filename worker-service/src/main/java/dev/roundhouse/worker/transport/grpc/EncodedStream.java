@@ -30,8 +30,30 @@ final class EncodedStream extends InputStream implements KnownLength, Drainable,
   }
 
   @Override
-  public void writeTo(ByteBuffer target) {
-    message.writeTo(target);
+  public int lentBytes() {
+    return message.lentBytes();
+  }
+
+  @Override
+  public void writeTo(Sink sink) {
+    message.writeTo(
+        new EncodedMessage.Target<RuntimeException>() {
+          @Override
+          public void bytes(byte[] from, int offset, int length) {
+            sink.copy(ByteBuffer.wrap(from, offset, length));
+          }
+
+          @Override
+          public void payload(ByteBuffer data) {
+            EncodedMessage.Lender lender = message.lender(data);
+            if (lender == null) {
+              sink.copy(data);
+            } else {
+              lender.lend();
+              sink.lend(data, lender::returned);
+            }
+          }
+        });
   }
 
   @Override

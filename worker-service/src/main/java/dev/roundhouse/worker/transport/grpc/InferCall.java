@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * One ModelInfer call: takes the answer, writes it, and gives its place in the memory budget back
  * when the client has been sent all of it, or has gone.
  *
- * <p>gRPC copies the answer to buffers of the connection at once, and flow control decides when
- * they leave: the answer's own memory is given back after the copy, its bytes stay counted until
- * the call is closed.
+ * <p>Flow control decides when the answer leaves. Until then its large outputs are sent from where
+ * they are, and small ones from buffers of the connection: the answer's own memory is given back
+ * when nothing is sent from it any more, its bytes stay counted until the call is closed.
  */
 final class InferCall implements AnswerSink {
   /** The answer has been handed to gRPC, or never will be. */
@@ -35,7 +35,7 @@ final class InferCall implements AnswerSink {
   private final InferExchange exchange;
   private final AtomicInteger seen = new AtomicInteger();
   private volatile @Nullable Submission submission;
-  private @Nullable Answer answer; // published by seen
+  private @Nullable LentAnswer answer; // published by seen
 
   /**
    * @param exchange taken: closed when the answer has been written or given up
@@ -57,12 +57,12 @@ final class InferCall implements AnswerSink {
 
   @Override
   public void onPart(Answer part) {
-    answer = part;
+    answer = new LentAnswer(part);
   }
 
   @Override
   public void onEnd(Outcome outcome) {
-    Answer part = answer;
+    LentAnswer part = answer;
     try {
       write(part, outcome);
     } finally {
@@ -76,7 +76,7 @@ final class InferCall implements AnswerSink {
     }
   }
 
-  private void write(@Nullable Answer part, Outcome outcome) {
+  private void write(@Nullable LentAnswer part, Outcome outcome) {
     if (call.isCancelled()) {
       return; // nobody reads it, so it need not be encoded
     }
@@ -99,11 +99,11 @@ final class InferCall implements AnswerSink {
     RequestIds.with(exchange.id(), () -> UnaryAnswer.fail(call, failure));
   }
 
-  private EncodedMessage encode(@Nullable Answer part, Outcome outcome) {
+  private EncodedMessage encode(@Nullable LentAnswer part, Outcome outcome) {
     if (part == null) {
       throw Outcomes.failure(outcome);
     }
-    return ResponseEncoder.encode(exchange.response(part, outcome, Map.of()));
+    return ResponseEncoder.encode(exchange.response(part, outcome, Map.of())).lentBy(part);
   }
 
   /** Called on the connection's event loop, once at least. */

@@ -262,7 +262,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     private final String id;
     private @Nullable InferExchange exchange;
     private volatile @Nullable Submission submission;
-    private @Nullable Answer answer; // published by done, as the next three
+    private @Nullable LentAnswer answer; // published by done, as the next three
     private long byteSize;
     private @Nullable Outcome outcome;
     private @Nullable WireException failure;
@@ -292,7 +292,7 @@ final class InferStream implements StreamObserver<InferMessage> {
 
     @Override
     public void onPart(Answer part) {
-      answer = part;
+      answer = new LentAnswer(part);
       for (OutputTensor output : part.outputs()) {
         byteSize += output.data().byteSize();
       }
@@ -319,13 +319,13 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
 
     EncodedMessage encode() {
-      Answer part = answer;
+      LentAnswer part = answer;
       Outcome end = outcome;
       InferExchange begun = exchange;
       if (part == null || end == null || begun == null) {
         throw new IllegalStateException("a request without an answer has ended well");
       }
-      return ResponseEncoder.encodeStreamed("", begun.response(part, end, FINAL));
+      return ResponseEncoder.encodeStreamed("", begun.response(part, end, FINAL)).lentBy(part);
     }
 
     EncodedMessage encode(WireException error) {
@@ -333,7 +333,10 @@ final class InferStream implements StreamObserver<InferMessage> {
           calls.texts().of(error.text()), new ResponseMessage(modelName, "", id, FINAL, List.of()));
     }
 
-    /** The answer has been copied: its memory is free, its bytes count until they are sent. */
+    /**
+     * The answer has been written: its memory is free when nothing is sent from it any more, its
+     * bytes count until they are sent.
+     */
     void free(ArrayDeque<Answer> counted) {
       letGo();
       Answer part = answer;

@@ -15,6 +15,7 @@ import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.grpc.BufferWritable;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
@@ -25,12 +26,16 @@ import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -43,6 +48,9 @@ import org.springframework.util.unit.DataSize;
 
 @Timeout(60)
 class InferCallTest {
+  /** Numbers of a row whose answer is not worth a copy. */
+  private static final int WIDE = 1 << 14;
+
   @TempDir Path repository;
 
   private final LiveEngine engine = new LiveEngine(EngineOptions.builder().build());
@@ -81,6 +89,40 @@ class InferCallTest {
     call.close();
     assertThat(engine.engine().heldBytes()).isZero();
     call.close(); // cancelled as well: gRPC may call both handlers
+    assertThat(engine.engine().heldBytes()).isZero();
+  }
+
+  @Test
+  void shouldKeepALargeAnswerWhereItIsUntilNothingOfItIsSentAnyMore() {
+    engine.load(TestBundle.doubling(WIDE, 1).write(repository, "wide"));
+    List<String> freed = new CopyOnWriteArrayList<>();
+    List<Runnable> lent = new ArrayList<>();
+    call.sending =
+        message ->
+            new EncodedStream(message)
+                .writeTo(
+                    new BufferWritable.Sink() {
+                      @Override
+                      public void copy(ByteBuffer bytes) {
+                        bytes.position(bytes.limit());
+                      }
+
+                      @Override
+                      public void lend(ByteBuffer bytes, Runnable sent) {
+                        assertThat(bytes.remaining()).isEqualTo(WIDE * Float.BYTES);
+                        lent.add(sent);
+                      }
+                    });
+    float[] row = new float[WIDE];
+    End end = submit("wide", row, part -> new Noting(part, freed));
+    assertThat(LiveEngine.get(end.told)).isEmpty();
+    assertThat(lent).hasSize(1);
+    assertThat(freed).isEmpty();
+    call.close(); // as when its client resets a stream of which frames wait for the socket
+    assertThat(freed).isEmpty();
+    assertThat(engine.engine().heldBytes()).isPositive();
+    lent.getFirst().run();
+    assertThat(freed).containsExactly("close"); // which frees it
     assertThat(engine.engine().heldBytes()).isZero();
   }
 
@@ -163,13 +205,24 @@ class InferCallTest {
   }
 
   private End submit(UnaryOperator<Answer> change) {
-    InferCall infer = new InferCall(call, exchange());
+    return submit("m", new float[] {1, 2}, change);
+  }
+
+  private End submit(String model, float[] row, UnaryOperator<Answer> change) {
+    InferCall infer = new InferCall(call, exchange(model));
     End end = new End(infer, change);
-    infer.submit(engine.engine(), request(end));
+    infer.submit(
+        engine.engine(),
+        InferenceRequest.of(model, List.of(Floats.input("x", new long[] {1, row.length}, row)), end)
+            .build());
     return end;
   }
 
   private InferExchange exchange() {
+    return exchange("m");
+  }
+
+  private InferExchange exchange(String model) {
     ClientRegions none = new ClientRegions(new ClientRegions.Settings(false, List.of(), 1));
     Tracing off =
         new Tracing(
@@ -178,7 +231,8 @@ class InferCallTest {
             engine.engine());
     return new Inference(engine.engine(), none, off.tracer())
         .begin(
-            new InferMessage("m", "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
+            new InferMessage(
+                model, "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
   }
 
   private static InferenceRequest request(AnswerSink sink) {
@@ -213,6 +267,31 @@ class InferCallTest {
     }
   }
 
+  /** An answer that notes when its memory is given back. */
+  private record Noting(Answer answer, List<String> freed) implements Answer {
+    @Override
+    public String modelVersion() {
+      return answer.modelVersion();
+    }
+
+    @Override
+    public List<OutputTensor> outputs() {
+      return answer.outputs();
+    }
+
+    @Override
+    public void free() {
+      freed.add("free");
+      answer.free();
+    }
+
+    @Override
+    public void close() {
+      freed.add("close");
+      answer.close();
+    }
+  }
+
   /** An answer of which something is thrown when it is to be read. */
   private record Unreadable(Answer answer, Throwable thrown) implements Answer {
     @Override
@@ -244,6 +323,7 @@ class InferCallTest {
   private static final class Call extends ServerCallStreamObserver<EncodedMessage> {
     volatile boolean cancelled;
     volatile @Nullable Error onWrite;
+    volatile Consumer<EncodedMessage> sending = message -> {};
     volatile @Nullable EncodedMessage written;
     volatile @Nullable Throwable failed;
     volatile boolean completed;
@@ -281,6 +361,7 @@ class InferCallTest {
         throw error;
       }
       written = message;
+      sending.accept(message);
     }
 
     @Override
