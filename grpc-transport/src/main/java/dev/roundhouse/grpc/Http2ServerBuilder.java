@@ -60,6 +60,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private int maxCalls = Integer.MAX_VALUE;
   private int maxConnections = Integer.MAX_VALUE;
   private int streamWindowBytes = 1 << 20;
+  private HeldMemory forwardMemory = new HeldMemory(Long.MAX_VALUE, "");
   private Duration forwardSilence = Duration.ofSeconds(20);
   private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
   private long stalledNanos = OFF;
@@ -120,6 +121,12 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
+  /** Where what is held of calls that are sent on is counted; without it, nowhere. */
+  public Http2ServerBuilder forwardMemory(HeldMemory counted) {
+    forwardMemory = counted;
+    return this;
+  }
+
   /**
    * After how much silence of the network a connection to a server that calls are sent on to counts
    * as lost; at least a second.
@@ -153,7 +160,10 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
-  /** What a client may send to a call before it must hear that it was read. */
+  /**
+   * What a client may send to a call before it must hear that it was read. Of a call that is sent
+   * on, as much is held at most, each way.
+   */
   public Http2ServerBuilder streamWindow(int bytes) {
     streamWindowBytes = positive("streamWindow", bytes);
     return this;
@@ -319,7 +329,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             router == null
                 ? null
                 : new ServerSettings.Forwarding(
-                    router, new UpstreamPool(streamWindowBytes, forwardSilence)),
+                    router, new UpstreamPool(streamWindowBytes, forwardSilence), forwardMemory),
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
             budget,

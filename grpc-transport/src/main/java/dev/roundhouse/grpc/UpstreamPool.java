@@ -32,7 +32,7 @@ final class UpstreamPool {
       new ConcurrentHashMap<>();
 
   /**
-   * @param windowBytes that a server may send before it hears that they were read
+   * @param windowBytes that a server may send of all answers before it hears that they were read
    * @param silence of the other end's kernel, after which a connection is lost
    */
   UpstreamPool(int windowBytes, Duration silence) {

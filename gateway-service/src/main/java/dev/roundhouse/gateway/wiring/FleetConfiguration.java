@@ -15,6 +15,7 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -24,6 +25,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.util.unit.DataSize;
 
 /** The workers, and which of them gets a request. */
 @Configuration(proxyBeanMethods = false)
@@ -55,14 +57,23 @@ class FleetConfiguration {
   }
 
   @Bean
+  HeldMemory heldMemory(GatewayProperties properties) {
+    DataSize wanted = properties.server().maxHeld();
+    return new HeldMemory(
+        wanted == null ? HeldMemory.directBytes() / 2 : wanted.toBytes(),
+        "raise roundhouse.gateway.server.max-held");
+  }
+
+  @Bean
   Ejection ejection(GatewayProperties properties) {
     EjectionProperties settings = properties.ejection();
     return new Ejection(settings.failures(), settings.time().toNanos(), System::nanoTime);
   }
 
   @Bean
-  GatewayMeters gatewayMeters(MeterRegistry meters, PortLoad load, Ejection ejection) {
-    return new GatewayMeters(meters, load, ejection);
+  GatewayMeters gatewayMeters(
+      MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection) {
+    return new GatewayMeters(meters, load, memory, ejection);
   }
 
   @Bean

@@ -16,6 +16,7 @@ import dev.roundhouse.gateway.rest.WorkerHttp;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
 import dev.roundhouse.grpc.DeflateCodec;
+import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
@@ -59,10 +60,11 @@ class TransportConfiguration {
       GrpcServiceConfigurer configurer,
       SslBundles bundles,
       ModelRoutes routes,
+      HeldMemory memory,
       PortLoad load) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
-            grpc, bundles, "", builder -> configure(builder, properties, routes, load));
+            grpc, bundles, "", builder -> configure(builder, properties, routes, memory, load));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -70,10 +72,16 @@ class TransportConfiguration {
   }
 
   private static void configure(
-      Http2ServerBuilder builder, GatewayProperties properties, ModelRoutes routes, PortLoad load) {
+      Http2ServerBuilder builder,
+      GatewayProperties properties,
+      ModelRoutes routes,
+      HeldMemory memory,
+      PortLoad load) {
     ServerProperties server = properties.server();
     builder
         .forward(routes)
+        .forwardMemory(memory)
+        .memoryBudget(memory)
         .forwardSilence(properties.health().silence())
         .decompressorRegistry(
             DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true))
