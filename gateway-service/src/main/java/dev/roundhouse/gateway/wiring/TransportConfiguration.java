@@ -19,21 +19,28 @@ import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.platform.grpc.GrpcHealth;
+import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
+import dev.roundhouse.platform.text.ClientText;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionService;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -64,7 +71,10 @@ class TransportConfiguration {
       PortLoad load) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
-            grpc, bundles, "", builder -> configure(builder, properties, routes, memory, load));
+            grpc,
+            bundles,
+            "",
+            builder -> configure(builder, properties, routes, memory, load));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -119,6 +129,23 @@ class TransportConfiguration {
   @Bean
   BindableService schedulingService(SchedulingControl control) {
     return new SchedulingService(control);
+  }
+
+  @Bean
+  ClientText clientText(GatewayProperties properties) {
+    List<Path> folders = new ArrayList<>();
+    folders.add(Path.of(System.getProperty("java.io.tmpdir")));
+    folders.add(Path.of(System.getProperty("user.home")));
+    String workers = properties.discovery().file();
+    if (!workers.isEmpty()) {
+      Stream.ofNullable(Path.of(workers).toAbsolutePath().getParent()).forEach(folders::add);
+    }
+    return new ClientText(folders);
+  }
+
+  @Bean
+  GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context, ClientText texts) {
+    return new GuardedServices(context, texts);
   }
 
   @Bean
