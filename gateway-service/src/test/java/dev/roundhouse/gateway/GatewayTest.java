@@ -492,6 +492,9 @@ class GatewayTest {
     assertThatThrownBy(
             () -> new RunningGateway(List.of(w0), "--roundhouse.gateway.helth.interval=1s"))
         .hasStackTraceContaining("Unknown configuration key 'roundhouse.gateway.helth.interval'");
+    assertThatThrownBy(
+            () -> new RunningGateway(List.of(w0), "--roundhouse.gateway.discovery.grpc-port=9001"))
+        .hasStackTraceContaining("roundhouse.gateway.discovery.grpc-port is 9001, and no workers");
   }
 
   // --- of this test
