@@ -51,7 +51,6 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private static final AsciiString STATUS = AsciiString.cached("grpc-status");
   private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
   private static final String ENCODING = "grpc-encoding";
-  private static final AsciiString HTTP = AsciiString.cached("http");
 
   private final Connection client;
   private final Http2Stream stream;
@@ -268,17 +267,20 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       return;
     }
     UpstreamConnection connection = servers.connection(loop(), to.address());
-    UpstreamConnection.Exchange opened =
-        connection.open(this, headers(connection.authority(), left));
+    UpstreamConnection.Exchange opened = connection.open(this, headers(connection, left));
     exchange = opened;
     for (int i = 0; i < kept.size(); i++) {
       opened.send(kept.get(i), halfClosed && i == kept.size() - 1);
     }
   }
 
-  private Http2Headers headers(String authority, long leftNanos) {
+  private Http2Headers headers(UpstreamConnection to, long leftNanos) {
     Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 1);
-    headers.method(request.method()).scheme(HTTP).authority(authority).path(request.path());
+    headers
+        .method(request.method())
+        .scheme(to.scheme())
+        .authority(to.authority())
+        .path(request.path());
     for (Map.Entry<CharSequence, CharSequence> field : request) {
       CharSequence name = field.getKey();
       if (name.length() > 0 && name.charAt(0) != ':' && !TIMEOUT.contentEquals(name)) {

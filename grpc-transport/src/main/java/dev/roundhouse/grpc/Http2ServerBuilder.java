@@ -61,6 +61,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private int maxConnections = Integer.MAX_VALUE;
   private int streamWindowBytes = 1 << 20;
   private HeldMemory forwardMemory = new HeldMemory(Long.MAX_VALUE, "");
+  private @Nullable UpstreamTls forwardTls;
   private Duration forwardSilence = Duration.ofSeconds(20);
   private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
   private long stalledNanos = OFF;
@@ -118,6 +119,17 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   /** Has calls that the router names be sent on. Interceptors do not see them. */
   public Http2ServerBuilder forward(CallRouter router) {
     this.router = router;
+    return this;
+  }
+
+  /**
+   * Speaks TLS to servers that calls are sent on to.
+   *
+   * @param context of a client that offers HTTP/2 by ALPN
+   * @param serverName that their certificates must have; empty for the host of their address
+   */
+  public Http2ServerBuilder forwardTls(SslContext context, String serverName) {
+    forwardTls = new UpstreamTls(context, serverName);
     return this;
   }
 
@@ -329,7 +341,9 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             router == null
                 ? null
                 : new ServerSettings.Forwarding(
-                    router, new UpstreamPool(streamWindowBytes, forwardSilence), forwardMemory),
+                    router,
+                    new UpstreamPool(streamWindowBytes, forwardSilence, forwardTls),
+                    forwardMemory),
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
             budget,

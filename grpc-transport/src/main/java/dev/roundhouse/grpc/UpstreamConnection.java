@@ -18,6 +18,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.codec.http2.UniformStreamByteDistributor;
+import io.netty.util.AsciiString;
 import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
 import java.time.Duration;
@@ -47,6 +48,8 @@ final class UpstreamConnection extends PeerConnection {
   private final List<Exchange> waiting = new ArrayList<>();
   private final int windowBytes;
   private final String name;
+  private final AsciiString scheme;
+  private final String authority;
   private boolean active;
   private int idleLooks;
   private String end = "has closed the connection";
@@ -58,11 +61,12 @@ final class UpstreamConnection extends PeerConnection {
       Http2ConnectionDecoder decoder,
       Http2ConnectionEncoder encoder,
       Http2Settings initial,
-      int windowBytes,
-      String name) {
+      Builder with) {
     super(decoder, encoder, initial);
-    this.windowBytes = windowBytes;
-    this.name = name;
+    windowBytes = with.windowBytes;
+    name = with.name;
+    scheme = with.scheme;
+    authority = with.authority;
     Events events = new Events();
     decoder.frameListener(events);
     connection().addListener(events);
@@ -70,10 +74,11 @@ final class UpstreamConnection extends PeerConnection {
 
   /**
    * @param name of the server: {@code host:port}
+   * @param authority as it is told
    * @param windowBytes that it may send of all answers before it hears that they were read
    */
-  static UpstreamConnection to(String name, int windowBytes) {
-    return new Builder(name, windowBytes).make();
+  static UpstreamConnection to(String name, String scheme, String authority, int windowBytes) {
+    return new Builder(name, scheme, authority, windowBytes).make();
   }
 
   @Override
@@ -107,7 +112,12 @@ final class UpstreamConnection extends PeerConnection {
 
   /** Of the server: {@code host:port}. */
   String authority() {
-    return name;
+    return authority;
+  }
+
+  /** How the server is spoken to. */
+  AsciiString scheme() {
+    return scheme;
   }
 
   @Override
@@ -400,10 +410,14 @@ final class UpstreamConnection extends PeerConnection {
   private static final class Builder
       extends AbstractHttp2ConnectionHandlerBuilder<UpstreamConnection, Builder> {
     private final String name;
+    private final AsciiString scheme;
+    private final String authority;
     private final int windowBytes;
 
-    Builder(String name, int windowBytes) {
+    Builder(String name, String scheme, String authority, int windowBytes) {
       this.name = name;
+      this.scheme = AsciiString.cached(scheme);
+      this.authority = authority;
       this.windowBytes = windowBytes;
     }
 
@@ -429,7 +443,7 @@ final class UpstreamConnection extends PeerConnection {
     @Override
     protected UpstreamConnection build(
         Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
-      return new UpstreamConnection(decoder, encoder, initial, windowBytes, name);
+      return new UpstreamConnection(decoder, encoder, initial, this);
     }
   }
 }

@@ -5,7 +5,10 @@ import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
 import dev.roundhouse.gateway.config.EjectionProperties;
 import dev.roundhouse.gateway.config.GatewayProperties;
+import dev.roundhouse.gateway.config.TlsProperties;
 import dev.roundhouse.gateway.fleet.FleetWatch;
+import dev.roundhouse.gateway.fleet.WorkerLink;
+import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayMeters;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
@@ -16,11 +19,17 @@ import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
 import dev.roundhouse.grpc.HeldMemory;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.security.GeneralSecurityException;
 import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLException;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.boot.ssl.NoSuchSslBundleException;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.ssl.SslManagerBundle;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
@@ -54,6 +63,30 @@ class FleetConfiguration {
   @Bean
   PortLoad portLoad() {
     return new PortLoad();
+  }
+
+  @Bean
+  WorkerTls workerTls(GatewayProperties properties, SslBundles bundles) {
+    TlsProperties tls = properties.tls();
+    if (tls.bundle().isEmpty()) {
+      if (!tls.serverName().isEmpty()) {
+        throw new StartRefusedException(
+            "roundhouse.gateway.tls.server-name is '%s', and workers are spoken to in plain text."
+                .formatted(tls.serverName()),
+            "Set roundhouse.gateway.tls.bundle, or remove it.");
+      }
+      return WorkerTls.NONE;
+    }
+    try {
+      SslManagerBundle managers = bundles.getBundle(tls.bundle()).getManagers();
+      return WorkerTls.of(
+          managers.getKeyManagerFactory(), managers.getTrustManagerFactory(), tls.serverName());
+    } catch (NoSuchSslBundleException | GeneralSecurityException | SSLException e) {
+      throw new StartRefusedException(
+          "roundhouse.gateway.tls.bundle is '%s', which cannot be used: %s."
+              .formatted(tls.bundle(), e.getMessage()),
+          "See spring.ssl.bundle." + tls.bundle() + ".");
+    }
   }
 
   @Bean
@@ -152,10 +185,12 @@ class FleetConfiguration {
       SharedRegions regions,
       GatewayMeters meters,
       GatewayReadiness readiness,
+      WorkerTls tls,
       Refresh refresh) {
     FleetWatch watch =
         new FleetWatch(
             Sources.of(properties),
+            worker -> new WorkerLink(worker, tls),
             properties.health().interval(),
             properties.health().timeout(),
             regions::complete,

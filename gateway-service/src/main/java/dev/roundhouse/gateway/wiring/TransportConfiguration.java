@@ -5,6 +5,7 @@ import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
 import dev.roundhouse.gateway.config.GatewayProperties;
 import dev.roundhouse.gateway.config.ServerProperties;
+import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.grpc.GatewayInferenceService;
 import dev.roundhouse.gateway.grpc.SchedulingService;
@@ -68,13 +69,14 @@ class TransportConfiguration {
       SslBundles bundles,
       ModelRoutes routes,
       HeldMemory memory,
+      WorkerTls tls,
       PortLoad load) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
             grpc,
             bundles,
             "",
-            builder -> configure(builder, properties, routes, memory, load));
+            builder -> configure(builder, properties, routes, memory, tls, load));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -86,7 +88,11 @@ class TransportConfiguration {
       GatewayProperties properties,
       ModelRoutes routes,
       HeldMemory memory,
+      WorkerTls tls,
       PortLoad load) {
+    if (tls.grpc() != null) {
+      builder.forwardTls(tls.grpc(), tls.serverName());
+    }
     ServerProperties server = properties.server();
     builder
         .forward(routes)
@@ -161,8 +167,8 @@ class TransportConfiguration {
   }
 
   @Bean
-  WorkerHttp workerHttp() {
-    return new WorkerHttp();
+  WorkerHttp workerHttp(WorkerTls tls) {
+    return new WorkerHttp(tls);
   }
 
   @Bean
