@@ -74,13 +74,14 @@ command_up() {
 
 # Several workers; of the variables of command_up.
 up_node() {
-    local setting modules=(node-supervisor worker-service) gateway=()
+    local setting modules=(node-supervisor worker-service) gateway=() program=()
     require_distinct_ports "$http" "$grpc" "$metrics" "$node"
     require_free --node-port "$node"
     for setting in "${settings[@]}"; do
         case $setting in
             --roundhouse.worker.* | --roundhouse.gateway.*) ;;
             --roundhouse.node.gateway.command*) gateway=(given) ;;
+            --roundhouse.node.worker.command*) program=(given) ;;
             --roundhouse.node.* | --logging.structured.format.console=*) ;;
             *) misuse "with several workers --set takes keys that begin with roundhouse.worker., roundhouse.gateway. or roundhouse.node., or logging.structured.format.console, not '${setting#--}'" up ;;
         esac
@@ -95,19 +96,24 @@ up_node() {
     if ((${#gateway[@]} > 0)); then
         gateway=()
     elif is_application "${JARS[2]}"; then
-        gateway=("--roundhouse.node.gateway.jar=${JARS[2]}")
+        gateway=("--roundhouse.node.gateway.jar=${JARS[2]}"
+            "--roundhouse.node.gateway.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${GATEWAY_OPTIONS[@]}")")
     else
         fail "gateway-service is not an application in this version, and several workers need one before them:" \
             "name another program by --set roundhouse.node.gateway.command=PROGRAM, or start one worker"
+    fi
+    # a program in the place of Java takes neither jar nor options
+    if ((${#program[@]} > 0)); then
+        program=()
+    else
+        program=("--roundhouse.node.worker.jar=${JARS[1]}"
+            "--roundhouse.node.worker.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}")")
     fi
     exec "$JAVA_HOME/bin/java" "${NODE_OPTIONS[@]}" --enable-native-access=ALL-UNNAMED -jar "${JARS[0]}" \
         --roundhouse.node.devices.platform=cpu "--roundhouse.node.devices.cpu-workers=$workers" \
         "--roundhouse.node.ports.http=$http" "--roundhouse.node.ports.grpc=$grpc" \
         "--roundhouse.node.ports.metrics=$metrics" "--roundhouse.node.ports.node=$node" \
-        "--roundhouse.node.worker.jar=${JARS[1]}" \
-        "--roundhouse.node.worker.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}")" \
-        "--roundhouse.node.gateway.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${GATEWAY_OPTIONS[@]}")" \
-        "${gateway[@]}" "--roundhouse.worker.repository.directories=$models" "${settings[@]}"
+        "${program[@]}" "${gateway[@]}" "--roundhouse.worker.repository.directories=$models" "${settings[@]}"
 }
 
 joined() {

@@ -2,6 +2,7 @@ package dev.roundhouse.gateway;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsServer;
 import dev.roundhouse.gateway.fleet.WorkerAddress;
 import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
 import dev.roundhouse.kserve.control.proto.CompactMemoryResponse;
@@ -57,6 +58,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A worker that answers as it is told to, over real gRPC and HTTP: a model that it has not is not
@@ -80,16 +82,31 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
   volatile boolean refusesUnread;
 
   volatile long weightRoom;
+  private final @Nullable TestKeys keys;
   private Server server;
   private final HttpServer http;
   private int port;
 
   FakeWorker(String name, String... models) throws IOException {
+    this(name, null, models);
+  }
+
+  /**
+   * @param keys of its TLS, and of those clients that it answers; null for plain text
+   */
+  FakeWorker(String name, @Nullable TestKeys keys, String... models) throws IOException {
     this.name = name;
+    this.keys = keys;
     for (String model : models) {
       add(model, 0);
     }
-    http = HttpServer.create(loopback(0), 0);
+    if (keys == null) {
+      http = HttpServer.create(loopback(0), 0);
+    } else {
+      HttpsServer secret = HttpsServer.create(loopback(0), 0);
+      secret.setHttpsConfigurator(keys.http());
+      http = secret;
+    }
     http.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
     http.createContext("/", this::answer);
     http.start();
@@ -137,8 +154,12 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
   /** At the same port as before, and knowing nothing of what clients told it. */
   void start() throws IOException {
     regions.clear();
-    server =
-        NettyServerBuilder.forAddress(loopback(port)).addService(this).addService(control).build();
+    NettyServerBuilder builder =
+        NettyServerBuilder.forAddress(loopback(port)).addService(this).addService(control);
+    if (keys != null) {
+      builder.sslContext(keys.grpc());
+    }
+    server = builder.build();
     server.start();
     port = server.getPort();
   }

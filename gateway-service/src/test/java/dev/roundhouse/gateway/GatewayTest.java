@@ -33,6 +33,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,6 +46,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A gateway before two workers that are told what to answer. */
 @Timeout(180)
@@ -298,6 +301,28 @@ class GatewayTest {
     assertThat(w1.calls).contains("compact [both]");
   }
 
+  // --- what is no request
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "inference.GRPCInferenceService/RepositoryIndex",
+        "reactant_control.ControlService/ModelControlStatus",
+        "reactant_control.GatewayControlService/GetSchedulingStatus",
+        "grpc.health.v1.Health/Check"
+      })
+  void shouldHoldControlMessagesToLimits(String method) throws Exception {
+    Status bad = gateway.refusal(method, new byte[] {0x0a, 5, 'a'});
+    assertThat(bad.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(bad.getDescription()).startsWith("the bytes are not a request of " + method + ": ");
+    byte[] large = new byte[2 << 20];
+    Arrays.fill(large, (byte) (15 << 3)); // field 15 is 120, again and again
+    Status tooLarge = gateway.refusal(method, large);
+    assertThat(tooLarge.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(tooLarge.getDescription())
+        .isEqualTo("the request has 2097152 bytes, the limit is 1048576");
+  }
+
   // --- memory of clients
 
   @Test
@@ -467,6 +492,9 @@ class GatewayTest {
     assertThatThrownBy(
             () -> new RunningGateway(List.of(w0), "--roundhouse.gateway.helth.interval=1s"))
         .hasStackTraceContaining("Unknown configuration key 'roundhouse.gateway.helth.interval'");
+    assertThatThrownBy(
+            () -> new RunningGateway(List.of(w0), "--roundhouse.gateway.discovery.grpc-port=9001"))
+        .hasStackTraceContaining("roundhouse.gateway.discovery.grpc-port is 9001, and no workers");
   }
 
   // --- of this test

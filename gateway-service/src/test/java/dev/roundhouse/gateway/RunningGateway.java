@@ -7,9 +7,17 @@ import dev.roundhouse.kserve.control.proto.GatewayControlServiceGrpc;
 import dev.roundhouse.kserve.control.proto.GatewayControlServiceGrpc.GatewayControlServiceBlockingStub;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.ClientCalls;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -69,6 +77,37 @@ final class RunningGateway implements AutoCloseable {
 
   GatewayControlServiceBlockingStub scheduling() {
     return GatewayControlServiceGrpc.newBlockingStub(channel);
+  }
+
+  /** What a call of these bytes ends with. */
+  Status refusal(String method, byte[] request) throws Exception {
+    MethodDescriptor<byte[], byte[]> raw =
+        MethodDescriptor.<byte[], byte[]>newBuilder(new Raw(), new Raw())
+            .setType(MethodDescriptor.MethodType.UNARY)
+            .setFullMethodName(method)
+            .build();
+    try {
+      byte[] answer = ClientCalls.blockingUnaryCall(channel, raw, CallOptions.DEFAULT, request);
+      throw new AssertionError(answer.length + " bytes were answered");
+    } catch (StatusRuntimeException e) {
+      return e.getStatus();
+    }
+  }
+
+  private static final class Raw implements MethodDescriptor.Marshaller<byte[]> {
+    @Override
+    public InputStream stream(byte[] message) {
+      return new ByteArrayInputStream(message);
+    }
+
+    @Override
+    public byte[] parse(InputStream stream) {
+      try {
+        return stream.readAllBytes();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 
   /** On the REST port. */

@@ -177,6 +177,10 @@ final class Connection extends PeerConnection {
     return secure;
   }
 
+  int windowBytes() {
+    return settings.streamWindowBytes();
+  }
+
   int maxMessageBytes() {
     return settings.maxMessageBytes();
   }
@@ -279,6 +283,12 @@ final class Connection extends PeerConnection {
     if (allow(stream, bytes)) {
       flushUnlessReading();
     }
+  }
+
+  /** Lets the client send more to a stream that is steered. */
+  void openWindow(Http2Stream stream, int bytes) {
+    open(stream, bytes);
+    flushUnlessReading();
   }
 
   /** Tells a client whose call has been answered that the rest of its request is not needed. */

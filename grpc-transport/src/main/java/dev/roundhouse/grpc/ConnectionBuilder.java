@@ -49,7 +49,7 @@ final class ConnectionBuilder
         .connection(connection)
         .initialSettings(
             new Http2Settings()
-                .initialWindowSize(settings.streamWindowBytes())
+                .initialWindowSize(initialWindow(settings))
                 .maxConcurrentStreams(settings.maxConcurrentStreams())
                 .maxHeaderListSize(settings.maxMetadataBytes()))
         .validateRequiredPseudoHeaders(true)
@@ -58,6 +58,11 @@ final class ConnectionBuilder
         .encoderEnforceMaxQueuedControlFrames(MOST_CONTROL_FRAMES)
         .decoderEnforceMaxConsecutiveEmptyDataFrames(MOST_EMPTY_DATA_FRAMES)
         .build();
+  }
+
+  private static int initialWindow(ServerSettings settings) {
+    int most = settings.streamWindowBytes();
+    return settings.forwarding() == null ? most : Passage.firstBytes(most);
   }
 
   @Override

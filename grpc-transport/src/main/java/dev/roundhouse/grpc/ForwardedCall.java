@@ -1,6 +1,7 @@
 package dev.roundhouse.grpc;
 
 import dev.roundhouse.grpc.CallRouter.Route;
+import dev.roundhouse.grpc.HeldMemory.Use;
 import io.grpc.Decompressor;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -45,18 +46,11 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   /** As much of the first message as a router is shown. */
   private static final int MOST_SHOWN_BYTES = 1 << 16;
 
-  /**
-   * Parts up to here are copied: a slice would keep all of the 64 KiB that it was read into, for as
-   * long as the other side does not take it.
-   */
-  private static final int MOST_COPIED_BYTES = 8 << 10;
-
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
   private static final AsciiString STATUS = AsciiString.cached("grpc-status");
   private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
   private static final String ENCODING = "grpc-encoding";
-  private static final AsciiString HTTP = AsciiString.cached("http");
 
   private final Connection client;
   private final Http2Stream stream;
@@ -64,24 +58,26 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private final Http2Headers request;
   private final CallRouter router;
   private final UpstreamPool servers;
+  private final HeldMemory memory;
   private final MessageBounds bounds;
+  private final Passage requests;
   private final long endNanos;
   private final @Nullable ScheduledFuture<?> alarm;
 
   /** What has come of the request, as long as it may have to be sent again. */
-  private final List<ByteBuf> kept = new ArrayList<>(2);
+  private final List<HeldPart> kept = new ArrayList<>(2);
 
   private int keptBytes;
   private boolean keeps = true;
-
-  /** Of the request, not sent on yet: the client is not told that they were read. */
-  private int unsent;
 
   private boolean halfClosed;
   private final boolean asksOnce;
   private final StreamProgress progress = new StreamProgress();
   private @Nullable Route route;
   private UpstreamConnection.@Nullable Exchange exchange;
+
+  /** Of the answer, once it comes. */
+  private @Nullable Passage answer;
 
   /** What the answer begins with, until more of it comes. */
   private @Nullable Http2Headers begin;
@@ -108,7 +104,10 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     router = forwarding.router();
     asksOnce = router.asksOnce(method);
     servers = forwarding.servers();
+    memory = forwarding.memory();
     bounds = new MessageBounds(client.maxMessageBytes());
+    requests =
+        new Passage(memory, bounds, client.windowBytes(), asksOnce, new FromClient(), loop());
     endNanos = timeoutNanos == Long.MAX_VALUE ? timeoutNanos : System.nanoTime() + timeoutNanos;
     alarm =
         timeoutNanos == Long.MAX_VALUE
@@ -128,24 +127,29 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     if (over) {
       return bytes;
     }
+    client.steer(stream);
+    halfClosed |= endOfStream;
+    int before = requests.messages();
+    HeldPart part;
     try {
-      progress.completed(bounds.look(data));
+      part = requests.arrived(data, exchange == null);
     } catch (StatusException e) {
       end(e.getStatus());
       return bytes;
     }
+    if (endOfStream) {
+      requests.close();
+    }
+    progress.completed(requests.messages() - before);
     progress.arrived(data.readableBytes());
-    halfClosed |= endOfStream;
-    unsent += bytes;
-    ByteBuf part = own(data);
     if (exchange != null) {
-      exchange.send(part.retainedDuplicate(), bytes, endOfStream);
+      exchange.send(part, endOfStream);
     }
     keep(part);
     if (exchange == null) {
       choose();
     }
-    return 0;
+    return bytes;
   }
 
   @Override
@@ -154,25 +158,23 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       return;
     }
     halfClosed = true;
+    requests.close();
     if (exchange != null) {
-      exchange.send(Unpooled.EMPTY_BUFFER, 0, true);
+      exchange.sendEnd();
     } else {
       choose();
     }
   }
 
-  private static ByteBuf own(ByteBuf data) {
-    return data.readableBytes() <= MOST_COPIED_BYTES ? data.copy() : data.retainedSlice();
-  }
-
   /**
    * Keeps part of the request for another server, if there is to be one.
    *
-   * @param part taken
+   * @param part one of its users is this
    */
-  private void keep(ByteBuf part) {
-    keptBytes += part.readableBytes();
-    if (keeps && (exchange == null || keptBytes <= MOST_KEPT_BYTES)) {
+  private void keep(HeldPart part) {
+    keptBytes += part.bytes();
+    boolean room = keptBytes <= MOST_KEPT_BYTES && memory.hasRoom(Use.KEEP);
+    if (keeps && (exchange == null || room)) {
       kept.add(part);
     } else {
       part.release();
@@ -183,13 +185,14 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   /** The request cannot be sent again from here on. */
   private void forget() {
     keeps = false;
-    kept.forEach(ByteBuf::release);
+    kept.forEach(HeldPart::release);
     kept.clear();
   }
 
   /** Finds a server by what has come. */
   private void choose() {
-    ByteBuf have = Unpooled.wrappedBuffer(kept.toArray(ByteBuf[]::new));
+    ByteBuf have =
+        Unpooled.wrappedBuffer(kept.stream().map(HeldPart::data).toArray(ByteBuf[]::new));
     if (have.readableBytes() < PREFIX_BYTES) {
       if (halfClosed) {
         end(Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));
@@ -264,20 +267,20 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       return;
     }
     UpstreamConnection connection = servers.connection(loop(), to.address());
-    UpstreamConnection.Exchange opened =
-        connection.open(this, headers(connection.authority(), left));
+    UpstreamConnection.Exchange opened = connection.open(this, headers(connection, left));
     exchange = opened;
-    int bytes = unsent;
     for (int i = 0; i < kept.size(); i++) {
-      boolean last = i == kept.size() - 1;
-      // All that has come is told of with the last part of it.
-      opened.send(kept.get(i).retainedSlice(), last ? bytes : 0, last && halfClosed);
+      opened.send(kept.get(i), halfClosed && i == kept.size() - 1);
     }
   }
 
-  private Http2Headers headers(String authority, long leftNanos) {
+  private Http2Headers headers(UpstreamConnection to, long leftNanos) {
     Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 1);
-    headers.method(request.method()).scheme(HTTP).authority(authority).path(request.path());
+    headers
+        .method(request.method())
+        .scheme(to.scheme())
+        .authority(to.authority())
+        .path(request.path());
     for (Map.Entry<CharSequence, CharSequence> field : request) {
       CharSequence name = field.getKey();
       if (name.length() > 0 && name.charAt(0) != ':' && !TIMEOUT.contentEquals(name)) {
@@ -290,11 +293,15 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     return headers;
   }
 
-  @Override
-  public void onSent(int bytes) {
-    if (bytes > 0 && !over) {
-      unsent -= bytes;
-      client.consume(stream, bytes);
+  private final class FromClient implements Passage.Window {
+    @Override
+    public int bytes() {
+      return client.window(stream);
+    }
+
+    @Override
+    public void open(int bytes) {
+      client.openWindow(stream, bytes);
     }
   }
 
@@ -302,7 +309,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   @Override
   public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
     boolean awaited = bounds.isWithinMessage() || (asksOnce && !halfClosed);
-    awaited &= !over && (exchange == null || unsent == 0);
+    awaited &= !over && (exchange == null || !requests.holdsUp());
     if (!progress.hasArrivalStalled(awaited, nowNanos, timeoutNanos)) {
       return false;
     }
@@ -339,26 +346,43 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   }
 
   @Override
-  public int onData(ByteBuf data, int padding) {
-    int bytes = data.readableBytes() + padding;
+  public void onData(ByteBuf data, boolean last) {
     UpstreamConnection.Exchange from = exchange;
     if (over || from == null) {
-      return bytes;
+      return;
+    }
+    Passage passage = answer;
+    if (passage == null) {
+      MessageBounds its = new MessageBounds(Integer.MAX_VALUE);
+      passage = new Passage(memory, its, client.windowBytes(), false, from.window(), loop());
+      answer = passage;
+    }
+    HeldPart part;
+    try {
+      part = passage.arrived(data, false);
+    } catch (StatusException e) {
+      end(e.getStatus());
+      return;
+    }
+    if (last) {
+      passage.close();
     }
     passBegin();
     ChannelHandlerContext to = client.context();
     ChannelPromise sent = to.newPromise();
     client.writing();
     progress.leaving();
-    client.encoder().writeData(to, stream.id(), own(data), 0, false, sent);
+    client.encoder().writeData(to, stream.id(), part.data().retainedDuplicate(), 0, false, sent);
     sent.addListener(
         done -> {
           client.written();
           progress.left();
-          from.consume(bytes);
+          if (done.isSuccess()) {
+            part.passed();
+          }
+          part.release();
         });
     client.flushSoon();
-    return 0;
   }
 
   private void passBegin() {
@@ -476,6 +500,10 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private void finish(Status status) {
     over = true;
     forget();
+    requests.close();
+    if (answer != null) {
+      answer.close();
+    }
     Route last = route;
     if (last != null) {
       route = null;

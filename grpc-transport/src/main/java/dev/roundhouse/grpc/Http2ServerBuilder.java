@@ -60,6 +60,8 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private int maxCalls = Integer.MAX_VALUE;
   private int maxConnections = Integer.MAX_VALUE;
   private int streamWindowBytes = 1 << 20;
+  private HeldMemory forwardMemory = new HeldMemory(Long.MAX_VALUE, "");
+  private @Nullable UpstreamTls forwardTls;
   private Duration forwardSilence = Duration.ofSeconds(20);
   private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
   private long stalledNanos = OFF;
@@ -121,6 +123,23 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   }
 
   /**
+   * Speaks TLS to servers that calls are sent on to.
+   *
+   * @param context of a client that offers HTTP/2 by ALPN
+   * @param serverName that their certificates must have; empty for the host of their address
+   */
+  public Http2ServerBuilder forwardTls(SslContext context, String serverName) {
+    forwardTls = new UpstreamTls(context, serverName);
+    return this;
+  }
+
+  /** Where what is held of calls that are sent on is counted; without it, nowhere. */
+  public Http2ServerBuilder forwardMemory(HeldMemory counted) {
+    forwardMemory = counted;
+    return this;
+  }
+
+  /**
    * After how much silence of the network a connection to a server that calls are sent on to counts
    * as lost; at least a second.
    */
@@ -153,7 +172,10 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
-  /** What a client may send to a call before it must hear that it was read. */
+  /**
+   * What a client may send to a call before it must hear that it was read. Of a call that is sent
+   * on, as much is held at most, each way.
+   */
   public Http2ServerBuilder streamWindow(int bytes) {
     streamWindowBytes = positive("streamWindow", bytes);
     return this;
@@ -319,7 +341,9 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             router == null
                 ? null
                 : new ServerSettings.Forwarding(
-                    router, new UpstreamPool(streamWindowBytes, forwardSilence)),
+                    router,
+                    new UpstreamPool(streamWindowBytes, forwardSilence, forwardTls),
+                    forwardMemory),
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
             budget,

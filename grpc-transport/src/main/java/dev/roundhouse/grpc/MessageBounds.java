@@ -60,6 +60,11 @@ final class MessageBounds {
     }
   }
 
+  /** What is still to come of the message. */
+  long left() {
+    return left;
+  }
+
   /** True when part of a message has passed. */
   boolean isWithinMessage() {
     return prefixBytes > 0;

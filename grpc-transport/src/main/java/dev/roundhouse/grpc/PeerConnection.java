@@ -1,6 +1,7 @@
 package dev.roundhouse.grpc;
 
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
@@ -12,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What connections to clients and to other servers have in common. */
 abstract class PeerConnection extends Http2ConnectionHandler {
+  /** Of a window, below which Netty opens it again; it takes nothing for all of it. */
+  private static final float AT_ONCE = 0.9999f;
+
   private @Nullable ChannelHandlerContext ctx;
   private boolean flushing;
 
@@ -75,6 +79,44 @@ abstract class PeerConnection extends Http2ConnectionHandler {
       } catch (Http2Exception e) {
         onError(context(), true, e);
       }
+    }
+  }
+
+  /**
+   * Has a stream's window be opened by {@link #open} alone: Netty would keep it as wide as it was
+   * in the beginning. To be called before what has come is counted as read: the peer's answer to
+   * our settings sets it back.
+   */
+  final void steer(Http2Stream stream) {
+    Http2LocalFlowController window = connection().local().flowController();
+    int kept = window.initialWindowSize(stream);
+    if (kept > 0) {
+      try {
+        window.incrementWindowSize(stream, -kept);
+      } catch (Http2Exception e) {
+        onError(context(), true, e);
+      }
+    }
+  }
+
+  /** What the peer may send to a stream. */
+  final int window(Http2Stream stream) {
+    return connection().local().flowController().windowSize(stream);
+  }
+
+  /** Lets the peer send more to a stream that is steered. */
+  final void open(Http2Stream stream, int bytes) {
+    DefaultHttp2LocalFlowController window =
+        (DefaultHttp2LocalFlowController) connection().local().flowController();
+    int wide = window.windowSize(stream) + window.unconsumedBytes(stream) + bytes;
+    try {
+      if (window.windowUpdateRatio(stream) < AT_ONCE) {
+        window.windowUpdateRatio(stream, AT_ONCE);
+      }
+      window.incrementWindowSize(stream, wide); // up to there it is opened
+      window.incrementWindowSize(stream, -wide);
+    } catch (Http2Exception e) {
+      onError(context(), true, e);
     }
   }
 

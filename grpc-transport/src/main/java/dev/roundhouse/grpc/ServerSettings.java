@@ -55,8 +55,9 @@ record ServerSettings(
    *
    * @param router says which, and where to
    * @param servers that they go to
+   * @param memory where what is held of them is counted
    */
-  record Forwarding(CallRouter router, UpstreamPool servers) {}
+  record Forwarding(CallRouter router, UpstreamPool servers, HeldMemory memory) {}
 
   /**
    * How long connections live, and what clients may do to keep them alive. {@link Long#MAX_VALUE}

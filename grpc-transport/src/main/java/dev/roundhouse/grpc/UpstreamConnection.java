@@ -2,6 +2,7 @@ package dev.roundhouse.grpc;
 
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
@@ -17,6 +18,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.codec.http2.UniformStreamByteDistributor;
+import io.netty.util.AsciiString;
 import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
 import java.time.Duration;
@@ -46,6 +48,8 @@ final class UpstreamConnection extends PeerConnection {
   private final List<Exchange> waiting = new ArrayList<>();
   private final int windowBytes;
   private final String name;
+  private final AsciiString scheme;
+  private final String authority;
   private boolean active;
   private int idleLooks;
   private String end = "has closed the connection";
@@ -57,11 +61,12 @@ final class UpstreamConnection extends PeerConnection {
       Http2ConnectionDecoder decoder,
       Http2ConnectionEncoder encoder,
       Http2Settings initial,
-      int windowBytes,
-      String name) {
+      Builder with) {
     super(decoder, encoder, initial);
-    this.windowBytes = windowBytes;
-    this.name = name;
+    windowBytes = with.windowBytes;
+    name = with.name;
+    scheme = with.scheme;
+    authority = with.authority;
     Events events = new Events();
     decoder.frameListener(events);
     connection().addListener(events);
@@ -69,10 +74,11 @@ final class UpstreamConnection extends PeerConnection {
 
   /**
    * @param name of the server: {@code host:port}
-   * @param windowBytes that it may send before it hears that they were read
+   * @param authority as it is told
+   * @param windowBytes that it may send of all answers before it hears that they were read
    */
-  static UpstreamConnection to(String name, int windowBytes) {
-    return new Builder(name, windowBytes).make();
+  static UpstreamConnection to(String name, String scheme, String authority, int windowBytes) {
+    return new Builder(name, scheme, authority, windowBytes).make();
   }
 
   @Override
@@ -106,7 +112,12 @@ final class UpstreamConnection extends PeerConnection {
 
   /** Of the server: {@code host:port}. */
   String authority() {
-    return name;
+    return authority;
+  }
+
+  /** How the server is spoken to. */
+  AsciiString scheme() {
+    return scheme;
   }
 
   @Override
@@ -167,19 +178,16 @@ final class UpstreamConnection extends PeerConnection {
     void onHeaders(Http2Headers headers);
 
     /**
-     * @param data borrowed
-     * @return how many bytes the server may send again; the others are counted as read later
+     * @param data borrowed; what the server may send next is steered by {@link Exchange#window}
+     * @param last whether the server sends no more of it
      */
-    int onData(ByteBuf data, int padding);
+    void onData(ByteBuf data, boolean last);
 
     /** The server has ended the call. */
     void onTrailers(Http2Headers trailers);
 
     /** The call has ended without the server's word. */
     void onLost(Status status);
-
-    /** So many bytes of the request have left. */
-    void onSent(int bytes);
   }
 
   /** A call at the server. */
@@ -189,9 +197,10 @@ final class UpstreamConnection extends PeerConnection {
     private final List<Part> parts = new ArrayList<>(1);
     private int id;
     private boolean begun;
+    private boolean endsLater;
     private boolean over;
 
-    private record Part(ByteBuf data, int bytes, boolean last) {}
+    private record Part(HeldPart data, boolean last) {}
 
     Exchange(Answers answers, Http2Headers headers) {
       this.answers = answers;
@@ -220,48 +229,71 @@ final class UpstreamConnection extends PeerConnection {
                           "the call could not be sent to " + name + ": " + sent.cause()));
                 }
               });
-      parts.forEach(part -> write(part.data, part.bytes, part.last));
+      parts.forEach(part -> write(part.data, part.last));
       parts.clear();
+      if (endsLater) {
+        sendEnd();
+      }
       flushSoon();
     }
 
     /**
      * Sends part of the request.
      *
-     * @param data taken
-     * @param bytes that {@link Answers#onSent} is told of
+     * @param part used until it has left, or never will
      */
-    void send(ByteBuf data, int bytes, boolean last) {
+    void send(HeldPart part, boolean last) {
       if (over) {
-        data.release();
-      } else if (begun) {
-        write(data, bytes, last);
+        return;
+      }
+      if (begun) {
+        write(part.retain(), last);
         flushSoon();
       } else {
-        parts.add(new Part(data, bytes, last));
+        parts.add(new Part(part.retain(), last));
       }
     }
 
-    private void write(ByteBuf data, int bytes, boolean last) {
+    /** Sends that there is no more of the request. */
+    void sendEnd() {
+      if (begun && !over) {
+        encoder().writeData(context(), id, Unpooled.EMPTY_BUFFER, 0, true, context().newPromise());
+        flushSoon();
+      } else {
+        endsLater = true;
+      }
+    }
+
+    private void write(HeldPart part, boolean last) {
       ChannelPromise sent = context().newPromise();
-      encoder().writeData(context(), id, data, 0, last, sent);
+      encoder().writeData(context(), id, part.data().retainedDuplicate(), 0, last, sent);
       sent.addListener(
           done -> {
-            if (!over) {
-              answers.onSent(bytes);
+            if (done.isSuccess()) {
+              part.passed();
             }
+            part.release();
           });
     }
 
-    /** Lets the server send as many bytes more. */
-    void consume(int bytes) {
-      Http2Stream stream = connection().stream(id);
-      if (over || stream == null) {
-        return; // with the stream, all of its bytes count as read
-      }
-      if (allow(stream, bytes)) {
-        flushSoon();
-      }
+    /** What the server may send of the answer. */
+    Passage.Window window() {
+      return new Passage.Window() {
+        @Override
+        public int bytes() {
+          Http2Stream stream = connection().stream(id);
+          return stream == null ? 0 : UpstreamConnection.this.window(stream);
+        }
+
+        @Override
+        public void open(int bytes) {
+          Http2Stream stream = connection().stream(id);
+          if (!over && stream != null) {
+            UpstreamConnection.this.open(stream, bytes);
+            flushSoon();
+          }
+        }
+      };
     }
 
     /** Ends the call because its client has. */
@@ -333,12 +365,13 @@ final class UpstreamConnection extends PeerConnection {
       if (exchange == null) {
         return data.readableBytes() + padding;
       }
-      int read = exchange.answers.onData(data, padding);
+      steer(connection().stream(streamId));
+      exchange.answers.onData(data, endOfStream);
       if (endOfStream) {
         exchange.end(
             Status.INTERNAL.withDescription(name + " has ended an answer without a status"));
       }
-      return read;
+      return data.readableBytes() + padding;
     }
 
     @Override
@@ -377,10 +410,14 @@ final class UpstreamConnection extends PeerConnection {
   private static final class Builder
       extends AbstractHttp2ConnectionHandlerBuilder<UpstreamConnection, Builder> {
     private final String name;
+    private final AsciiString scheme;
+    private final String authority;
     private final int windowBytes;
 
-    Builder(String name, int windowBytes) {
+    Builder(String name, String scheme, String authority, int windowBytes) {
       this.name = name;
+      this.scheme = AsciiString.cached(scheme);
+      this.authority = authority;
       this.windowBytes = windowBytes;
     }
 
@@ -395,7 +432,10 @@ final class UpstreamConnection extends PeerConnection {
           .local()
           .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));
       return connection(connection)
-          .initialSettings(new Http2Settings().pushEnabled(false).initialWindowSize(windowBytes))
+          .initialSettings(
+              new Http2Settings()
+                  .pushEnabled(false)
+                  .initialWindowSize(Passage.firstBytes(windowBytes)))
           .encoderEnforceMaxConcurrentStreams(true) // calls beyond what the server allows wait
           .build();
     }
@@ -403,7 +443,7 @@ final class UpstreamConnection extends PeerConnection {
     @Override
     protected UpstreamConnection build(
         Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
-      return new UpstreamConnection(decoder, encoder, initial, windowBytes, name);
+      return new UpstreamConnection(decoder, encoder, initial, this);
     }
   }
 }

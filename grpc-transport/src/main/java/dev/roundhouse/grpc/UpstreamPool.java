@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Connections to the servers that calls are sent on to: one for each server and event loop, made
@@ -29,16 +30,19 @@ final class UpstreamPool {
 
   private final int windowBytes;
   private final Duration silence;
+  private final @Nullable UpstreamTls tls;
   private final Map<EventLoop, Map<SocketAddress, UpstreamConnection>> loops =
       new ConcurrentHashMap<>();
 
   /**
-   * @param windowBytes that a server may send before it hears that they were read
+   * @param windowBytes that a server may send of all answers before it hears that they were read
    * @param silence of the other end's kernel, after which a connection is lost
+   * @param tls null for plain text
    */
-  UpstreamPool(int windowBytes, Duration silence) {
+  UpstreamPool(int windowBytes, Duration silence, @Nullable UpstreamTls tls) {
     this.windowBytes = windowBytes;
     this.silence = silence;
+    this.tls = tls;
   }
 
   /** The connection of this event loop to a server; it may not stand yet. */
@@ -56,7 +60,11 @@ final class UpstreamPool {
 
   private UpstreamConnection connect(
       EventLoop loop, SocketAddress address, Map<SocketAddress, UpstreamConnection> own) {
-    UpstreamConnection made = UpstreamConnection.to(name(address), windowBytes);
+    UpstreamTls secret = tls;
+    UpstreamConnection made =
+        secret != null && address instanceof InetSocketAddress inet
+            ? UpstreamConnection.to(name(address), "https", secret.authority(inet), windowBytes)
+            : UpstreamConnection.to(name(address), "http", name(address), windowBytes);
     boolean epoll = Epoll.isAvailable();
     Bootstrap bootstrap =
         new Bootstrap()
@@ -70,6 +78,10 @@ final class UpstreamPool {
                 new ChannelInitializer<Channel>() {
                   @Override
                   protected void initChannel(Channel channel) {
+                    if (secret != null && address instanceof InetSocketAddress inet) {
+                      secret.add(channel, inet, made, CONNECT_MILLIS);
+                      return;
+                    }
                     channel.config().setRecvByteBufAllocator(new ReceiveBuffers());
                     channel.pipeline().addLast(FrameCutter.ofServer(), made);
                   }

@@ -3,10 +3,7 @@ package dev.roundhouse.grpc;
 import io.grpc.ServerBuilder;
 import io.grpc.ServerServiceDefinition;
 
-/**
- * Of calls that are sent on to another server, which has no such limits. What is passed on is
- * bounded by the windows of its stream, so that it is not counted.
- */
+/** Of calls that are sent on to another server, which has no such limits. */
 class ForwardedSlowPeersTest extends SlowPeersContract {
 
   @Override

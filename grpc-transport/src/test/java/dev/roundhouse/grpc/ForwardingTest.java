@@ -48,6 +48,7 @@ class ForwardingTest {
   private final List<Server> servers = new ArrayList<>();
   private final TestService service = new TestService();
   private final Names names = new Names();
+  private final HeldMemory memory = new HeldMemory(64 << 20, "wait");
   private @Nullable ManagedChannel channel;
 
   @BeforeEach
@@ -60,6 +61,7 @@ class ForwardingTest {
     Server front =
         Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
             .forward(names)
+            .forwardMemory(memory)
             .maxInboundMessageSize(8 << 20)
             .build()
             .start();
@@ -79,6 +81,7 @@ class ForwardingTest {
     }
     assertThat(names.open).as("every route is told its end").hasValue(0);
     Leaks.awaitNone();
+    assertThat(memory.held()).as("bytes of calls that have ended").isZero();
   }
 
   // --- which server

@@ -20,12 +20,15 @@ final class Front extends ForwardingServerBuilder<Front> {
   private final ServerBuilder<?> back;
   private final Http2ServerBuilder front;
 
+  /** Of what is sent on; given back when the server has stopped. */
+  private final HeldMemory memory = new HeldMemory(64 << 20, "wait");
+
   /**
    * @param front how it is itself; what is said of connections is said of its own
    */
   Front(ServerBuilder<?> back, Http2ServerBuilder front) {
     this.back = back;
-    this.front = front;
+    this.front = front.forwardMemory(memory);
   }
 
   @Override
@@ -153,8 +156,13 @@ final class Front extends ForwardingServerBuilder<Front> {
 
     @Override
     public boolean awaitTermination(long timeout, TimeUnit unit) throws InterruptedException {
-      return front().awaitTermination(timeout, unit)
-          && behind.shutdownNow().awaitTermination(timeout, unit);
+      boolean ended =
+          front().awaitTermination(timeout, unit)
+              && behind.shutdownNow().awaitTermination(timeout, unit);
+      if (ended && memory.held() != 0) {
+        throw new AssertionError(memory.held() + " bytes are held of calls that have ended");
+      }
+      return ended;
     }
 
     @Override

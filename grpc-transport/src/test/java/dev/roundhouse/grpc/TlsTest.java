@@ -20,6 +20,8 @@ import io.grpc.stub.ClientCalls;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
@@ -138,6 +140,68 @@ class TlsTest {
                 .getStatus()
                 .getCode())
         .isEqualTo(Status.Code.UNAVAILABLE);
+  }
+
+  @Test
+  void shouldSendCallsOnByTls() throws Exception {
+    assertThat(sentOn(start(ClientAuth.REQUIRE), "localhost").getCode()).isEqualTo(Status.Code.OK);
+  }
+
+  @Test
+  void shouldSayThatACertificateHasAnotherName() throws Exception {
+    Status status = sentOn(start(ClientAuth.NONE), "other.test");
+    assertThat(status.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(status.getDescription())
+        .contains("cannot be reached: TLS: ")
+        .contains("No subject alternative DNS name matching other.test");
+  }
+
+  @Test
+  void shouldSayThatAServerDoesNotSpeakTls() throws Exception {
+    server =
+        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
+            .addService(new TestService().definition())
+            .build()
+            .start();
+    Status status = sentOn(server, "localhost");
+    assertThat(status.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(status.getDescription()).endsWith(" cannot be reached: it does not speak TLS");
+  }
+
+  /** What a call ends with that is sent on to a server, which must have a name. */
+  private static Status sentOn(Server to, String name) throws Exception {
+    HeldMemory memory = new HeldMemory(64 << 20, "wait");
+    Server front =
+        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
+            .forward(
+                new Front.Everything(
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), to.getPort())))
+            .forwardMemory(memory)
+            .forwardTls(
+                GrpcSslContexts.forClient()
+                    .trustManager(trusted)
+                    .keyManager(keys)
+                    .endpointIdentificationAlgorithm("HTTPS")
+                    .build(),
+                name)
+            .build()
+            .start();
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress("127.0.0.1", front.getPort()).usePlaintext().build();
+    try {
+      byte[] message = new byte[1_000_000];
+      assertThat(
+              ClientCalls.blockingUnaryCall(
+                  channel, TestService.ECHO, CallOptions.DEFAULT, message))
+          .isEqualTo(message);
+      return Status.OK;
+    } catch (StatusRuntimeException e) {
+      return e.getStatus();
+    } finally {
+      channel.shutdownNow();
+      assertThat(front.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(memory.held()).isZero();
+    }
   }
 
   @Test

@@ -14,11 +14,13 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     `NAMESPACE/NAME`; empty for none. The pod's service account must be allowed to list
  *     EndpointSlices.
  * @param grpcPort Of workers that are found by DNS or a service.
- * @param httpPort Of workers that are found by DNS or a service.
+ * @param httpPort Of workers that are found by DNS or a service, and of listed ones without `http`.
  */
 public record DiscoveryProperties(
     @DefaultValue("") String dns,
     @DefaultValue("") String file,
     @DefaultValue("") String service,
-    @Min(1) @Max(65_535) @DefaultValue("8001") int grpcPort,
-    @Min(1) @Max(65_535) @DefaultValue("8000") int httpPort) {}
+    @Min(1) @Max(65_535) @DefaultValue("" + GRPC_PORT) int grpcPort,
+    @Min(1) @Max(65_535) @DefaultValue("8000") int httpPort) {
+  public static final int GRPC_PORT = 8001;
+}

@@ -11,6 +11,8 @@ import org.springframework.validation.annotation.Validated;
  *
  * @param workers Workers by their names, which operators read in statuses and metrics.
  * @param discovery Where further workers are found.
+ * @param tls How the gateway speaks to workers, over gRPC and REST alike. What it offers its own
+ *     clients is Spring's (`spring.grpc.server.ssl`, `server.ssl`).
  * @param health How workers are looked at.
  * @param scheduling Which worker gets a request.
  * @param ejection When a worker is left alone for a while.
@@ -22,6 +24,7 @@ import org.springframework.validation.annotation.Validated;
 public record GatewayProperties(
     @DefaultValue Map<String, @Valid WorkerEndpointProperties> workers,
     @Valid @DefaultValue DiscoveryProperties discovery,
+    @Valid @DefaultValue TlsProperties tls,
     @Valid @DefaultValue HealthProperties health,
     @Valid @DefaultValue SchedulingProperties scheduling,
     @Valid @DefaultValue EjectionProperties ejection,

@@ -4,6 +4,7 @@ import dev.roundhouse.platform.config.DataSizeRange;
 import jakarta.validation.constraints.Min;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
@@ -11,6 +12,9 @@ import org.springframework.util.unit.DataSize;
  * What the gateway allows its clients.
  *
  * @param maxMessageSize Largest request that is sent on.
+ * @param maxHeld Bytes of gRPC calls that are held together on their way to workers and back; by
+ *     default half of the JVM's direct memory. As they fill, peers are asked to send less at a
+ *     time, then calls that begin are refused with RESOURCE_EXHAUSTED.
  * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
  *     with further ones.
  * @param maxCalls gRPC calls of all connections together, streams that are idle included; further
@@ -23,6 +27,7 @@ import org.springframework.util.unit.DataSize;
  */
 public record ServerProperties(
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
+    @DataSizeRange(min = "8MB", max = "16TB") @Nullable DataSize maxHeld,
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
     @Min(1) @DefaultValue("50000") int maxCalls,
     @Min(1) @DefaultValue("10000") int maxConnections,

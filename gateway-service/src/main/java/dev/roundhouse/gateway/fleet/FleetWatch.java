@@ -13,6 +13,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +29,7 @@ public final class FleetWatch implements AutoCloseable {
   private static final long LEAST_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final WorkerSource source;
+  private final Function<WorkerAddress, WorkerLink> links;
   private final Duration interval;
   private final Duration timeout;
   private final UnaryOperator<CompletableFuture<WorkerLook>> after;
@@ -43,6 +45,7 @@ public final class FleetWatch implements AutoCloseable {
     final WorkerLink link;
     CompletableFuture<WorkerLook> pending;
     WorkerLook last;
+    String told = "";
 
     Watched(WorkerLink link) {
       this.link = link;
@@ -52,17 +55,20 @@ public final class FleetWatch implements AutoCloseable {
   }
 
   /**
+   * @param links makes the way to a worker
    * @param timeout a worker that has not answered a look in so long is not ready
    * @param after what else is to be done with a worker before it is taken to be as it was seen
    * @param listener told of every round, on the watch's thread
    */
   public FleetWatch(
       WorkerSource source,
+      Function<WorkerAddress, WorkerLink> links,
       Duration interval,
       Duration timeout,
       UnaryOperator<CompletableFuture<WorkerLook>> after,
       Consumer<List<WorkerLook>> listener) {
     this.source = source;
+    this.links = links;
     this.interval = interval;
     this.timeout = timeout;
     this.after = after;
@@ -143,10 +149,21 @@ public final class FleetWatch implements AutoCloseable {
     for (Watched worker : workers.values()) {
       if (worker.pending.isDone()) {
         worker.last = worker.pending.join();
+        tell(worker);
       }
       looks.add(worker.last);
     }
     listener.accept(looks);
+  }
+
+  /** What is wrong with TLS does not mend itself: somebody has to hear of it, once. */
+  private static void tell(Watched worker) {
+    String failure = worker.last.failure();
+    String trouble = failure.contains(TlsTrouble.KEY) ? failure : "";
+    if (!trouble.isEmpty() && !trouble.equals(worker.told)) {
+      log.warn("worker '{}' cannot be asked: {}", worker.link.name(), trouble);
+    }
+    worker.told = trouble;
   }
 
   private void await(CompletableFuture<Void> all) throws InterruptedException {
@@ -176,7 +193,7 @@ public final class FleetWatch implements AutoCloseable {
     for (WorkerAddress worker : found) {
       if (!workers.containsKey(worker.name())) {
         log.info("worker '{}' at {}", worker.name(), text(worker));
-        workers.put(worker.name(), new Watched(new WorkerLink(worker)));
+        workers.put(worker.name(), new Watched(links.apply(worker)));
       }
     }
   }

@@ -9,9 +9,11 @@ import dev.roundhouse.kserve.control.proto.ControlServiceGrpc.ControlServiceFutu
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceFutureStub;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -24,18 +26,27 @@ public final class WorkerLink implements AutoCloseable {
   private static final int MOST_ANSWER_BYTES = 64 << 20;
 
   private final WorkerAddress worker;
+  private final WorkerTls tls;
   private final ManagedChannel channel;
   private final GRPCInferenceServiceFutureStub inference;
   private final ControlServiceFutureStub control;
 
-  public WorkerLink(WorkerAddress worker) {
+  public WorkerLink(WorkerAddress worker, WorkerTls tls) {
     this.worker = worker;
-    channel =
+    this.tls = tls;
+    NettyChannelBuilder builder =
         NettyChannelBuilder.forAddress(worker.grpc().getHostString(), worker.grpc().getPort())
-            .usePlaintext()
             .directExecutor()
-            .maxInboundMessageSize(MOST_ANSWER_BYTES)
-            .build();
+            .maxInboundMessageSize(MOST_ANSWER_BYTES);
+    if (tls.grpc() == null) {
+      builder.usePlaintext();
+    } else {
+      builder.sslContext(tls.grpc());
+      if (!tls.serverName().isEmpty()) {
+        builder.overrideAuthority(tls.serverName());
+      }
+    }
+    channel = builder.build();
     inference = GRPCInferenceServiceGrpc.newFutureStub(channel);
     control = ControlServiceGrpc.newFutureStub(channel);
   }
@@ -46,6 +57,18 @@ public final class WorkerLink implements AutoCloseable {
 
   public String name() {
     return worker.name();
+  }
+
+  /** What is wrong between the two when they cannot agree on TLS; empty for anything else. */
+  CompletableFuture<Optional<String>> tlsTrouble(Throwable failure) {
+    if (tls.grpc() != null) {
+      return CompletableFuture.completedFuture(TlsTrouble.ofSecret(failure));
+    }
+    if (Status.fromThrowable(failure).getCode() != Status.Code.UNAVAILABLE) {
+      return CompletableFuture.completedFuture(Optional.empty());
+    }
+    return CompletableFuture.supplyAsync(
+        () -> TlsTrouble.ofPlain(worker.grpc()), Thread::startVirtualThread);
   }
 
   /** Calls the worker; the call ends no later than in {@code most}, and with its caller's. */

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,14 +59,16 @@ public record WorkerLook(
         .handle(
             (done, failure) ->
                 failure == null
-                    ? new WorkerLook(
-                        link,
-                        address,
-                        ready.join().getReady(),
-                        states(index.join()),
-                        control.join(),
-                        "")
-                    : silent(link, failure));
+                    ? CompletableFuture.completedFuture(
+                        new WorkerLook(
+                            link,
+                            address,
+                            ready.join().getReady(),
+                            states(index.join()),
+                            control.join(),
+                            ""))
+                    : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls)))
+        .thenCompose(Function.identity());
   }
 
   /** What is taken of a worker that has not been asked yet. */
@@ -86,7 +89,7 @@ public record WorkerLook(
     throw new CompletionException(failure);
   }
 
-  private static WorkerLook silent(WorkerLink link, Throwable failure) {
+  private static WorkerLook silent(WorkerLink link, Throwable failure, Optional<String> tls) {
     Status status = Status.fromThrowable(failure);
     String text = status.getDescription();
     return new WorkerLook(
@@ -95,7 +98,7 @@ public record WorkerLook(
         false,
         Map.of(),
         Optional.empty(),
-        status.getCode() + (text == null ? "" : ": " + text));
+        status.getCode() + tls.map(": "::concat).orElse(text == null ? "" : ": " + text));
   }
 
   /** A model is ready when one of its versions is. */

@@ -9,6 +9,7 @@ import dev.roundhouse.gateway.route.ReplicaRouter;
 import dev.roundhouse.gateway.route.RouteListener;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Trigger;
+import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import io.grpc.Status;
 import io.micrometer.core.instrument.Counter;
@@ -46,7 +47,7 @@ public final class GatewayMeters implements RouteListener {
   private volatile Set<String> models = Set.of();
   private volatile Set<String> workers = Set.of();
 
-  public GatewayMeters(MeterRegistry meters, PortLoad load, Ejection ejection) {
+  public GatewayMeters(MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection) {
     this.meters = meters;
     ready =
         MultiGauge.builder("gateway.worker.ready")
@@ -75,6 +76,14 @@ public final class GatewayMeters implements RouteListener {
             .register(meters);
     FunctionCounter.builder("gateway.ejections", ejection, Ejection::ejections)
         .description("times that a worker was left alone for a while")
+        .register(meters);
+    Gauge.builder("gateway.memory.held", memory, HeldMemory::held)
+        .description("gRPC calls on their way through, and what their peers were asked to send")
+        .baseUnit("bytes")
+        .register(meters);
+    Gauge.builder("gateway.memory.limit", memory, HeldMemory::limit)
+        .description("the most that may be held; server.max-held")
+        .baseUnit("bytes")
         .register(meters);
     Gauge.builder("gateway.grpc.connections.open", load, PortLoad::connections)
         .description("gRPC connections of clients")

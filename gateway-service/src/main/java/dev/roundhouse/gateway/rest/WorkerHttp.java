@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.rest;
 
+import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.platform.rest.ClientConnection;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -47,13 +48,22 @@ public final class WorkerHttp implements AutoCloseable {
           "transfer-encoding",
           "upgrade");
 
-  private final HttpClient client =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(CONNECT_TIMEOUT)
-          .followRedirects(HttpClient.Redirect.NEVER)
-          .executor(Executors.newVirtualThreadPerTaskExecutor())
-          .build();
+  private final HttpClient client;
+  private final String scheme;
+
+  public WorkerHttp(WorkerTls tls) {
+    HttpClient.Builder builder =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(CONNECT_TIMEOUT)
+            .followRedirects(HttpClient.Redirect.NEVER)
+            .executor(Executors.newVirtualThreadPerTaskExecutor());
+    if (tls.http() != null) {
+      builder.sslContext(tls.http());
+    }
+    client = builder.build();
+    scheme = tls.http() == null ? "http://" : "https://";
+  }
 
   /**
    * Sends a request and waits for the head of its answer; the body is the caller's to close.
@@ -86,14 +96,14 @@ public final class WorkerHttp implements AutoCloseable {
     }
   }
 
-  private static HttpRequest passedOn(
+  private HttpRequest passedOn(
       HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) {
     String query = request.getQueryString();
     String host = worker.getHostString();
     HttpRequest.Builder passedOn =
         HttpRequest.newBuilder(
                 URI.create(
-                    "http://"
+                    scheme
                         + (host.contains(":") ? "[" + host + "]" : host)
                         + ":"
                         + worker.getPort()

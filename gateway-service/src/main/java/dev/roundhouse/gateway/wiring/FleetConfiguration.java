@@ -5,7 +5,10 @@ import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
 import dev.roundhouse.gateway.config.EjectionProperties;
 import dev.roundhouse.gateway.config.GatewayProperties;
+import dev.roundhouse.gateway.config.TlsProperties;
 import dev.roundhouse.gateway.fleet.FleetWatch;
+import dev.roundhouse.gateway.fleet.WorkerLink;
+import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayMeters;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
@@ -15,15 +18,23 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.grpc.HeldMemory;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.security.GeneralSecurityException;
 import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLException;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.boot.ssl.NoSuchSslBundleException;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.ssl.SslManagerBundle;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.util.unit.DataSize;
 
 /** The workers, and which of them gets a request. */
 @Configuration(proxyBeanMethods = false)
@@ -55,14 +66,47 @@ class FleetConfiguration {
   }
 
   @Bean
+  WorkerTls workerTls(GatewayProperties properties, SslBundles bundles) {
+    TlsProperties tls = properties.tls();
+    if (tls.bundle().isEmpty()) {
+      if (!tls.serverName().isEmpty()) {
+        throw new StartRefusedException(
+            "roundhouse.gateway.tls.server-name is '%s', and workers are spoken to in plain text."
+                .formatted(tls.serverName()),
+            "Set roundhouse.gateway.tls.bundle, or remove it.");
+      }
+      return WorkerTls.NONE;
+    }
+    try {
+      SslManagerBundle managers = bundles.getBundle(tls.bundle()).getManagers();
+      return WorkerTls.of(
+          managers.getKeyManagerFactory(), managers.getTrustManagerFactory(), tls.serverName());
+    } catch (NoSuchSslBundleException | GeneralSecurityException | SSLException e) {
+      throw new StartRefusedException(
+          "roundhouse.gateway.tls.bundle is '%s', which cannot be used: %s."
+              .formatted(tls.bundle(), e.getMessage()),
+          "See spring.ssl.bundle." + tls.bundle() + ".");
+    }
+  }
+
+  @Bean
+  HeldMemory heldMemory(GatewayProperties properties) {
+    DataSize wanted = properties.server().maxHeld();
+    return new HeldMemory(
+        wanted == null ? HeldMemory.directBytes() / 2 : wanted.toBytes(),
+        "raise roundhouse.gateway.server.max-held");
+  }
+
+  @Bean
   Ejection ejection(GatewayProperties properties) {
     EjectionProperties settings = properties.ejection();
     return new Ejection(settings.failures(), settings.time().toNanos(), System::nanoTime);
   }
 
   @Bean
-  GatewayMeters gatewayMeters(MeterRegistry meters, PortLoad load, Ejection ejection) {
-    return new GatewayMeters(meters, load, ejection);
+  GatewayMeters gatewayMeters(
+      MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection) {
+    return new GatewayMeters(meters, load, memory, ejection);
   }
 
   @Bean
@@ -141,10 +185,12 @@ class FleetConfiguration {
       SharedRegions regions,
       GatewayMeters meters,
       GatewayReadiness readiness,
+      WorkerTls tls,
       Refresh refresh) {
     FleetWatch watch =
         new FleetWatch(
             Sources.of(properties),
+            worker -> new WorkerLink(worker, tls),
             properties.health().interval(),
             properties.health().timeout(),
             regions::complete,

@@ -70,6 +70,7 @@ final class Sources {
     if (!discovery.service().isEmpty()) {
       sources.add(kubernetes(discovery));
     }
+    refuseIgnored(discovery);
     if (sources.isEmpty()) {
       throw new StartRefusedException(
           "the gateway has no workers.",
@@ -77,6 +78,17 @@ final class Sources {
               + " found (roundhouse.gateway.discovery.dns, .file or .service).");
     }
     return new AllSources(sources);
+  }
+
+  /** Workers that are listed or in the file have their gRPC ports there. */
+  private static void refuseIgnored(DiscoveryProperties discovery) {
+    boolean finds = !discovery.dns().isEmpty() || !discovery.service().isEmpty();
+    if (!finds && discovery.grpcPort() != DiscoveryProperties.GRPC_PORT) {
+      throw new StartRefusedException(
+          "roundhouse.gateway.discovery.grpc-port is %d, and no workers are found by DNS or a service."
+              .formatted(discovery.grpcPort()),
+          "Remove it, and write each worker's port behind its host; or set discovery.dns or .service.");
+    }
   }
 
   private List<WorkerAddress> listed() {

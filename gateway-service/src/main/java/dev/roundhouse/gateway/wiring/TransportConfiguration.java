@@ -5,6 +5,7 @@ import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
 import dev.roundhouse.gateway.config.GatewayProperties;
 import dev.roundhouse.gateway.config.ServerProperties;
+import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.grpc.GatewayInferenceService;
 import dev.roundhouse.gateway.grpc.SchedulingService;
@@ -16,23 +17,31 @@ import dev.roundhouse.gateway.rest.WorkerHttp;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
 import dev.roundhouse.grpc.DeflateCodec;
+import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.platform.grpc.GrpcHealth;
+import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
+import dev.roundhouse.platform.text.ClientText;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionService;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -59,10 +68,15 @@ class TransportConfiguration {
       GrpcServiceConfigurer configurer,
       SslBundles bundles,
       ModelRoutes routes,
+      HeldMemory memory,
+      WorkerTls tls,
       PortLoad load) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
-            grpc, bundles, "", builder -> configure(builder, properties, routes, load));
+            grpc,
+            bundles,
+            "",
+            builder -> configure(builder, properties, routes, memory, tls, load));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -70,10 +84,20 @@ class TransportConfiguration {
   }
 
   private static void configure(
-      Http2ServerBuilder builder, GatewayProperties properties, ModelRoutes routes, PortLoad load) {
+      Http2ServerBuilder builder,
+      GatewayProperties properties,
+      ModelRoutes routes,
+      HeldMemory memory,
+      WorkerTls tls,
+      PortLoad load) {
+    if (tls.grpc() != null) {
+      builder.forwardTls(tls.grpc(), tls.serverName());
+    }
     ServerProperties server = properties.server();
     builder
         .forward(routes)
+        .forwardMemory(memory)
+        .memoryBudget(memory)
         .forwardSilence(properties.health().silence())
         .decompressorRegistry(
             DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true))
@@ -114,6 +138,23 @@ class TransportConfiguration {
   }
 
   @Bean
+  ClientText clientText(GatewayProperties properties) {
+    List<Path> folders = new ArrayList<>();
+    folders.add(Path.of(System.getProperty("java.io.tmpdir")));
+    folders.add(Path.of(System.getProperty("user.home")));
+    String workers = properties.discovery().file();
+    if (!workers.isEmpty()) {
+      Stream.ofNullable(Path.of(workers).toAbsolutePath().getParent()).forEach(folders::add);
+    }
+    return new ClientText(folders);
+  }
+
+  @Bean
+  GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context, ClientText texts) {
+    return new GuardedServices(context, texts);
+  }
+
+  @Bean
   GrpcHealth grpcHealth(HealthStatusManager statuses) {
     return new GrpcHealth(statuses);
   }
@@ -126,8 +167,8 @@ class TransportConfiguration {
   }
 
   @Bean
-  WorkerHttp workerHttp() {
-    return new WorkerHttp();
+  WorkerHttp workerHttp(WorkerTls tls) {
+    return new WorkerHttp(tls);
   }
 
   @Bean

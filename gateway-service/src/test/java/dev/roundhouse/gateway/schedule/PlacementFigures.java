@@ -6,6 +6,7 @@ import dev.roundhouse.gateway.fleet.WorkerAddress;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.WorkerLook;
 import dev.roundhouse.gateway.fleet.WorkerStatus;
+import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.gateway.placement.ModelDemand;
 import dev.roundhouse.gateway.placement.Packing;
 import dev.roundhouse.gateway.placement.Placement;
@@ -78,7 +79,7 @@ public final class PlacementFigures {
       InetSocketAddress nowhere = InetSocketAddress.createUnresolved("localhost", 1);
       looks.add(
           new WorkerLook(
-              new WorkerLink(new WorkerAddress(host, nowhere, nowhere)),
+              new WorkerLink(new WorkerAddress(host, nowhere, nowhere), WorkerTls.NONE),
               nowhere,
               true,
               index,

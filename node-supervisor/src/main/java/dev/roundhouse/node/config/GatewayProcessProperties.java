@@ -12,7 +12,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param jar The gateway's jar. Empty: `gateway-service.jar`, or the only `gateway-service-*.jar`,
  *     beside the supervisor's own.
  * @param jvmOptions Options of its Java, which is the supervisor's own.
- * @param command Program and first arguments in place of Java, options and jar.
+ * @param command Program and first arguments in place of Java, options and jar, neither of which
+ *     may be set beside it.
  * @param arguments More arguments.
  * @param workerArguments Arguments for each worker, in which `{index}`, `{name}`, `{grpc}`,
  *     `{http}` and `{metrics}` stand for its number, its name and its ports on 127.0.0.1.

@@ -15,7 +15,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param jar The worker's jar. Empty: `worker-service.jar`, or the only `worker-service-*.jar`,
  *     beside the supervisor's own.
  * @param jvmOptions Options of its Java, which is the supervisor's own, such as `-Xmx2g`.
- * @param command Program and first arguments in place of Java, options and jar.
+ * @param command Program and first arguments in place of Java, options and jar, neither of which
+ *     may be set beside it.
  * @param arguments More arguments, the same for each worker.
  * @param stopGrace From SIGTERM to SIGKILL.
  */

@@ -1,5 +1,6 @@
 package dev.roundhouse.node.plan;
 
+import dev.roundhouse.node.config.GatewayProcessProperties;
 import dev.roundhouse.node.config.NodeProperties;
 import dev.roundhouse.node.config.WorkerProcessProperties;
 import dev.roundhouse.node.devices.DeviceMonitor;
@@ -9,6 +10,7 @@ import dev.roundhouse.node.process.ProcessPlan;
 import dev.roundhouse.node.process.ProcessSpec;
 import dev.roundhouse.node.process.StartGate;
 import dev.roundhouse.node.quarantine.Quarantine;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.Supervised;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -58,6 +60,10 @@ public record NodePlan(
       DeviceMonitor monitor,
       Path run,
       Jars jars) {
+    WorkerProcessProperties worker = settings.worker();
+    GatewayProcessProperties gateway = settings.gateway();
+    refuseIgnored("worker", worker.command(), worker.jvmOptions(), worker.jar());
+    refuseIgnored("gateway", gateway.command(), gateway.jvmOptions(), gateway.jar());
     int count = devices.onCpu() ? settings.devices().cpuWorkers() : devices.gpus().size();
     PortPlan ports = PortPlan.of(settings.ports(), count);
     List<String> names = WorkerNames.of(settings.worker().names(), count);
@@ -81,6 +87,24 @@ public record NodePlan(
       processes.add(gateway(settings, passed, jars, ports.open(), workers));
     }
     return new NodePlan(devices, ports, List.copyOf(workers), List.copyOf(processes));
+  }
+
+  /** A program that is started in the place of Java is told nothing of Java. */
+  private static void refuseIgnored(
+      String application, List<String> command, List<String> jvmOptions, String jar) {
+    String key = "roundhouse.node." + application + ".";
+    if (!command.isEmpty() && !jvmOptions.isEmpty()) {
+      throw new StartRefusedException(
+          "%sjvm-options is '%s', and %scommand starts '%s' in the place of Java with these options."
+              .formatted(key, String.join(" ", jvmOptions), key, String.join(" ", command)),
+          "Remove one of the two; Java reads options from the variable JDK_JAVA_OPTIONS too, whatever starts it.");
+    }
+    if (!command.isEmpty() && !jar.isEmpty()) {
+      throw new StartRefusedException(
+          "%sjar is '%s', and %scommand starts '%s' in its place."
+              .formatted(key, jar, key, String.join(" ", command)),
+          "Remove one of the two.");
+    }
   }
 
   private static List<ProcessPlan> workerProcesses(

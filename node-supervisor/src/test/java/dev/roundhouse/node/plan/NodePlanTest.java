@@ -8,6 +8,7 @@ import dev.roundhouse.node.devices.DeviceMonitor;
 import dev.roundhouse.node.devices.Found;
 import dev.roundhouse.node.process.ProcessPlan;
 import dev.roundhouse.node.process.ProcessSpec;
+import dev.roundhouse.platform.config.StartRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,6 +19,8 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 
@@ -204,6 +207,35 @@ class NodePlanTest {
         .hasMessageContaining("roundhouse.node.worker.jar is '/missing.jar'");
     assertThatThrownBy(() -> plan(TWO_GPUS, PassedOn.NOTHING, "worker.command=worker"))
         .hasMessageContaining("gateway-service");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"worker", "gateway"})
+  void shouldRefuseWhatAnotherProgramDoesNotHear(String application) {
+    String key = "roundhouse.node." + application + ".";
+    assertThatThrownBy(
+            () ->
+                plan(
+                    CPU,
+                    PassedOn.NOTHING,
+                    "worker.command=own,program",
+                    application + ".command=own,program",
+                    application + ".jvm-options=-Xmx1g,-Xss1m"))
+        .isInstanceOf(StartRefusedException.class)
+        .hasMessage(
+            key
+                + "jvm-options is '-Xmx1g -Xss1m', and "
+                + key
+                + "command starts 'own program' in the place of Java with these options.");
+    assertThatThrownBy(
+            () ->
+                plan(
+                    CPU,
+                    PassedOn.NOTHING,
+                    "worker.command=own",
+                    application + ".command=own",
+                    application + ".jar=/a.jar"))
+        .hasMessage(key + "jar is '/a.jar', and " + key + "command starts 'own' in its place.");
   }
 
   @Test

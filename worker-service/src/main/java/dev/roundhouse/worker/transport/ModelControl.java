@@ -5,6 +5,7 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.config.RepositoryProperties.Mode;
 import dev.roundhouse.worker.lifecycle.ModelRepository;
 import java.nio.file.Path;

@@ -3,12 +3,12 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.Http2ServerBuilder;
+import dev.roundhouse.platform.grpc.ConnectionShare;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
-import dev.roundhouse.worker.transport.grpc.ConnectionShare;
 import dev.roundhouse.worker.transport.grpc.GrpcLoad;
 import io.grpc.Codec;
 import io.grpc.CompressorRegistry;
@@ -39,6 +39,8 @@ import org.springframework.util.unit.DataSize;
 /** The gRPC server, by the transport that is configured. Services are the same in both. */
 @Configuration(proxyBeanMethods = false)
 class GrpcServerConfiguration {
+  private static final String MAX_UNREAD = "roundhouse.worker.server.max-unread";
+
   /** Wide enough that one call carries large tensors at the link's rate. */
   private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
 
@@ -110,7 +112,8 @@ class GrpcServerConfiguration {
           .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .memoryBudget(load)
           .loadListener(load)
-          .addTransportFilter(ConnectionShare.perConnection(server.maxUnread().toBytes()));
+          .addTransportFilter(
+              ConnectionShare.perConnection(server.maxUnread().toBytes(), MAX_UNREAD));
     }
 
     @Bean
@@ -149,7 +152,8 @@ class GrpcServerConfiguration {
               .maxInboundMessageSize(maxMessageBytes)
               .maxConcurrentCallsPerConnection(server.maxConcurrentStreams())
               .flowControlWindow(STREAM_WINDOW)
-              .addTransportFilter(ConnectionShare.perConnection(server.maxUnread().toBytes()));
+              .addTransportFilter(
+                  ConnectionShare.perConnection(server.maxUnread().toBytes(), MAX_UNREAD));
     }
 
     @Bean

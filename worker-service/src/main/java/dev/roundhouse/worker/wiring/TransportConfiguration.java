@@ -5,9 +5,11 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.platform.grpc.GrpcHealth;
+import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
+import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.actuator.TraceMeters;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.SharedMemoryProperties;
@@ -15,7 +17,6 @@ import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.trace.Tracing;
-import dev.roundhouse.worker.transport.ClientText;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelConfigs;
 import dev.roundhouse.worker.transport.ModelControl;
@@ -23,7 +24,6 @@ import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
 import dev.roundhouse.worker.transport.ServerIdentity;
 import dev.roundhouse.worker.transport.Transport;
-import dev.roundhouse.worker.transport.grpc.GuardedService;
 import dev.roundhouse.worker.transport.grpc.InferCalls;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.Extensions;
@@ -31,7 +31,6 @@ import dev.roundhouse.worker.transport.grpc.RepositoryCalls;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.SharedObjects;
 import io.grpc.BindableService;
-import io.grpc.ServerServiceDefinition;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionService;
 import java.io.File;
@@ -40,7 +39,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntSupplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -53,11 +51,8 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.support.DefaultLifecycleProcessor;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
-import org.springframework.grpc.server.GrpcServerFactory;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
-import org.springframework.grpc.server.service.DefaultGrpcServiceConfigurer;
 import org.springframework.grpc.server.service.GrpcServiceConfigurer;
-import org.springframework.grpc.server.service.GrpcServiceSpec;
 import org.springframework.web.method.ControllerAdviceBean;
 import org.springframework.web.servlet.HandlerExceptionResolver;
 import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
@@ -175,16 +170,9 @@ class TransportConfiguration {
     return new ClientText(folders);
   }
 
-  /** Boot's, with every service's requests held against limits while they are read. */
   @Bean
   GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context, ClientText texts) {
-    return new DefaultGrpcServiceConfigurer(context) {
-      @Override
-      public ServerServiceDefinition configure(
-          GrpcServiceSpec spec, @Nullable GrpcServerFactory factory) {
-        return GuardedService.of(super.configure(spec, factory), texts);
-      }
-    };
+    return new GuardedServices(context, texts);
   }
 
   @Bean

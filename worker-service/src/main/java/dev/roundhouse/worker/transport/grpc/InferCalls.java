@@ -3,7 +3,7 @@ package dev.roundhouse.worker.transport.grpc;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.WireRequest;
-import dev.roundhouse.worker.transport.ClientText;
+import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import io.grpc.Context;

@@ -4,7 +4,7 @@ import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.platform.rest.RestFailures;
-import dev.roundhouse.worker.transport.ClientText;
+import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.transport.rest.ContentCoding.UnknownCodingException;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.grpc;
+package dev.roundhouse.platform.grpc;
 
 import dev.roundhouse.kserve.status.WireException;
 import io.grpc.KnownLength;
@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * Reads a method's requests and never throws: grpc-java ends a call whose marshaller throws with
  * UNKNOWN and logs a stack trace, whatever was thrown. Thread-safe.
  */
-final class ReceivingMarshaller<T> implements MethodDescriptor.Marshaller<Received<T>> {
+public final class ReceivingMarshaller<T> implements MethodDescriptor.Marshaller<Received<T>> {
   private static final Logger log = LoggerFactory.getLogger(ReceivingMarshaller.class);
 
   private final String method;
@@ -54,7 +54,7 @@ final class ReceivingMarshaller<T> implements MethodDescriptor.Marshaller<Receiv
 
   /** Makes a message of bytes. */
   @FunctionalInterface
-  interface MessageReader<T> {
+  public interface MessageReader<T> {
     /**
      * @param length of the message in bytes, negative when it is not known
      * @throws WireException when the message holds more than it may

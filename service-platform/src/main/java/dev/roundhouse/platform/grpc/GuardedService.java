@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.grpc;
+package dev.roundhouse.platform.grpc;
 
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DiscardUnknownFieldsParser;
@@ -7,8 +7,8 @@ import com.google.protobuf.Parser;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
-import dev.roundhouse.worker.transport.ClientText;
-import dev.roundhouse.worker.transport.grpc.ReceivingMarshaller.MessageReader;
+import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
+import dev.roundhouse.platform.text.ClientText;
 import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GuardedService {
   /** Of any request but ModelInfer. The largest that clients send has a model's name in it. */
-  static final int MAX_CONTROL_BYTES = 1 << 20;
+  private static final int MAX_CONTROL_BYTES = 1 << 20;
 
   private GuardedService() {}
 
@@ -48,7 +48,7 @@ public final class GuardedService {
   }
 
   /** The service with other methods in the place of its own, of the same names. */
-  static ServerServiceDefinition withMethods(
+  public static ServerServiceDefinition withMethods(
       ServerServiceDefinition service, UnaryOperator<ServerMethodDefinition<?, ?>> other) {
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     service.getMethods().forEach(method -> methods.add(other.apply(method)));

@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport;
+package dev.roundhouse.platform.text;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

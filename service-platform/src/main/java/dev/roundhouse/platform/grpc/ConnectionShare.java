@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.grpc;
+package dev.roundhouse.platform.grpc;
 
 import io.grpc.Attributes;
 import io.grpc.Grpc;
@@ -15,22 +15,25 @@ public final class ConnectionShare {
       Attributes.Key.create("dev.roundhouse.connection-share");
 
   private final long limit;
+  private final String key;
   private final AtomicLong unread = new AtomicLong();
 
-  ConnectionShare(long limit) {
+  private ConnectionShare(long limit, String key) {
     this.limit = limit;
+    this.key = key;
   }
 
   /**
    * Gives every connection a share.
    *
    * @param limit bytes of answers that a connection may hold before its next call is refused
+   * @param key that sets the limit
    */
-  public static ServerTransportFilter perConnection(long limit) {
+  public static ServerTransportFilter perConnection(long limit, String key) {
     return new ServerTransportFilter() {
       @Override
       public Attributes transportReady(Attributes transport) {
-        return transport.toBuilder().set(KEY, new ConnectionShare(limit)).build();
+        return transport.toBuilder().set(KEY, new ConnectionShare(limit, key)).build();
       }
     };
   }
@@ -40,8 +43,8 @@ public final class ConnectionShare {
     long held = unread.get();
     return held <= limit
         ? null
-        : "the connection of %s holds %d bytes of answers that its client has not read and the limit is %d; read them before the next call, or raise roundhouse.worker.server.max-unread"
-            .formatted(call.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), held, limit);
+        : "the connection of %s holds %d bytes of answers that its client has not read and the limit is %d; read them before the next call, or raise %s"
+            .formatted(call.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), held, limit, key);
   }
 
   void add(long bytes) {

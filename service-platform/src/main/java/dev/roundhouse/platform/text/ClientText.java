@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport;
+package dev.roundhouse.platform.text;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
-package dev.roundhouse.worker.transport.grpc;
+package dev.roundhouse.platform.grpc;
 
 import io.grpc.Status;
 
 /** What came of the bytes of one message. */
-sealed interface Received<T> {
+public sealed interface Received<T> {
 
   /** They are a message. */
   record Message<T>(T value) implements Received<T> {}

@@ -1,0 +1,46 @@
+package dev.roundhouse.gateway.fleet;
+
+import io.grpc.netty.GrpcSslContexts;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import java.security.GeneralSecurityException;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How workers are spoken to. Immutable.
+ *
+ * @param grpc null for plain text
+ * @param http null for plain text
+ * @param serverName that their certificates must have; empty for the host of their address
+ */
+public record WorkerTls(@Nullable SslContext grpc, @Nullable SSLContext http, String serverName) {
+  public static final WorkerTls NONE = new WorkerTls(null, null, "");
+
+  /**
+   * @param keys of the certificate that workers are shown, if they ask
+   * @throws GeneralSecurityException when nothing can be made of it
+   * @throws SSLException the same
+   */
+  public static WorkerTls of(KeyManagerFactory keys, TrustManagerFactory trusted, String serverName)
+      throws GeneralSecurityException, SSLException {
+    SslContext grpc =
+        GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
+            .keyManager(keys)
+            .trustManager(trusted)
+            .endpointIdentificationAlgorithm("HTTPS")
+            .build();
+    TrustManager[] trust = trusted.getTrustManagers();
+    SSLContext http = SSLContext.getInstance("TLS");
+    http.init(
+        keys.getKeyManagers(),
+        serverName.isEmpty() ? trust : new TrustManager[] {NamedTrust.of(trust, serverName)},
+        null);
+    return new WorkerTls(grpc, http, serverName);
+  }
+}
