@@ -176,7 +176,7 @@ public final class FleetWatch implements AutoCloseable {
     for (WorkerAddress worker : found) {
       if (!workers.containsKey(worker.name())) {
         log.info("worker '{}' at {}", worker.name(), text(worker));
-        workers.put(worker.name(), new Watched(new WorkerLink(worker)));
+        workers.put(worker.name(), new Watched(new WorkerLink(worker, timeout)));
       }
     }
   }
