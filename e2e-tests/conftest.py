@@ -44,18 +44,28 @@ def report(request: pytest.FixtureRequest) -> Report:
 
 
 @contextmanager
+def logs_shown(*processes: WorkerProcess) -> Iterator[None]:
+    """Has a failure meanwhile show how their logs end."""
+    _running.extend(processes)
+    try:
+        yield
+    finally:
+        for process in processes:
+            _running.remove(process)
+
+
+@contextmanager
 def running(models: Path, log: Path, *settings: str) -> Iterator[WorkerProcess]:
     """A ready worker, or a gateway before workers, for fixtures that share one among tests."""
     behind = workers_behind_gateway()
     process = (
         NodeProcess.launch(behind, models, log, *settings) if behind else WorkerProcess.launch(models, log, *settings)
     )
-    _running.append(process)
     try:
-        yield process.await_ready()
+        with logs_shown(process):
+            yield process.await_ready()
     finally:
         process.close()
-        _running.remove(process)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """A gateway before several workers, in the place of one worker: ROUNDHOUSE_E2E_GATEWAY says how many."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from worker_process import ROOT, Ports, WorkerProcess, free_ports, java, wait_until
@@ -18,11 +19,11 @@ def gateway_jar() -> Path:
     return max((ROOT / "gateway-service" / "target").glob("gateway-service-*.jar"), key=lambda jar: jar.stat().st_mtime)
 
 
-def gateway_command(ports: Ports, workers: list[WorkerProcess], settings: tuple[str, ...]) -> list[str]:
+def gateway_command(ports: Ports, workers: Sequence[WorkerProcess], settings: tuple[str, ...]) -> list[str]:
     command = [java(), "-Xmx256m", "-jar", str(gateway_jar())]
     for number, worker in enumerate(workers):
         key = f"--roundhouse.gateway.workers.w{number}"
-        command += [f"{key}.address={worker.address}", f"{key}.http=127.0.0.1:{worker.ports.http}"]
+        command += [f"{key}.address={worker.address}", f"{key}.http={worker.host}:{worker.ports.http}"]
     command += [
         f"--server.port={ports.http}",
         f"--spring.grpc.server.port={ports.grpc}",

@@ -6,22 +6,27 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
-import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
+import grpc
 import pytest
 import tritonclient.grpc as triton
+from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 import spinning_bundle
+from calls import request
 from conftest import Report
+from faults import FaultLoad, disturbed, failures, now
 from worker_process import KEEP_NOTHING, ROOT, SAMPLE_MODELS, START_SECONDS, free_ports, wait_until
 
 SCRIPT = ROOT / "roundhouse"
-CALLERS = 4
+GATEWAY = 2  # of the processes, after two workers
+HANG_LIMIT_SECONDS = 2
+DEADLINE = 30
+FOR_EVER = 2**62
+SLOW_SECONDS = 0.5
 STEP = re.compile(r"\[\d/\d\] ")  # what ./roundhouse says before it starts the supervisor
 
 
@@ -45,6 +50,7 @@ class Node:
         first, second = free_ports(), free_ports()
         self.port = second.http
         self.gateway = f"127.0.0.1:{first.grpc}"
+        self.metrics = first.metrics
         self.log_file = log
         ports = [first.http, first.grpc, first.metrics, self.port]
         flags = ["--http-port", "--grpc-port", "--metrics-port", "--node-port"]
@@ -72,6 +78,11 @@ class Node:
             self.started.add(found["pid"])
         return found
 
+    def gateway_sees(self, worker: str) -> bool:
+        """Whether it sends requests there."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10) as response:
+            return f'gateway_worker_ready{{worker="{worker}"}} 1.0' in response.read().decode()
+
     def await_ready(self) -> "Node":
         wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
         self.await_workers()
@@ -92,11 +103,15 @@ class Node:
                 os.kill(pid, signal.SIGKILL)
 
 
-@pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
-    models = tmp_path / "models"
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """The same for the tests that follow, the last of which stops it."""
+    folder = tmp_path_factory.mktemp("node")
+    models = folder / "models"
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
-    started = Node(models, tmp_path / "log")
+    spinning_bundle.write(models, "spin", costly=True)
+    limit = f"roundhouse.worker.watchdog.device-call={HANG_LIMIT_SECONDS}s"
+    started = Node(models, folder / "log", "--set", limit)
     yield started
     started.close()
 
@@ -119,75 +134,126 @@ def server_ready(port: int) -> bool:
         return client.is_server_ready()
 
 
-class Load:
-    """Callers that ask the gateway for sums, one call after another, until they are told to stop."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.answers = 0
-        self.failures: list[str] = []
-        self.slowest = 0.0
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run) for _ in range(CALLERS)]
-        for thread in self._threads:
-            thread.start()
-
-    def _run(self) -> None:
-        inputs = [triton.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
-        for each in inputs:
-            each.set_data_from_numpy(np.arange(16, dtype=np.int32)[None])
-        with triton.InferenceServerClient(self.address) as client:
-            while not self._stop.is_set():
-                begun = time.monotonic()
-                try:
-                    result = client.infer("simple", inputs, client_timeout=30).as_numpy("OUTPUT0")
-                    failure = None if (result == 2 * np.arange(16)).all() else f"wrong answer {result}"
-                except triton.InferenceServerException as e:
-                    failure = str(e)
-                with self._lock:
-                    self.slowest = max(self.slowest, time.monotonic() - begun)
-                    if failure:
-                        self.failures.append(failure)
-                    else:
-                        self.answers += 1
-
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
+def killed(process: dict) -> dict:
+    os.kill(process["pid"], signal.SIGKILL)
+    return process
 
 
-def test_should_answer_every_call_while_a_worker_is_killed_and_leave_nothing(node: Node, report: Report) -> None:
+@pytest.fixture
+def loads(tmp_path: Path, node: Node) -> Iterator[Callable[..., FaultLoad]]:
+    """Starts callers of the gateway that end with the test at the latest."""
+    started: list[FaultLoad] = []
+
+    def start(**options: float) -> FaultLoad:
+        load = FaultLoad(tmp_path / f"records-{len(started)}", node.gateway, **options)
+        started.append(load)
+        load.await_answers(50)
+        return load
+
+    yield start
+    for load in started:
+        load.close()
+
+
+def test_should_answer_every_call_while_a_worker_is_killed(
+    node: Node, loads: Callable[..., FaultLoad], report: Report
+) -> None:
     node.await_ready()
     for index in range(2):
         assert server_ready(node.worker(index)["ports"]["grpc"])
-    load = Load(node.gateway)
-    try:
-        wait_until(lambda: load.answers > 50, 60, "answers through the gateway")
-        killed = node.worker(1)
-        os.kill(killed["pid"], signal.SIGKILL)
-        wait_until(
-            lambda: node.worker(1)["restarts"] == 1 and node.worker(1)["ready"],
-            START_SECONDS,
-            "the second worker again",
-        )
-        before = load.answers
-        wait_until(lambda: load.answers > before + 50, 60, "answers after it")
-    finally:
-        load.stop()
-    assert load.failures == []
-    report(f"{load.answers} calls while one of two workers was killed, none failed, slowest {load.slowest:.2f} s")
+    load = loads()
+    killed(node.worker(1))
+    wait_until(
+        lambda: node.worker(1)["restarts"] == 1 and node.worker(1)["ready"], START_SECONDS, "the second worker again"
+    )
+    load.await_answers(50)
+    outcomes = load.stop()
+    assert failures(outcomes) == {}
+    slowest = max(each.seconds for each in outcomes)
+    report(f"{len(outcomes)} calls while one of two workers was killed, none failed, slowest {slowest:.2f} s")
     assert node.worker(1)["lastExit"] == 128 + signal.SIGKILL
     assert node.worker(0)["restarts"] == 0
     assert server_ready(node.worker(1)["ports"]["grpc"])
 
+
+def test_should_answer_every_call_while_a_device_hangs(
+    node: Node, loads: Callable[..., FaultLoad], report: Report
+) -> None:
+    before = [node.worker(index)["restarts"] for index in range(2)]
+    load = loads(deadline=DEADLINE)
+    with grpc.insecure_channel(f"127.0.0.1:{node.worker(1)['ports']['grpc']}") as channel:
+        began = now()
+        hanging = GRPCInferenceServiceStub(channel).ModelInfer.future(
+            request("spin", spinning_bundle.turns(FOR_EVER)), timeout=DEADLINE
+        )
+        error = hanging.exception()
+    told = now() - began
+    wait_until(lambda: not node.gateway_sees("worker1"), 30, "the gateway takes the worker for not ready")
+    unready = now() - began
+    wait_until(
+        lambda: node.worker(1)["restarts"] == before[1] + 1 and node.gateway_sees("worker1"), START_SECONDS, "it again"
+    )
+    again = now() - began
+    load.await_answers(50)
+    outcomes = load.stop()
+    late = [each for each in outcomes if each.seconds > DEADLINE + 1]
+    report(
+        f"the call that hangs told after {told:.1f} s (limit {HANG_LIMIT_SECONDS} s), not ready for the gateway after"
+        f" {unready:.1f} s, served from again after {again:.1f} s; {len(outcomes)} other calls, none failed,"
+        f" {len(late)} beyond their deadline of {DEADLINE} s, slowest {max(each.seconds for each in outcomes):.1f} s"
+    )
+    assert error.code() == grpc.StatusCode.UNAVAILABLE
+    assert failures(outcomes) == {}
+    assert late == []
+    assert node.worker(1)["lastExit"] == 70
+    assert node.worker(0)["restarts"] == before[0]
+
+
+def test_should_answer_every_call_that_is_made_again_when_the_gateway_is_killed(
+    node: Node, loads: Callable[..., FaultLoad], report: Report
+) -> None:
+    before = [each["restarts"] for each in node.status()["processes"]]
+    load = loads(retry=2 * START_SECONDS)
+    began = now()
+    killed(node.worker(GATEWAY))
+    wait_until(
+        lambda: node.worker(GATEWAY)["restarts"] == before[GATEWAY] + 1 and node.worker(GATEWAY)["ready"],
+        START_SECONDS,
+        "the gateway again",
+    )
+    load.await_answers(50)
+    outcomes = load.stop()
+    again = sum(each.attempts > 1 for each in outcomes)
+    report(
+        f"{len(outcomes)} calls, none failed, {again} were made again, answered again after"
+        f" {disturbed(outcomes, began, SLOW_SECONDS):.1f} s"
+    )
+    assert failures(outcomes) == {}
+    assert [each["restarts"] for each in node.status()["processes"]] == [*before[:GATEWAY], before[GATEWAY] + 1]
+
+
+def test_should_answer_what_it_has_taken_and_leave_nothing_when_it_is_stopped_at_full_load(
+    node: Node, loads: Callable[..., FaultLoad], report: Report
+) -> None:
+    load = loads(callers=32, pause=0)
+    load.await_answers(200)
     children = children_of(node.process.pid)
+    began = now()
     node.process.terminate()
     assert node.process.wait(60) in (0, 128 + signal.SIGTERM)
+    exited = now() - began
+    outcomes = load.stop()
+    taken = [each for each in outcomes if each.began < began]
+    after = [each for each in outcomes if each.began >= began]
+    report(
+        f"stopped at full load: {len(taken)} calls begun before, {sum(failures(taken).values())} of them failed; of"
+        f" {len(after)} begun later {len(after) - sum(failures(after).values())} answered; exit after {exited:.1f} s"
+    )
+    assert failures(taken) == {}
+    assert {each.status for each in after} <= {"OK", "UNAVAILABLE"}
     assert not [child for child in children if is_running(child)]
     log = node.log()
-    assert log.index("gateway ended") < log.index("worker0 ended")
+    assert log.rindex("gateway ended") < log.rindex("worker0 ended")
 
 
 def test_should_log_nothing_but_records(node_of_records: Node) -> None:

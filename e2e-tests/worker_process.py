@@ -147,8 +147,12 @@ class WorkerProcess:
         return cls(command, ports, log)
 
     @property
+    def host(self) -> str:
+        return "127.0.0.1"
+
+    @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.ports.grpc}"
+        return f"{self.host}:{self.ports.grpc}"
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")

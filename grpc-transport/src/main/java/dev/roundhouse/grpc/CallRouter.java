@@ -36,6 +36,8 @@ public interface CallRouter {
     /**
      * The server could not answer, and nothing of an answer has been passed on.
      *
+     * @param status has a {@link java.net.ConnectException} as its cause when the server has
+     *     certainly not seen the call
      * @return another to ask; null to tell the client. When there is another, this one has ended
      */
     @Nullable Route other(Status status);

@@ -9,6 +9,7 @@ import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
 import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
@@ -21,6 +22,8 @@ import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import io.netty.util.AsciiString;
 import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
+import java.io.IOException;
+import java.net.ConnectException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -124,28 +127,36 @@ final class UpstreamConnection extends PeerConnection {
   public void channelInactive(ChannelHandlerContext gone) throws Exception {
     leaving = true;
     super.channelInactive(gone);
-    lost(name + " " + end);
+    lost(Status.UNAVAILABLE.withDescription(name + " " + end));
   }
 
   /** The connection could not be made. */
   void notConnected(Throwable cause) {
     leaving = true;
-    lost(name + " cannot be reached: " + cause.getMessage());
+    lost(
+        Status.UNAVAILABLE
+            .withDescription(name + " cannot be reached: " + cause.getMessage())
+            .withCause(new ConnectException(cause.getMessage())));
   }
 
-  private void lost(String text) {
+  private void lost(Status status) {
     List<Exchange> all = new ArrayList<>(exchanges.values());
     all.addAll(waiting);
     exchanges.clear();
     waiting.clear();
-    all.forEach(each -> each.end(Status.UNAVAILABLE.withDescription(text)));
+    all.forEach(each -> each.end(status));
   }
 
   @Override
   public void exceptionCaught(ChannelHandlerContext caught, Throwable cause) throws Exception {
-    log.debug("connection to {} failed", name, cause);
     end = "is lost: " + cause.getMessage();
-    super.exceptionCaught(caught, cause);
+    if (Http2CodecUtil.getEmbeddedHttp2Exception(cause) != null) {
+      super.exceptionCaught(caught, cause);
+    } else if (cause instanceof IOException) {
+      log.debug("connection to {} failed", name, cause);
+    } else {
+      log.error("connection to {} failed", name, cause);
+    }
     caught.close();
   }
 

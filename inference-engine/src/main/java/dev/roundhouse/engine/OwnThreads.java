@@ -8,9 +8,8 @@ import dev.roundhouse.engine.dispatch.WeightsThread;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -22,35 +21,25 @@ import org.jspecify.annotations.Nullable;
  */
 final class OwnThreads implements EngineThreads {
   private final EngineOptions options;
-  private final ExecutorService compilers;
+  private final ThreadPoolExecutor compilers;
   private final ThreadPoolExecutor unloader;
   private @Nullable DispatchThread dispatch;
 
   OwnThreads(EngineOptions options) {
     this.options = options;
     compilers =
-        Executors.newFixedThreadPool(
-            options.compileThreads(), Thread.ofPlatform().daemon().name("compile-", 1).factory());
-    unloader = newUnloader();
+        pool(options.compileThreads(), Thread.ofPlatform().daemon().name("compile-", 1).factory());
+    unloader = pool(1, Thread.ofPlatform().daemon().name("unload").factory());
+  }
+
+  private static ThreadPoolExecutor pool(int threads, ThreadFactory factory) {
+    return new ThreadPoolExecutor(
+        threads, threads, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
   }
 
   @Override
   public Executor compilers() {
     return compilers;
-  }
-
-  /** One thread, which is there only while there is something to free. */
-  private static ThreadPoolExecutor newUnloader() {
-    ThreadPoolExecutor unloader =
-        new ThreadPoolExecutor(
-            1,
-            1,
-            1,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            Thread.ofPlatform().daemon().name("unload").factory());
-    unloader.allowCoreThreadTimeOut(true);
-    return unloader;
   }
 
   @Override
@@ -68,8 +57,11 @@ final class OwnThreads implements EngineThreads {
     return new WeightsThread(failStop);
   }
 
+  /** Models come and go also when the system has no thread left to give later on. */
   @Override
   public void start(DispatchProxy proxy) {
+    compilers.prestartAllCoreThreads();
+    unloader.prestartAllCoreThreads();
     dispatch = DispatchThread.start(proxy, options.spin().toNanos(), options.watchdog());
   }
 

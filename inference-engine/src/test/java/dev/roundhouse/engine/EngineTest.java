@@ -55,6 +55,13 @@ class EngineTest {
   }
 
   @Test
+  void shouldHaveTheThreadsThatLoadAndFreeModelsBeforeTheyAreNeeded() {
+    assertThat(Thread.getAllStackTraces().keySet())
+        .extracting(Thread::getName)
+        .contains("compile-1", "unload");
+  }
+
+  @Test
   void shouldServeAModelAfterLoadingIt() throws Exception {
     assertThat(load("double").state()).isEqualTo(ModelState.READY);
     assertThat(engine.model("double").orElseThrow().maxBatchSize()).isEqualTo(4);

@@ -48,6 +48,9 @@ public class NodeApplication {
     application.addInitializers(
         context -> {
           MutablePropertySources sources = context.getEnvironment().getPropertySources();
+          context
+              .getBeanFactory()
+              .registerSingleton("managementAddress", ManagementAddress.takenFrom(sources));
           sources.addFirst(
               new MapPropertySource(
                   "node",

@@ -15,6 +15,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,6 +45,8 @@ import org.springframework.context.support.GenericApplicationContext;
 @Timeout(300)
 @ExtendWith(OutputCaptureExtension.class)
 class NodeTest {
+  private static final String DOCUMENT = "--spring.config.additional-location=";
+
   @TempDir Path folder;
   private final CompletableFuture<Integer> exited = new CompletableFuture<>();
 
@@ -86,6 +89,37 @@ class NodeTest {
           .doesNotContain("server.name");
     }
     assertThat(folder.resolve("stops")).content().isEqualTo("gateway\nworker\nworker\n");
+  }
+
+  @Test
+  void shouldListenWhereASharedDocumentHasOperatorsPorts() throws Exception {
+    Files.writeString(
+        folder.resolve("application.yaml"), "management: {server: {address: 127.0.0.2}}\n");
+    try (ConfigurableApplicationContext node = node(DOCUMENT + "file:" + folder + "/")) {
+      int port = node.getBean(NodePlan.class).ports().node();
+      assertThat(get("127.0.0.2", port, "/actuator/node")).startsWith("200 ");
+      assertThatThrownBy(() -> get("127.0.0.1", port, "/actuator/node"))
+          .hasRootCauseInstanceOf(ClosedChannelException.class);
+    }
+  }
+
+  @Test
+  void shouldListenWhereItsOwnKeySaysWhateverASharedDocumentHas() throws Exception {
+    Files.writeString(
+        folder.resolve("application.yaml"),
+        """
+        management: {server: {address: 127.0.0.2}}
+        roundhouse: {node: {ports: {address: 127.0.0.1}}}
+        """);
+    try (ConfigurableApplicationContext node = node(DOCUMENT + "file:" + folder + "/")) {
+      assertThat(get(node, "/actuator/node")).startsWith("200 ");
+    }
+  }
+
+  @Test
+  void shouldRefuseOperatorsAddressOnItsOwnCommandLine() {
+    assertThatThrownBy(() -> node("--management.server.address=127.0.0.1"))
+        .hasMessageContaining("--management.server.address");
   }
 
   @Test
@@ -221,7 +255,9 @@ class NodeTest {
     for (String port : List.of("grpc", "http", "metrics", "node", "worker-base")) {
       arguments.add("--roundhouse.node.ports." + port + "=0");
     }
-    arguments.add("--roundhouse.node.ports.address=127.0.0.1");
+    if (!String.join(" ", settings).contains(DOCUMENT)) {
+      arguments.add("--roundhouse.node.ports.address=127.0.0.1");
+    }
     boolean cuda = List.of(settings).toString().contains("platform=cuda");
     if (!cuda) {
       arguments.add("--roundhouse.node.devices.platform=cpu");
@@ -268,11 +304,14 @@ class NodeTest {
   }
 
   private static String get(ConfigurableApplicationContext node, String path) {
-    int port = node.getBean(NodePlan.class).ports().node();
+    return get("127.0.0.1", node.getBean(NodePlan.class).ports().node(), path);
+  }
+
+  private static String get(String host, int port, String path) {
     try (HttpClient http = HttpClient.newHttpClient()) {
       var response =
           http.send(
-              HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build(),
+              HttpRequest.newBuilder(URI.create("http://" + host + ":" + port + path)).build(),
               BodyHandlers.ofString());
       return response.statusCode() + " " + response.body();
     } catch (IOException | InterruptedException e) {

@@ -11,6 +11,9 @@ import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceService
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollChannelOption;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
@@ -25,19 +28,26 @@ import java.util.function.Function;
 public final class WorkerLink implements AutoCloseable {
   private static final int MOST_ANSWER_BYTES = 64 << 20;
 
+  /** Short, so that a worker that is back is found by the next tries. */
+  private static final int CONNECT_MILLIS = 2_000;
+
   private final WorkerAddress worker;
   private final WorkerTls tls;
   private final ManagedChannel channel;
   private final GRPCInferenceServiceFutureStub inference;
   private final ControlServiceFutureStub control;
 
-  public WorkerLink(WorkerAddress worker, WorkerTls tls) {
+  /**
+   * @param silence of the worker's kernel, after which the connection is lost and made anew
+   */
+  public WorkerLink(WorkerAddress worker, WorkerTls tls, Duration silence) {
     this.worker = worker;
     this.tls = tls;
     NettyChannelBuilder builder =
         NettyChannelBuilder.forAddress(worker.grpc().getHostString(), worker.grpc().getPort())
             .directExecutor()
-            .maxInboundMessageSize(MOST_ANSWER_BYTES);
+            .maxInboundMessageSize(MOST_ANSWER_BYTES)
+            .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS);
     if (tls.grpc() == null) {
       builder.usePlaintext();
     } else {
@@ -45,6 +55,10 @@ public final class WorkerLink implements AutoCloseable {
       if (!tls.serverName().isEmpty()) {
         builder.overrideAuthority(tls.serverName());
       }
+    }
+    if (Epoll.isAvailable()) {
+      // After a cut of half a minute the kernel would try for as long again before it got through.
+      builder.withOption(EpollChannelOption.TCP_USER_TIMEOUT, Math.toIntExact(silence.toMillis()));
     }
     channel = builder.build();
     inference = GRPCInferenceServiceGrpc.newFutureStub(channel);

@@ -12,6 +12,8 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpResponse;
 import org.apache.catalina.connector.ClientAbortException;
 import org.springframework.http.HttpHeaders;
@@ -86,7 +88,7 @@ final class InferProxy {
           throw e;
         } catch (IOException e) {
           body.requireWithin(maxBodyBytes);
-          status = Status.UNAVAILABLE.withDescription(unreachable(route, e));
+          status = Status.UNAVAILABLE.withDescription(unreachable(route, e)).withCause(unseen(e));
         }
         WorkerRoute other = status.isOk() || !body.isWhole() ? null : route.other(status);
         if (other == null) {
@@ -117,6 +119,13 @@ final class InferProxy {
     String why = failure.getMessage();
     return "worker '%s' cannot be reached: %s"
         .formatted(route.worker(), why == null ? failure.getClass().getSimpleName() : why);
+  }
+
+  /** Routes know by it whether the worker may have begun. */
+  private static IOException unseen(IOException failure) {
+    return failure instanceof HttpConnectTimeoutException
+        ? new ConnectException(failure.getMessage())
+        : failure;
   }
 
   private static int jsonLength(HttpServletRequest request) {

@@ -8,6 +8,7 @@ import dev.roundhouse.grpc.CallRouter;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import io.grpc.Status;
 import io.grpc.StatusException;
+import java.net.ConnectException;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -27,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  * the model: its state is there. Thread-safe, never waits.
  */
 public final class ModelRoutes implements CallRouter {
+  /** Workers that may have begun with one request. */
+  private static final int MOST_BEGUN = 2;
+
   private static final String UNARY =
       GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName();
   private static final String STREAM =
@@ -130,20 +134,20 @@ public final class ModelRoutes implements CallRouter {
     if (serving.isEmpty()) {
       WorkerView refusing = whoCanRefuse(now, model);
       Reservation place = outside(refusing.name(), work);
-      return new Way(model, items, List.of(refusing), null, work, true, null, place);
+      return new Way(model, items, List.of(refusing), null, work, true, null, 0, place);
     }
     ReplicaRouter router = router(now, model, serving);
     if (!head.sequence().isEmpty()) {
       String home = homeOf(head, now.serving(model));
       Reservation known = router.reserveAt(home, items, work);
       Reservation place = known == null ? outside(home, work) : known;
-      return new Way(model, items, now.serving(model), null, work, true, null, place);
+      return new Way(model, items, now.serving(model), null, work, true, null, 0, place);
     }
     Reservation place =
         settings.mode() == Mode.LEAST_OUTSTANDING
             ? router.reserveLeast(name -> begin(now, name, model), items, work)
             : router.reserve(items, work);
-    return new Way(model, items, serving, router, work, false, null, place);
+    return new Way(model, items, serving, router, work, false, null, 0, place);
   }
 
   private Reservation outside(String worker, long work) {
@@ -155,7 +159,7 @@ public final class ModelRoutes implements CallRouter {
     List<WorkerView> serving = ejection.without(now.serving(model));
     List<WorkerView> asked = serving.isEmpty() ? List.of(whoCanRefuse(now, model)) : serving;
     Reservation place = outside(asked.getFirst().name(), 0);
-    return new Way(model, 0, asked, null, 0, false, null, place);
+    return new Way(model, 0, asked, null, 0, false, null, 0, place);
   }
 
   /** Of a model that nobody serves, a worker that has it, or any, knows best what is wrong. */
@@ -255,6 +259,7 @@ public final class ModelRoutes implements CallRouter {
     private final long work;
     private final boolean bound;
     private final @Nullable Set<String> tried;
+    private final int begun;
     private final Reservation reservation;
     private final long began = System.nanoTime();
 
@@ -262,6 +267,7 @@ public final class ModelRoutes implements CallRouter {
      * @param router of the model; null when all workers are as good
      * @param bound when no other worker can answer
      * @param tried workers that could not; null for none
+     * @param begun how many of them may have begun with the request
      */
     Way(
         String model,
@@ -271,6 +277,7 @@ public final class ModelRoutes implements CallRouter {
         long work,
         boolean bound,
         @Nullable Set<String> tried,
+        int begun,
         Reservation reservation) {
       this.model = model;
       this.items = items;
@@ -279,6 +286,7 @@ public final class ModelRoutes implements CallRouter {
       this.work = work;
       this.bound = bound;
       this.tried = tried;
+      this.begun = begun;
       this.reservation = reservation;
     }
 
@@ -298,7 +306,10 @@ public final class ModelRoutes implements CallRouter {
       throw new IllegalStateException("no worker '" + name + "' serves " + model);
     }
 
-    /** A worker that cannot be reached, or has not the model any more, is followed by another. */
+    /**
+     * A worker that cannot be reached, or has not the model any more, is followed by another. Where
+     * the request may have begun it may be what ended the worker, so it is begun at two at most.
+     */
     @Override
     public @Nullable WorkerRoute other(Status status) {
       ejection.note(reservation.worker(), status);
@@ -307,6 +318,11 @@ public final class ModelRoutes implements CallRouter {
         refresh.run();
       }
       if (bound || !(gone || status.getCode() == Status.Code.UNAVAILABLE)) {
+        return null;
+      }
+      boolean unseen = gone || status.getCause() instanceof ConnectException;
+      int mayHaveBegun = unseen ? begun : begun + 1;
+      if (mayHaveBegun >= MOST_BEGUN) {
         return null;
       }
       Set<String> had = tried == null ? new HashSet<>() : tried;
@@ -326,7 +342,7 @@ public final class ModelRoutes implements CallRouter {
       }
       reservation.close();
       listener.ended(model, reservation.worker(), status, System.nanoTime() - began, true);
-      return new Way(model, items, serving, router, work, false, had, next);
+      return new Way(model, items, serving, router, work, false, had, mayHaveBegun, next);
     }
 
     @Override

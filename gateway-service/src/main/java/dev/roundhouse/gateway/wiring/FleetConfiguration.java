@@ -190,7 +190,7 @@ class FleetConfiguration {
     FleetWatch watch =
         new FleetWatch(
             Sources.of(properties),
-            worker -> new WorkerLink(worker, tls),
+            worker -> new WorkerLink(worker, tls, properties.health().timeout()),
             properties.health().interval(),
             properties.health().timeout(),
             regions::complete,

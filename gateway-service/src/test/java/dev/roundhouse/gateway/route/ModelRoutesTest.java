@@ -11,6 +11,7 @@ import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.grpc.CallRouter.Route;
 import io.grpc.Status;
 import io.grpc.StatusException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -29,6 +30,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which worker an inference goes to, and which is asked next. */
 class ModelRoutesTest {
+  private static final Status UNREACHED = Status.UNAVAILABLE.withCause(new ConnectException());
+
   private static final ModelView HOT = new ModelView(true, true, 5_000_000);
   private static final ModelView COLD = new ModelView(true, false, 5_000_000);
   private static final ModelView FAILED = new ModelView(false, false, 0);
@@ -172,13 +175,27 @@ class ModelRoutesTest {
     Route route = routes.route(new RequestHead("m", "", "", 1));
     while (route != null) {
       assertThat(asked.add(name(route))).isTrue();
-      Route next = route.other(Status.UNAVAILABLE);
+      Route next = route.other(UNREACHED);
       if (next == null) {
-        route.ended(Status.UNAVAILABLE);
+        route.ended(UNREACHED);
       }
       route = next;
     }
     assertThat(asked).containsExactly("w0", "w1", "w2", "w3");
+    assertThat(IntStream.range(0, 4).mapToLong(i -> routes.ledger("w" + i).nanos()))
+        .containsOnly(0L);
+  }
+
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void shouldLetTwoWorkersAtMostBeginWithARequestThatMayBeWhatEndsThem(Mode mode) throws Exception {
+    ModelRoutes routes = routes(mode, fleet(4, HOT));
+    Route first = routes.route(new RequestHead("m", "", "", 1));
+    Route second = Objects.requireNonNull(first.other(Status.UNAVAILABLE));
+    Route third = Objects.requireNonNull(second.other(UNREACHED));
+    assertThat(Set.of(name(first), name(second), name(third))).hasSize(3);
+    assertThat(third.other(Status.UNAVAILABLE)).isNull();
+    third.ended(Status.UNAVAILABLE);
     assertThat(IntStream.range(0, 4).mapToLong(i -> routes.ledger("w" + i).nanos()))
         .containsOnly(0L);
   }

@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -79,7 +80,8 @@ public final class PlacementFigures {
       InetSocketAddress nowhere = InetSocketAddress.createUnresolved("localhost", 1);
       looks.add(
           new WorkerLook(
-              new WorkerLink(new WorkerAddress(host, nowhere, nowhere), WorkerTls.NONE),
+              new WorkerLink(
+                  new WorkerAddress(host, nowhere, nowhere), WorkerTls.NONE, Duration.ofSeconds(8)),
               nowhere,
               true,
               index,

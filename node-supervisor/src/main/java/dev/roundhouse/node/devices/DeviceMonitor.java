@@ -61,7 +61,7 @@ public final class DeviceMonitor implements AutoCloseable {
     Map<String, DeviceMemory> memory = Map.of();
     try {
       memory = Map.copyOf(reader.read(ids));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       log.error("the memory of the devices could not be read", e);
     }
     latest = new Reading(true, begun, memory);

@@ -13,12 +13,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Asks every process now and then whether it is ready, by its own readiness on its metrics port;
  * one that hangs holds up only itself. Thread-safe.
  */
 public final class ReadyProbes implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(ReadyProbes.class);
+
   private static final long EVERY_MILLIS = 500;
   private static final int PATIENCE_MILLIS = 2000;
 
@@ -64,10 +68,14 @@ public final class ReadyProbes implements AutoCloseable {
   }
 
   private void look(String name, URI address) {
-    boolean now = isRunning(name) && answersOk(address);
-    Boolean before = ready.put(name, now);
-    if (before == null || before != now) {
-      onChange.run();
+    try {
+      boolean now = isRunning(name) && answersOk(address);
+      Boolean before = ready.put(name, now);
+      if (before == null || before != now) {
+        onChange.run();
+      }
+    } catch (RuntimeException | Error e) {
+      log.warn("{} could not be asked whether it is ready", name, e); // or it would never be again
     }
   }
 

@@ -102,7 +102,7 @@ final class ManagedProcess {
       child = starter.start(plan.name(), plan.spec().get(), code -> exits.accept(start, code));
       enter(ProcessState.RUNNING, nowNanos);
       log.info("{} started, process {}", plan.name(), child.pid());
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) { // an Error: no thread can be had for it
       log.error("{} cannot be started: {}", plan.name(), e.getMessage());
       ended(CANNOT_START, nowNanos);
     }

@@ -31,10 +31,15 @@ public final class OsProcesses implements ProcessStarter {
     ProcessBuilder builder = new ProcessBuilder(spec.command()).redirectErrorStream(true);
     builder.environment().putAll(spec.environment());
     Process process = builder.start();
-    Thread.ofPlatform()
-        .daemon()
-        .name("log-" + name)
-        .start(new LinePump(forms.apply(name), process.getInputStream(), log, maxLine));
+    try {
+      Thread.ofPlatform()
+          .daemon()
+          .name("log-" + name)
+          .start(new LinePump(forms.apply(name), process.getInputStream(), log, maxLine));
+    } catch (OutOfMemoryError noThread) {
+      process.destroyForcibly(); // nobody would read what it writes
+      throw noThread;
+    }
     var unused = process.onExit().thenAccept(ended -> onExit.accept(ended.exitValue()));
     return new ChildProcess() {
       @Override

@@ -1,5 +1,6 @@
 package dev.roundhouse.node.wiring;
 
+import dev.roundhouse.node.ManagementAddress;
 import dev.roundhouse.node.NodeApplication;
 import dev.roundhouse.node.actuator.NodeEndpoint;
 import dev.roundhouse.node.actuator.NodeHealth;
@@ -19,6 +20,7 @@ import dev.roundhouse.node.process.LineForm;
 import dev.roundhouse.node.process.OsProcesses;
 import dev.roundhouse.node.process.RestartPolicy;
 import dev.roundhouse.node.process.Supervisor;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.logging.Announcer;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -113,12 +115,13 @@ class NodeConfiguration {
       Supervisor supervisor,
       DeviceMonitor monitor,
       ApplicationContext context,
-      IntConsumer processExit) {
+      IntConsumer processExit,
+      ManagementAddress management) {
     return new NodeLifecycle(
         plan,
         supervisor,
         monitor,
-        properties.ports().address(),
+        operators(properties, management),
         properties.devices().pollInterval(),
         context,
         new Announcer(context.getEnvironment(), System.out),
@@ -151,21 +154,29 @@ class NodeConfiguration {
   @Bean
   @Order(Ordered.LOWEST_PRECEDENCE)
   WebServerFactoryCustomizer<ConfigurableWebServerFactory> nodePort(
-      NodePlan plan, NodeProperties properties) {
+      NodePlan plan, NodeProperties properties, ManagementAddress management) {
     return server -> {
       server.setPort(plan.ports().node());
-      String address = properties.ports().address();
+      String address = operators(properties, management);
       if (!address.isEmpty()) {
         server.setAddress(address(address));
       }
     };
   }
 
+  /** Where operators' ports of all but the workers behind a gateway listen; empty: everywhere. */
+  private static String operators(NodeProperties properties, ManagementAddress management) {
+    String address = properties.ports().address();
+    return address.isEmpty() ? management.text() : address;
+  }
+
   private static InetAddress address(String text) {
     try {
       return InetAddress.getByName(text);
-    } catch (UnknownHostException planned) {
-      throw new IllegalStateException(planned); // the port plan has resolved it
+    } catch (UnknownHostException e) { // not of ports.address, which the port plan has resolved
+      throw new StartRefusedException(
+          "management.server.address is '" + text + "', which is no address of this machine.",
+          "Write an address such as 127.0.0.1, or leave it out.");
     }
   }
 }

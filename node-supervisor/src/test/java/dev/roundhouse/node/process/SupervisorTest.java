@@ -61,6 +61,22 @@ class SupervisorTest {
   }
 
   @Test
+  void shouldBackOffWhenNoThreadCanBeHadForAProcess() {
+    processes.withoutThreads = true;
+    Supervisor supervisor = supervisor(FOR_EVER, worker("worker0"));
+    supervisor.doWork();
+    ProcessStatus status = supervisor.statuses().getFirst();
+    assertThat(status.state()).isEqualTo(ProcessState.BACKING_OFF);
+    assertThat(status.lastExit()).isEqualTo(127);
+    processes.withoutThreads = false;
+    supervisor.doWork();
+    assertThat(processes.started).as("at once").isEmpty();
+    advance(Duration.ofSeconds(1));
+    supervisor.doWork();
+    assertThat(processes.started).hasSize(1);
+  }
+
+  @Test
   void shouldGiveUpWhenOneEndedOnceMoreThanItMay() {
     RestartPolicy twice = new RestartPolicy(Duration.ofSeconds(30), Duration.ofSeconds(60), 2);
     Supervisor supervisor = supervisor(twice, worker("worker0"), worker("worker1"));
@@ -235,6 +251,7 @@ class SupervisorTest {
   private static final class FakeProcesses implements ProcessStarter {
     final List<FakeChild> started = new ArrayList<>();
     int failures;
+    boolean withoutThreads;
 
     @Override
     public ChildProcess start(String name, ProcessSpec spec, IntConsumer onExit)
@@ -242,6 +259,9 @@ class SupervisorTest {
       if (failures > 0) {
         failures--;
         throw new IOException("error=2, No such file or directory");
+      }
+      if (withoutThreads) {
+        throw new OutOfMemoryError("unable to create native thread");
       }
       FakeChild child = new FakeChild(name, started.size() + 1L, onExit);
       started.add(child);

@@ -67,7 +67,7 @@ final class RepositoryWatch implements AutoCloseable {
   private void pollAndCarryOn() {
     try {
       var unused = poll();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // or it would never be looked at again
       log.error("the repository could not be looked at; trying again", e);
     }
   }

@@ -18,7 +18,9 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -57,6 +59,26 @@ class RepositoryWatchTest {
     watch.close();
     engine.close();
     assertThat(device.openHandles()).isZero();
+  }
+
+  @Test
+  void shouldLookAgainAfterALookForWhichNoThreadCouldBeHad() throws Exception {
+    AtomicInteger looks = new AtomicInteger();
+    CountDownLatch again = new CountDownLatch(2);
+    try (RepositoryWatch watching =
+        new RepositoryWatch(
+            models,
+            () -> {
+              again.countDown();
+              if (looks.incrementAndGet() == 1) {
+                throw new OutOfMemoryError("unable to create native thread");
+              }
+              return RepositoryScan.of(List.of(repository));
+            },
+            3)) {
+      watching.start(Duration.ofMillis(1));
+      assertThat(again.await(30, TimeUnit.SECONDS)).isTrue();
+    }
   }
 
   @Test
