@@ -88,6 +88,8 @@ class Fleet:
         jar, cache = trained_jar()
         settings = (
             "--roundhouse.worker.repository.poll-interval=200ms",
+            # a load for which no compiler can be started is one of these
+            "--roundhouse.worker.repository.load-attempts=1000",
             "--roundhouse.worker.server.lame-duck=2s",
         )
         return Server(worker_command(jar, self.models, ports, cache, settings), ports, log, place)
