@@ -12,7 +12,7 @@ source "$CLI/kube_test.sh"
 
 usage_test() {
     cat <<'TXT'
-Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster]
+Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --faults]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -35,6 +35,9 @@ TXT
   --cluster   instead, installs the chart in a real Kubernetes control plane, with the applications as processes in the
               place of pods, and replaces them under load. Builds Kubernetes from source first, once (6 to 20 minutes);
               needs Go 1.26, and root for networks and mounts of its own (docs/kubernetes.md says what it does not test)
+  --faults    instead, cuts workers off from gateways for half a minute, takes their file descriptors and threads away
+              and stops them at full load, and prints what became of the calls. Takes a quarter of an
+              hour; as root, for networks and control groups of its own
 TXT
 }
 
@@ -61,7 +64,7 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster)
+            --images | --chart | --cluster | --faults)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
@@ -78,6 +81,10 @@ command_test() {
             begin_steps 4
             prepare_clients
             stage "container images" test_images
+        elif [[ $deployed == faults ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "faults" fault_tests
         else
             test_kube "$deployed"
         fi
@@ -185,6 +192,13 @@ verify_and_keep() {
 exporter_tests() {
     cd "$ROOT/tools/model-export" || exit
     exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider
+}
+
+fault_tests() {
+    begin_steps 1
+    ensure_built worker-service
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_FAULTS=full ROUNDHOUSE_E2E_JAR=$JAR exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_gateway_faults.py
 }
 
 end_to_end_tests() {
