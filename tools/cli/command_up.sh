@@ -74,14 +74,14 @@ command_up() {
 
 # Several workers; of the variables of command_up.
 up_node() {
-    local setting modules=(node-supervisor worker-service) gateway=() program=()
+    local setting modules=(node-supervisor worker-service) gateway=() worker_jar=() worker_program=''
     require_distinct_ports "$http" "$grpc" "$metrics" "$node"
     require_free --node-port "$node"
     for setting in "${settings[@]}"; do
         case $setting in
             --roundhouse.worker.* | --roundhouse.gateway.*) ;;
             --roundhouse.node.gateway.command*) gateway=(given) ;;
-            --roundhouse.node.worker.command*) program=(given) ;;
+            --roundhouse.node.worker.command*) worker_program=yes ;;
             --roundhouse.node.* | --logging.structured.format.console=*) ;;
             *) misuse "with several workers --set takes keys that begin with roundhouse.worker., roundhouse.gateway. or roundhouse.node., or logging.structured.format.console, not '${setting#--}'" up ;;
         esac
@@ -103,17 +103,15 @@ up_node() {
             "name another program by --set roundhouse.node.gateway.command=PROGRAM, or start one worker"
     fi
     # a program in the place of Java takes neither jar nor options
-    if ((${#program[@]} > 0)); then
-        program=()
-    else
-        program=("--roundhouse.node.worker.jar=${JARS[1]}"
+    if [[ -z $worker_program ]]; then
+        worker_jar=("--roundhouse.node.worker.jar=${JARS[1]}"
             "--roundhouse.node.worker.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}")")
     fi
     exec "$JAVA_HOME/bin/java" "${NODE_OPTIONS[@]}" --enable-native-access=ALL-UNNAMED -jar "${JARS[0]}" \
         --roundhouse.node.devices.platform=cpu "--roundhouse.node.devices.cpu-workers=$workers" \
         "--roundhouse.node.ports.http=$http" "--roundhouse.node.ports.grpc=$grpc" \
         "--roundhouse.node.ports.metrics=$metrics" "--roundhouse.node.ports.node=$node" \
-        "${program[@]}" "${gateway[@]}" "--roundhouse.worker.repository.directories=$models" "${settings[@]}"
+        "${worker_jar[@]}" "${gateway[@]}" "--roundhouse.worker.repository.directories=$models" "${settings[@]}"
 }
 
 joined() {

@@ -280,8 +280,12 @@ final class Connection extends PeerConnection {
 
   /** Lets the client send as many bytes more to a stream. */
   void consume(Http2Stream stream, int bytes) {
-    if (allow(stream, bytes)) {
-      flushUnlessReading();
+    try {
+      if (connection().local().flowController().consumeBytes(stream, bytes)) {
+        flushUnlessReading();
+      }
+    } catch (Http2Exception e) {
+      onError(context(), true, e);
     }
   }
 

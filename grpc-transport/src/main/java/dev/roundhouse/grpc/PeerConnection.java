@@ -119,14 +119,4 @@ abstract class PeerConnection extends Http2ConnectionHandler {
       onError(context(), true, e);
     }
   }
-
-  /** Lets the peer send as many bytes more to a stream; true when it is to be told so now. */
-  final boolean allow(Http2Stream stream, int bytes) {
-    try {
-      return connection().local().flowController().consumeBytes(stream, bytes);
-    } catch (Http2Exception e) {
-      onError(context(), true, e);
-      return false;
-    }
-  }
 }

@@ -27,18 +27,16 @@ public record RowModel(int rowBytes, List<Integer> batchSizes, Work work) {
   /** What is done with each number. */
   public enum Work {
     /** None: the answer is a copy. */
-    COPY("identity", "copy", "return %arg0", 1),
+    COPY("identity", "return %arg0", 1),
     /** A result that nothing but an execution gives. */
-    NEGATE("negation", "negation", "%0 = stablehlo.negate %arg0 : TYPE\n    return %0", -1);
+    NEGATE("negation", "%0 = stablehlo.negate %arg0 : TYPE\n    return %0", -1);
 
-    private final String prefix;
-    private final String description;
+    private final String noun;
     private final String statements;
     private final int sign;
 
-    Work(String prefix, String description, String statements, int sign) {
-      this.prefix = prefix;
-      this.description = description;
+    Work(String noun, String statements, int sign) {
+      this.noun = noun;
       this.statements = statements;
       this.sign = sign;
     }
@@ -51,7 +49,7 @@ public record RowModel(int rowBytes, List<Integer> batchSizes, Work work) {
   public static final RowModel COPY_FOUR_KIB = new RowModel(4096, TO_64, Work.COPY);
 
   public String name() {
-    return work.prefix + "-" + rowBytes;
+    return work.noun + "-" + rowBytes;
   }
 
   public int elements() {
@@ -63,7 +61,7 @@ public record RowModel(int rowBytes, List<Integer> batchSizes, Work work) {
     Map<Integer, String> programs =
         batchSizes.stream().collect(Collectors.toMap(Function.identity(), this::code));
     new BundleDraft(
-            "%s of %d numbers, for benchmarks".formatted(work.description, elements()),
+            "%s of %d numbers, for benchmarks".formatted(work.noun, elements()),
             List.of("{name: x, dtype: f32, shape: [n, %d]}".formatted(elements())),
             List.of("{name: y, dtype: f32, shape: [n, %d]}".formatted(elements())),
             programs,
@@ -99,8 +97,7 @@ public record RowModel(int rowBytes, List<Integer> batchSizes, Work work) {
   public void check(ModelInferResponse response) {
     if (!response.getRawOutputContentsList().equals(List.of(answerRow()))) {
       throw new IllegalStateException(
-          "the worker's answer is not the %s: ".formatted(work.description)
-              + response.getOutputsList());
+          "the worker's answer is not the %s: ".formatted(work.noun) + response.getOutputsList());
     }
   }
 

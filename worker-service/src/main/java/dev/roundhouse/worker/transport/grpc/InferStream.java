@@ -48,8 +48,9 @@ final class InferStream implements StreamObserver<InferMessage> {
   static final int MOST_OPEN = 1024;
 
   /**
-   * An answer with more bytes is copied to the connection by the thread that has made it, or by one
-   * that nobody waits for: never by the dispatch thread, or an event loop, that comes by.
+   * An answer with more bytes, which a transport may copy, is written by the thread that has made
+   * it, or by one that nobody waits for: never by the dispatch thread, or an event loop, that comes
+   * by.
    */
   private static final long LARGE_BYTES = 256 << 10;
 
