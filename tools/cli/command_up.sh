@@ -74,36 +74,34 @@ command_up() {
 
 # Several workers; of the variables of command_up.
 up_node() {
-    local setting modules=(node-supervisor worker-service) gateway=() worker_jar=() worker_program=''
+    local setting modules=(node-supervisor worker-service) own_gateway=yes own_worker=yes gateway=() worker_jar=()
     require_distinct_ports "$http" "$grpc" "$metrics" "$node"
     require_free --node-port "$node"
     for setting in "${settings[@]}"; do
         case $setting in
             --roundhouse.worker.* | --roundhouse.gateway.*) ;;
-            --roundhouse.node.gateway.command*) gateway=(given) ;;
-            --roundhouse.node.worker.command*) worker_program=yes ;;
+            --roundhouse.node.gateway.command* | --roundhouse.node.role=workers) own_gateway='' ;;
+            --roundhouse.node.role=gateway) misuse "up starts workers; for a gateway alone see docs/node.md, Roles" up ;;
+            --roundhouse.node.worker.command*) own_worker='' ;;
             --roundhouse.node.* | --logging.structured.format.console=*) ;;
             *) misuse "with several workers --set takes keys that begin with roundhouse.worker., roundhouse.gateway. or roundhouse.node., or logging.structured.format.console, not '${setting#--}'" up ;;
         esac
     done
-    ((${#gateway[@]} > 0)) || modules+=(gateway-service)
+    [[ -z $own_gateway ]] || modules+=(gateway-service)
     node_memory "$workers"
     begin_steps 4
     ensure_jdk
     ensure_tools
     ensure_plugin
     ensure_all_built "${modules[@]}"
-    if ((${#gateway[@]} > 0)); then
-        gateway=()
-    elif is_application "${JARS[2]}"; then
+    if [[ -n $own_gateway ]]; then
+        is_application "${JARS[2]}" || fail "gateway-service is not an application in this version, and several workers need one before them:" \
+            "name another program by --set roundhouse.node.gateway.command=PROGRAM, or start one worker"
         gateway=("--roundhouse.node.gateway.jar=${JARS[2]}"
             "--roundhouse.node.gateway.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${GATEWAY_OPTIONS[@]}")")
-    else
-        fail "gateway-service is not an application in this version, and several workers need one before them:" \
-            "name another program by --set roundhouse.node.gateway.command=PROGRAM, or start one worker"
     fi
     # a program in the place of Java takes neither jar nor options
-    if [[ -z $worker_program ]]; then
+    if [[ -n $own_worker ]]; then
         worker_jar=("--roundhouse.node.worker.jar=${JARS[1]}"
             "--roundhouse.node.worker.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}")")
     fi

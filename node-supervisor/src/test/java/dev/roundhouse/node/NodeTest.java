@@ -67,7 +67,7 @@ class NodeTest {
       await(() -> details(node).ready());
       assertThat(get(node, "/actuator/health/readiness")).startsWith("200 ");
       await(() -> output.getOut().contains("[worker1] up\n"));
-      int grpc = node.getBean(NodePlan.class).ports().open().grpc();
+      int grpc = node.getBean(NodePlan.class).ports().open().orElseThrow().grpc();
       await(() -> output.getOut().contains("ready grpc=" + grpc + " "));
       assertThat(output.getOut()).containsPattern("(?m)^ready grpc=.* workers=2 gateway=true ");
 
@@ -89,6 +89,37 @@ class NodeTest {
           .doesNotContain("server.name");
     }
     assertThat(folder.resolve("stops")).content().isEqualTo("gateway\nworker\nworker\n");
+  }
+
+  @Test
+  void shouldBeReadyWhenEveryWorkerIsWhereThereIsNoGateway(CapturedOutput output) throws Exception {
+    try (ConfigurableApplicationContext node =
+        node("--roundhouse.node.role=workers", "--roundhouse.node.devices.cpu-workers=2")) {
+      ready("worker");
+      await(() -> details(node).ready());
+      int first = process(node, "worker0").ports().grpc();
+      int second = process(node, "worker1").ports().grpc();
+      await(() -> output.getOut().contains("ready grpc=" + first + "," + second + " "));
+      assertThat(output.getOut()).containsPattern("(?m)^ready grpc=.* workers=2 gateway=false ");
+    }
+    assertThat(folder.resolve("gateway.arguments")).doesNotExist();
+  }
+
+  @Test
+  void shouldBeReadyWhenItsGatewayIsWhereThereAreNoWorkers(CapturedOutput output) throws Exception {
+    try (ConfigurableApplicationContext node =
+        node(
+            "--roundhouse.node.role=gateway",
+            "--roundhouse.gateway.workers.far.address=10.0.0.7:8001")) {
+      ready("gateway");
+      await(() -> details(node).ready());
+      await(() -> output.getOut().contains(" workers=0 gateway=true "));
+      assertThat(output).contains("a gateway, whose workers are elsewhere");
+      assertThat(Files.readString(folder.resolve("gateway.arguments")))
+          .contains("--roundhouse.gateway.workers.far.address=10.0.0.7:8001")
+          .doesNotContain("worker0");
+    }
+    assertThat(folder.resolve("worker.arguments")).doesNotExist();
   }
 
   @Test

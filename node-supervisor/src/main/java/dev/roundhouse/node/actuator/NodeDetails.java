@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The JSON of {@code /actuator/node}; docs/node.md tells what the fields mean.
  *
- * @param ready whether the gateway, or the only worker, is
+ * @param ready whether the gateway is, or where there is none every worker
  */
 public record NodeDetails(
     boolean ready, Devices devices, List<ProcessDetails> processes, int maxRestarts) {

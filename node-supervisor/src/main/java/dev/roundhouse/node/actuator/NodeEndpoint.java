@@ -83,7 +83,7 @@ public final class NodeEndpoint {
         status.delaySeconds(),
         status.lastExit(),
         worker.flatMap(WorkerPlan::device).orElse(null),
-        worker.map(WorkerPlan::ports).orElse(plan.ports().open()),
+        worker.map(WorkerPlan::ports).or(() -> plan.ports().open()).orElseThrow(),
         worker.map(each -> each.quarantine().leftOut()).orElse(Map.of()));
   }
 }

@@ -32,7 +32,7 @@ public final class NodeMeters implements MeterBinder {
   @Override
   public void bindTo(MeterRegistry meters) {
     Gauge.builder("roundhouse.node.ready", () -> lifecycle.isReady() ? 1 : 0)
-        .description("Whether the gateway, or the only worker, is ready")
+        .description("Whether the gateway is ready, or where there is none every worker")
         .register(meters);
     for (ProcessStatus status : supervisor.statuses()) {
       process(status.name(), meters);

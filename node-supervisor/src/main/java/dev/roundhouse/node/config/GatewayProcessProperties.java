@@ -7,7 +7,7 @@ import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * How the gateway is started, which there is when there is more than one worker.
+ * How the gateway is started.
  *
  * @param jar The gateway's jar. Empty: `gateway-service.jar`, or the only `gateway-service-*.jar`,
  *     beside the supervisor's own.

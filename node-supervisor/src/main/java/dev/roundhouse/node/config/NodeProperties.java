@@ -8,10 +8,14 @@ import org.springframework.validation.annotation.Validated;
 /**
  * Configuration of a node.
  *
+ * @param role What is started: `all`, workers and a gateway before them when there is more than
+ *     one; `workers` for gateways elsewhere; `gateway` for workers elsewhere, which
+ *     `roundhouse.gateway.workers` or `.discovery` names. Keys of what a role does not start are
+ *     without effect.
  * @param devices What workers run on.
  * @param ports Where the node listens.
  * @param worker How workers are started.
- * @param gateway How the gateway is started, which there is when there is more than one worker.
+ * @param gateway How the gateway is started.
  * @param restart When a process that has ended is started again, whatever its exit code.
  * @param quarantine When a bundle is left out because its worker ends while loading it.
  * @param log How the processes' own lines go to the supervisor's standard output, each after
@@ -20,6 +24,7 @@ import org.springframework.validation.annotation.Validated;
 @Validated
 @ConfigurationProperties(NodeProperties.PREFIX)
 public record NodeProperties(
+    @DefaultValue("all") Role role,
     @Valid @DefaultValue DeviceProperties devices,
     @Valid @DefaultValue PortProperties ports,
     @Valid @DefaultValue WorkerProcessProperties worker,

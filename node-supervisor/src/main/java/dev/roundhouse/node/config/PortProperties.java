@@ -14,8 +14,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param http KServe V2 over HTTP.
  * @param metrics Actuator and metrics of the gateway or the only worker.
  * @param node Actuator and metrics of the supervisor.
- * @param workerBase First of the ports of workers behind a gateway: worker i has base + 3i for
- *     gRPC, then HTTP, then metrics.
+ * @param workerBase First of the ports of workers when there is more than one: worker i has base +
+ *     3i for gRPC, then HTTP, then metrics.
  */
 public record PortProperties(
     @DefaultValue("") String address,

@@ -3,13 +3,17 @@ package dev.roundhouse.node.lifecycle;
 import dev.roundhouse.node.devices.DeviceMonitor;
 import dev.roundhouse.node.plan.NodePlan;
 import dev.roundhouse.node.plan.Ports;
+import dev.roundhouse.node.plan.WorkerPlan;
 import dev.roundhouse.node.process.Supervisor;
 import dev.roundhouse.platform.lifecycle.ReadinessChanged;
 import dev.roundhouse.platform.logging.Announcer;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.IntConsumer;
+import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.ApplicationContext;
@@ -69,11 +73,7 @@ public final class NodeLifecycle
   @Override
   public void start() {
     running = true;
-    log.info(
-        "{} by {}; {}",
-        plan.devices().onCpu() ? "no GPU" : "GPUs " + plan.devices().gpus(),
-        plan.devices().source(),
-        plan.workers().size() == 1 ? "1 worker" : plan.workers().size() + " workers and a gateway");
+    log.info(processes());
     monitor.start(pollInterval);
     supervisor.start();
     probes.start();
@@ -88,9 +88,22 @@ public final class NodeLifecycle
                 });
   }
 
-  /** Whether the gateway, or the only worker, is. */
+  private String processes() {
+    int workers = plan.workers().size();
+    if (workers == 0) {
+      return "a gateway, whose workers are elsewhere";
+    }
+    return "%s by %s; %s%s"
+        .formatted(
+            plan.devices().onCpu() ? "no GPU" : "GPUs " + plan.devices().gpus(),
+            plan.devices().source(),
+            workers == 1 ? "1 worker" : workers + " workers",
+            plan.hasGateway() ? " and a gateway" : "");
+  }
+
+  /** Whether the gateway is, or where there is none every worker. */
   public boolean isReady() {
-    return !stopping && probes.isReady(plan.front());
+    return !stopping && plan.fronts().stream().allMatch(probes::isReady);
   }
 
   public boolean isReady(String process) {
@@ -108,19 +121,29 @@ public final class NodeLifecycle
     }
     if (ready && !printed) {
       printed = true;
-      Ports open = plan.ports().open();
+      List<Ports> open =
+          plan.ports()
+              .open()
+              .map(List::of)
+              .orElseGet(() -> plan.workers().stream().map(WorkerPlan::ports).toList());
       announcer.tell(
           String.format(
               Locale.ROOT,
-              "ready grpc=%d http=%d metrics=%d node=%d workers=%d gateway=%s seconds=%.1f",
-              open.grpc(),
-              open.http(),
-              open.metrics(),
+              "ready grpc=%s http=%s metrics=%s node=%d workers=%d gateway=%s seconds=%.1f",
+              each(open, Ports::grpc),
+              each(open, Ports::http),
+              each(open, Ports::metrics),
               plan.ports().node(),
               plan.workers().size(),
-              plan.workers().size() > 1,
+              plan.hasGateway(),
               ManagementFactory.getRuntimeMXBean().getUptime() / 1000.0));
     }
+  }
+
+  private static String each(List<Ports> ports, ToIntFunction<Ports> port) {
+    return ports.stream()
+        .map(of -> String.valueOf(port.applyAsInt(of)))
+        .collect(Collectors.joining(","));
   }
 
   @Override

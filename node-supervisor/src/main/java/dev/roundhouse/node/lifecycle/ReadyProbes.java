@@ -40,8 +40,14 @@ public final class ReadyProbes implements AutoCloseable {
     this.onChange = onChange;
     addresses = new ConcurrentHashMap<>();
     plan.workers()
-        .forEach(worker -> addresses.put(worker.name(), uri("", worker.ports().metrics())));
-    addresses.put(plan.front(), uri(address, plan.ports().open().metrics()));
+        .forEach(
+            worker ->
+                addresses.put(
+                    worker.name(),
+                    uri(plan.hasGateway() ? "" : address, worker.ports().metrics())));
+    if (plan.hasGateway()) {
+      addresses.put(NodePlan.GATEWAY, uri(address, plan.ports().open().orElseThrow().metrics()));
+    }
     probes =
         Executors.newScheduledThreadPool(
             addresses.size(), Thread.ofPlatform().daemon().name("probe-", 0).factory());

@@ -2,6 +2,7 @@ package dev.roundhouse.node.plan;
 
 import dev.roundhouse.node.config.GatewayProcessProperties;
 import dev.roundhouse.node.config.NodeProperties;
+import dev.roundhouse.node.config.Role;
 import dev.roundhouse.node.config.WorkerProcessProperties;
 import dev.roundhouse.node.devices.DeviceMonitor;
 import dev.roundhouse.node.devices.Found;
@@ -14,6 +15,7 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.Supervised;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,7 +26,7 @@ import java.util.stream.Stream;
  *
  * @param devices what workers run on
  * @param ports of all
- * @param workers in order
+ * @param workers in order; none where only a gateway runs
  * @param processes workers, then the gateway if there is one
  */
 public record NodePlan(
@@ -41,9 +43,13 @@ public record NodePlan(
   private static final int GATEWAY_STOPS = 0;
   private static final int WORKERS_STOP = 1;
 
-  /** The process that clients talk to, and whose readiness is the node's. */
-  public String front() {
-    return workers.size() > 1 ? GATEWAY : workers.getFirst().name();
+  /** The processes that clients, or gateways elsewhere, talk to; the node is ready when all are. */
+  public List<String> fronts() {
+    return hasGateway() ? List.of(GATEWAY) : workers.stream().map(WorkerPlan::name).toList();
+  }
+
+  public boolean hasGateway() {
+    return processes.getLast().name().equals(GATEWAY);
   }
 
   /**
@@ -64,8 +70,14 @@ public record NodePlan(
     GatewayProcessProperties gateway = settings.gateway();
     refuseIgnored("worker", worker.command(), worker.jvmOptions(), worker.jar());
     refuseIgnored("gateway", gateway.command(), gateway.jvmOptions(), gateway.jar());
-    int count = devices.onCpu() ? settings.devices().cpuWorkers() : devices.gpus().size();
-    PortPlan ports = PortPlan.of(settings.ports(), count);
+    int count = workers(settings, devices);
+    boolean hasGateway =
+        switch (settings.role()) {
+          case ALL -> count > 1;
+          case WORKERS -> false;
+          case GATEWAY -> true;
+        };
+    PortPlan ports = PortPlan.of(settings.ports(), count, hasGateway);
     List<String> names = WorkerNames.of(settings.worker().names(), count);
     List<WorkerPlan> workers = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -82,11 +94,19 @@ public record NodePlan(
               new Quarantine(name, loading, settings.quarantine().crashes())));
     }
     List<ProcessPlan> processes =
-        new ArrayList<>(workerProcesses(settings, devices, passed, monitor, jars, workers));
-    if (count > 1) {
-      processes.add(gateway(settings, passed, jars, ports.open(), workers));
+        new ArrayList<>(
+            workerProcesses(settings, devices, passed, monitor, jars, workers, hasGateway));
+    if (hasGateway) {
+      processes.add(gateway(settings, passed, jars, ports.open().orElseThrow(), workers));
     }
     return new NodePlan(devices, ports, List.copyOf(workers), List.copyOf(processes));
+  }
+
+  private static int workers(NodeProperties settings, Found devices) {
+    if (settings.role() == Role.GATEWAY) {
+      return 0;
+    }
+    return devices.onCpu() ? settings.devices().cpuWorkers() : devices.gpus().size();
   }
 
   /** A program that is started in the place of Java is told nothing of Java. */
@@ -113,13 +133,17 @@ public record NodePlan(
       PassedOn passed,
       DeviceMonitor monitor,
       Jars jars,
-      List<WorkerPlan> workers) {
+      List<WorkerPlan> workers,
+      boolean behindGateway) {
+    if (workers.isEmpty()) {
+      return List.of();
+    }
     WorkerProcessProperties worker = settings.worker();
     String jar =
         worker.command().isEmpty()
             ? jars.find(worker.jar(), "worker-service", "roundhouse.node.worker.jar")
             : "";
-    String address = workers.size() > 1 ? LOOPBACK : settings.ports().address();
+    String address = behindGateway ? LOOPBACK : settings.ports().address();
     // what is wrong with it is said before anything starts
     workers.forEach(each -> each.spec(worker, devices, passed, jar, address));
     return workers.stream()
@@ -170,16 +194,13 @@ public record NodePlan(
         .gatewayDrain()
         .within(gateway.stopGrace(), "gateway")
         .ifPresent(drain -> command.set("roundhouse.gateway.shutdown.drain", drain));
-    ProcessSpec spec =
-        new ProcessSpec(
-            command.build(),
-            Map.of(
-                "CUDA_VISIBLE_DEVICES",
-                "",
-                MEMORY_WORKERS,
-                String.valueOf(workers.size()),
-                Supervised.VARIABLE,
-                String.valueOf(gateway.stopGrace().toSeconds())));
+    Map<String, String> environment = new LinkedHashMap<>();
+    environment.put("CUDA_VISIBLE_DEVICES", "");
+    if (!workers.isEmpty()) {
+      environment.put(MEMORY_WORKERS, String.valueOf(workers.size()));
+    }
+    environment.put(Supervised.VARIABLE, String.valueOf(gateway.stopGrace().toSeconds()));
+    ProcessSpec spec = new ProcessSpec(command.build(), environment);
     return new ProcessPlan(
         GATEWAY, () -> spec, StartGate.OPEN, gateway.stopGrace(), GATEWAY_STOPS, code -> {});
   }

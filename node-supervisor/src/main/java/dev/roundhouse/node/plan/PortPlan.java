@@ -11,22 +11,24 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Which port each process gets, decided and tried before anything starts.
  *
- * @param open of the gateway, or of the only worker
+ * @param open of the gateway, or of the only worker; empty for several workers without a gateway
  * @param workers one for each; those of the only worker are the open ones
  * @param node of the supervisor itself
  */
-public record PortPlan(Ports open, List<Ports> workers, int node) {
+public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
 
   /**
    * @param workers how many
+   * @param gateway whether one stands before them, and they listen on loopback only
    * @throws StartRefusedException naming the ports that collide, are in use or do not exist
    */
-  public static PortPlan of(PortProperties settings, int workers) {
-    return new Draft(settings).plan(workers);
+  public static PortPlan of(PortProperties settings, int workers, boolean gateway) {
+    return new Draft(settings).plan(workers, gateway);
   }
 
   /** Takes ports one after the other, and holds them all until the last is taken. */
@@ -41,16 +43,18 @@ public record PortPlan(Ports open, List<Ports> workers, int node) {
       this.settings = settings;
     }
 
-    PortPlan plan(int workers) {
+    PortPlan plan(int workers, boolean gateway) {
       try {
         InetAddress open =
             settings.address().isEmpty()
                 ? new InetSocketAddress(0).getAddress()
                 : address(settings.address());
-        InetAddress loopback = InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
+        InetAddress ofWorkers =
+            gateway ? InetAddress.getByAddress(new byte[] {127, 0, 0, 1}) : open;
+        boolean front = gateway || workers == 1;
         // those that were chosen by number first, so that no free one is taken from under them
-        settle(open, workers, loopback, false);
-        return settle(open, workers, loopback, true);
+        settle(open, front, workers, ofWorkers, false);
+        return settle(open, front, workers, ofWorkers, true);
       } catch (UnknownHostException impossible) {
         throw new IllegalStateException(impossible);
       } finally {
@@ -58,28 +62,32 @@ public record PortPlan(Ports open, List<Ports> workers, int node) {
       }
     }
 
-    private PortPlan settle(InetAddress open, int workers, InetAddress loopback, boolean all) {
-      Ports front =
-          new Ports(
-              take(settings.grpc(), KEY + "grpc", open, all),
-              take(settings.http(), KEY + "http", open, all),
-              take(settings.metrics(), KEY + "metrics", open, all));
+    private PortPlan settle(
+        InetAddress open, boolean hasFront, int workers, InetAddress ofWorkers, boolean all) {
+      Optional<Ports> front = hasFront ? Optional.of(front(open, all)) : Optional.empty();
       int node = take(settings.node(), KEY + "node", open, all);
       List<Ports> each = new ArrayList<>();
       if (workers == 1) {
-        each.add(front);
+        each.add(front.orElseThrow());
       } else {
         for (int i = 0; i < workers; i++) {
           int first = settings.workerBase() == 0 ? 0 : settings.workerBase() + 3 * i;
           String who = "worker" + i + " (" + KEY + "worker-base)";
           each.add(
               new Ports(
-                  take(first, who, loopback, all),
-                  take(first == 0 ? 0 : first + 1, who, loopback, all),
-                  take(first == 0 ? 0 : first + 2, who, loopback, all)));
+                  take(first, who, ofWorkers, all),
+                  take(first == 0 ? 0 : first + 1, who, ofWorkers, all),
+                  take(first == 0 ? 0 : first + 2, who, ofWorkers, all)));
         }
       }
       return new PortPlan(front, List.copyOf(each), node);
+    }
+
+    private Ports front(InetAddress open, boolean all) {
+      return new Ports(
+          take(settings.grpc(), KEY + "grpc", open, all),
+          take(settings.http(), KEY + "http", open, all),
+          take(settings.metrics(), KEY + "metrics", open, all));
     }
 
     /** Of the first round the numbers, of the second what is left to the system. */

@@ -137,16 +137,6 @@ enum Conversion {
       return Map.of();
     }
   },
-  /** Says what is so in any case. */
-  ONLY_ALL {
-    @Override
-    Map<String, String> apply(String ours, String value) {
-      if (!value.equals("all")) {
-        throw new IllegalArgumentException("can only be all");
-      }
-      return Map.of();
-    }
-  },
   /** Where a file is; read before everything else. */
   FILE {
     @Override

@@ -11,7 +11,6 @@ import static dev.roundhouse.node.upstream.Conversion.LIST;
 import static dev.roundhouse.node.upstream.Conversion.LISTEN;
 import static dev.roundhouse.node.upstream.Conversion.NAMES;
 import static dev.roundhouse.node.upstream.Conversion.OCTAL;
-import static dev.roundhouse.node.upstream.Conversion.ONLY_ALL;
 import static dev.roundhouse.node.upstream.Conversion.ONLY_FALSE;
 import static dev.roundhouse.node.upstream.Conversion.PIN;
 import static dev.roundhouse.node.upstream.Conversion.SECONDS;
@@ -58,12 +57,7 @@ final class UpstreamTable {
             "metrics_base_port",
             "a worker's port for metrics is its third from roundhouse.node.ports.worker-base"),
         of(NODE, "gpus", TEXT, N + "devices.gpus"),
-        of(
-            NODE,
-            "role",
-            ONLY_ALL,
-            "",
-            "for another, start worker-service or gateway-service itself"),
+        of(NODE, "role", TEXT, N + "role"),
         of(NODE, "shared_host_weights", FLAG, W + "residency.host.shared"),
         of(NODE, "workers[].gpu", LIST, N + "devices.gpus", "of every worker or of none"),
         of(NODE, "workers[].name", NAMES, N + "worker.names"),
@@ -229,12 +223,7 @@ final class UpstreamTable {
         of(VARIABLE, "GATEWAY_FILE", FILE, "", "/etc/reactantserver/gateway.yml if that is there"),
         of(VARIABLE, "GPUS", TEXT, N + "devices.gpus", "wins over the configuration"),
         of(VARIABLE, "CPU_WORKERS", TEXT, N + "devices.cpu-workers"),
-        of(
-            VARIABLE,
-            "ROLE",
-            ONLY_ALL,
-            "",
-            "for another, start worker-service or gateway-service itself"),
+        of(VARIABLE, "ROLE", TEXT, N + "role"),
         of(VARIABLE, "SUPERVISOR_MAX_RESTARTS", TEXT, N + "restart.max-restarts"),
         of(VARIABLE, "GPU_RECLAIM_TIMEOUT_SECONDS", SECONDS, N + "devices.reclaim-timeout"),
         of(VARIABLE, "GPU_RECLAIM_MAX_USED_PERCENT", TEXT, N + "devices.reclaim-max-used-percent"),

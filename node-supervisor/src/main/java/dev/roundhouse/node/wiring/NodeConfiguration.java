@@ -9,6 +9,7 @@ import dev.roundhouse.node.config.DeviceProperties;
 import dev.roundhouse.node.config.NodeKeys;
 import dev.roundhouse.node.config.NodeProperties;
 import dev.roundhouse.node.config.RestartProperties;
+import dev.roundhouse.node.config.Role;
 import dev.roundhouse.node.devices.DeviceFiles;
 import dev.roundhouse.node.devices.DeviceMonitor;
 import dev.roundhouse.node.devices.Discovery;
@@ -26,6 +27,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.function.IntConsumer;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.SpringApplication;
@@ -60,6 +62,9 @@ class NodeConfiguration {
 
   @Bean
   Found found(NodeProperties properties, DeviceReaders readers) {
+    if (properties.role() == Role.GATEWAY) {
+      return new Found(List.of(), "roundhouse.node.role", false);
+    }
     DeviceProperties devices = properties.devices();
     return new Discovery(System.getenv(), readers.sources(new DeviceFiles(Path.of("/dev"))))
         .find(devices.gpus(), devices.platform());

@@ -22,6 +22,7 @@ class NodePropertiesTest {
     assertThat(bind())
         .isEqualTo(
             new NodeProperties(
+                Role.ALL,
                 new DeviceProperties(
                     "auto",
                     Platform.AUTO,
@@ -52,6 +53,7 @@ class NodePropertiesTest {
   void shouldMapEveryKey() {
     assertThat(
             bind(
+                "role=workers",
                 "devices.gpus=0,GPU-a",
                 "devices.platform=cuda",
                 "devices.cpu-workers=3",
@@ -85,6 +87,7 @@ class NodePropertiesTest {
                 "log.max-line=1KB"))
         .isEqualTo(
             new NodeProperties(
+                Role.WORKERS,
                 new DeviceProperties(
                     "0,GPU-a",
                     Platform.CUDA,
@@ -117,6 +120,7 @@ class NodePropertiesTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
+        "role=worker",
         "devices.gpus=",
         "devices.platform=gpu",
         "devices.cpu-workers=0",

@@ -34,9 +34,9 @@ class NodePlanTest {
   void shouldRunOneWorkerWithoutAGatewayOnTheOpenPorts() {
     NodePlan plan = plan(CPU, PassedOn.NOTHING, "worker.command=worker");
     assertThat(plan.processes()).extracting(ProcessPlan::name).containsExactly("worker0");
-    assertThat(plan.front()).isEqualTo("worker0");
+    assertThat(plan.fronts()).containsExactly("worker0");
     ProcessSpec spec = spec(plan, "worker0");
-    Ports open = plan.ports().open();
+    Ports open = plan.ports().open().orElseThrow();
     assertThat(spec.command())
         .startsWith("worker")
         .contains(
@@ -64,7 +64,7 @@ class NodePlanTest {
     assertThat(plan.processes())
         .extracting(ProcessPlan::name)
         .containsExactly("worker0", "worker1", "gateway");
-    assertThat(plan.front()).isEqualTo("gateway");
+    assertThat(plan.fronts()).containsExactly("gateway");
     assertThat(spec(plan, "worker0").environment())
         .containsEntry("CUDA_VISIBLE_DEVICES", "GPU-a")
         .containsEntry("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -80,7 +80,7 @@ class NodePlanTest {
             "--roundhouse.gateway.shutdown.drain=7s",
             "--roundhouse.gateway.workers.worker1.address=127.0.0.1:"
                 + plan.workers().get(1).ports().grpc(),
-            "--server.port=" + plan.ports().open().http());
+            "--server.port=" + plan.ports().open().orElseThrow().http());
     assertThat(plan.processes())
         .allSatisfy(
             process ->
@@ -88,6 +88,55 @@ class NodePlanTest {
                     .containsEntry("ROUNDHOUSE_MEMORY_WORKERS", "2"));
     assertThat(process(plan, "gateway").stopsAt()).isLessThan(process(plan, "worker0").stopsAt());
     assertThat(process(plan, "gateway").stopGrace()).isEqualTo(Duration.ofSeconds(10));
+  }
+
+  @Test
+  void shouldRunWorkersAloneForGatewaysElsewhere() {
+    NodePlan plan = plan(TWO_GPUS, PassedOn.NOTHING, "role=workers", "worker.command=worker");
+    assertThat(plan.processes())
+        .extracting(ProcessPlan::name)
+        .containsExactly("worker0", "worker1");
+    assertThat(plan.fronts()).containsExactly("worker0", "worker1");
+    assertThat(plan.ports().open()).isEmpty();
+    assertThat(
+            spec(
+                    plan(
+                        CPU,
+                        PassedOn.NOTHING,
+                        "role=workers",
+                        "worker.command=worker",
+                        "ports.address=127.0.0.2",
+                        "devices.cpu-workers=2"),
+                    "worker1")
+                .command())
+        .as("others reach it")
+        .contains("--server.address=127.0.0.2");
+  }
+
+  @Test
+  void shouldRunAGatewayAloneForWorkersElsewhere() {
+    PassedOn passed =
+        new PassedOn(
+            Map.of(),
+            Map.of("roundhouse.gateway.workers.far.address", "far:8001"),
+            false,
+            Set.of(),
+            Drain.UNSET,
+            Drain.UNSET,
+            List.of());
+    NodePlan plan = plan(TWO_GPUS, passed, "role=gateway", "gateway.command=gw");
+    assertThat(plan.processes()).extracting(ProcessPlan::name).containsExactly("gateway");
+    assertThat(plan.fronts()).containsExactly("gateway");
+    assertThat(plan.workers()).isEmpty();
+    ProcessSpec spec = spec(plan, "gateway");
+    assertThat(spec.command())
+        .contains(
+            "--roundhouse.gateway.workers.far.address=far:8001",
+            "--server.port=" + plan.ports().open().orElseThrow().http())
+        .noneMatch(argument -> argument.contains("workers.worker0"));
+    assertThat(spec.environment())
+        .as("the memory is its own")
+        .doesNotContainKey("ROUNDHOUSE_MEMORY_WORKERS");
   }
 
   @Test

@@ -16,25 +16,41 @@ class PortPlanTest {
 
   @Test
   void shouldGiveTheOnlyWorkerTheOpenPorts() {
-    PortPlan plan = PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, 0), 1);
-    assertThat(plan.workers()).containsExactly(plan.open());
+    PortPlan plan = PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, 0), 1, false);
+    assertThat(plan.workers()).containsExactly(plan.open().orElseThrow());
   }
 
   @Test
   void shouldGiveEachOfSeveralPortsThatNobodyElseHas() {
-    PortPlan plan = PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, 0), 3);
+    PortPlan plan = PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, 0), 3, true);
     Set<Integer> all = new HashSet<>(List.of(plan.node()));
     for (Ports each : plan.workers()) {
       all.addAll(List.of(each.grpc(), each.http(), each.metrics()));
     }
-    all.addAll(List.of(plan.open().grpc(), plan.open().http(), plan.open().metrics()));
+    Ports open = plan.open().orElseThrow();
+    all.addAll(List.of(open.grpc(), open.http(), open.metrics()));
     assertThat(all).hasSize(13).allSatisfy(port -> assertThat(port).isBetween(1, 65535));
+  }
+
+  @Test
+  void shouldOpenThePortsOfSeveralWhereNoGatewayStandsBeforeThem() throws Exception {
+    try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.2"))) {
+      int taken = other.getLocalPort(); // by another at the address that workers are to have
+      PortProperties settings = new PortProperties("127.0.0.2", taken, 0, 0, 0, 0);
+      PortPlan plan = PortPlan.of(settings, 2, false);
+      assertThat(plan.open()).as("ports.grpc is of nobody").isEmpty();
+      assertThat(plan.workers()).hasSize(2).doesNotHaveDuplicates();
+      assertThatThrownBy(() -> PortPlan.of(settings, 1, false))
+          .hasMessageContaining("port %d of roundhouse.node.ports.grpc cannot be", taken);
+      assertThatThrownBy(() -> PortPlan.of(settings, 0, true))
+          .hasMessageContaining("port %d of roundhouse.node.ports.grpc cannot be", taken);
+    }
   }
 
   @Test
   void shouldNumberThePortsOfWorkersFromTheirBase() throws Exception {
     int base = freeBase(6);
-    PortPlan plan = PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, base), 2);
+    PortPlan plan = PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, base), 2, true);
     assertThat(plan.workers())
         .containsExactly(
             new Ports(base, base + 1, base + 2), new Ports(base + 3, base + 4, base + 5));
@@ -43,10 +59,12 @@ class PortPlanTest {
   @Test
   void shouldNameBothWhenAPortIsGivenTwice() throws Exception {
     int base = freeBase(6);
-    assertThatThrownBy(() -> PortPlan.of(new PortProperties(LOOPBACK, 0, base + 4, 0, 0, base), 2))
+    assertThatThrownBy(
+            () -> PortPlan.of(new PortProperties(LOOPBACK, 0, base + 4, 0, 0, base), 2, true))
         .hasMessageContaining(
             "port %d is given to both roundhouse.node.ports.http and worker1", base + 4);
-    assertThatThrownBy(() -> PortPlan.of(new PortProperties(LOOPBACK, base, 0, 0, base, 0), 1))
+    assertThatThrownBy(
+            () -> PortPlan.of(new PortProperties(LOOPBACK, base, 0, 0, base, 0), 1, false))
         .hasMessageContaining("roundhouse.node.ports.grpc and roundhouse.node.ports.node");
   }
 
@@ -54,17 +72,17 @@ class PortPlanTest {
   void shouldNameAPortThatIsInUse() throws Exception {
     try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getByName(LOOPBACK))) {
       int port = other.getLocalPort();
-      assertThatThrownBy(() -> PortPlan.of(new PortProperties(LOOPBACK, port, 0, 0, 0, 0), 2))
+      assertThatThrownBy(() -> PortPlan.of(new PortProperties(LOOPBACK, port, 0, 0, 0, 0), 2, true))
           .hasMessageContaining("port %d of roundhouse.node.ports.grpc cannot be", port);
     }
   }
 
   @Test
   void shouldRefusePortsBeyondTheLastAndAddressesThatAreNone() {
-    assertThatThrownBy(() -> PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, 65530), 3))
+    assertThatThrownBy(() -> PortPlan.of(new PortProperties(LOOPBACK, 0, 0, 0, 0, 65530), 3, true))
         .hasMessageContaining("worker2")
         .hasMessageContaining("port 65536");
-    assertThatThrownBy(() -> PortPlan.of(new PortProperties("no address", 0, 0, 0, 0, 0), 1))
+    assertThatThrownBy(() -> PortPlan.of(new PortProperties("no address", 0, 0, 0, 0, 0), 1, false))
         .hasMessageContaining("roundhouse.node.ports.address is 'no address'");
   }
 

@@ -81,7 +81,6 @@ class UpstreamPageTest {
     }
     return switch (mapping.conversion()) {
       case REFUSED -> "refused";
-      case ONLY_ALL -> "`all` only";
       case ONLY_FALSE -> "`false` only";
       default -> "read";
     };

@@ -27,7 +27,7 @@ class UpstreamSettingsTest {
         model_repo: /models
         base_port: 9000
         gpus: [0, "GPU-a"]
-        role: all
+        role: workers
         shared_host_weights: yes
         global:
           model_poll_seconds: 7.5
@@ -59,6 +59,7 @@ class UpstreamSettingsTest {
                 Map.entry(W + "residency.mode", "externally-managed"),
                 Map.entry(W + "device.platform", "cuda"),
                 Map.entry(N + "devices.platform", "cuda"),
+                Map.entry(N + "role", "workers"),
                 Map.entry(W + "device.cuda.memory-fraction", "0.8"),
                 Map.entry(W + "residency.host.shared-mode", "0660"),
                 Map.entry(W + "scheduler.discipline", "edf"),
@@ -160,7 +161,6 @@ class UpstreamSettingsTest {
         "metrics_base_port: 9100|'metrics_base_port'|third from roundhouse.node.ports.worker-base",
         "workers: [{name: w0, port: 0}]|'workers[].port'|Write under global",
         "models: {resnet: [w0]}|'models.resnet'|residency=pinned-device",
-        "role: gateway|'role' of|gateway-service",
         "shared_host_weights: maybe|must be true or false|docs/upstream.md",
         "global: {runtime: {allow_cpu_fallback: true}}|can only be false|never falls back",
         "global: {runtime: {backend: tpu}}|must be cpu or cuda|roundhouse.node.devices.platform",

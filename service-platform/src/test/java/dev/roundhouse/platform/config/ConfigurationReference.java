@@ -34,6 +34,8 @@ import org.springframework.boot.convert.DurationStyle;
  * Writes the reference page of a tree of configuration records from their Javadoc and annotations.
  */
 public final class ConfigurationReference {
+  private static final String COLUMNS = "| key | default | bounds | meaning |\n|---|---|---|---|\n";
+
   private final Path sources;
   private final String prefix;
   private final Class<? extends Record> root;
@@ -54,11 +56,22 @@ public final class ConfigurationReference {
 
   /** The page; once. */
   public String page() {
+    List<RecordComponent> single =
+        Arrays.stream(root.getRecordComponents())
+            .filter(component -> component.getType().isEnum())
+            .toList();
+    if (!single.isEmpty()) {
+      page.append("\n").append(COLUMNS);
+      single.forEach(component -> row(prefix + "." + dashed(component), root, component));
+    }
     for (RecordComponent component : root.getRecordComponents()) {
+      if (component.getType().isEnum()) {
+        continue;
+      }
       String key = prefix + "." + dashed(component);
       page.append("\n## `").append(key).append("`\n\n");
       page.append(text(root, component)).append("\n\n");
-      page.append("| key | default | bounds | meaning |\n|---|---|---|---|\n");
+      page.append(COLUMNS);
       rows(key, component.getGenericType());
     }
     return page.toString();
@@ -81,15 +94,16 @@ public final class ConfigurationReference {
         rows(name + ".NAME", value);
       } else {
         boolean map = component.getGenericType().getTypeName().startsWith("java.util.Map");
-        page.append(
-            "| `%s` | %s | %s | %s |%n"
-                .formatted(
-                    map ? name + ".NAME" : name,
-                    defaultOf(owner, component),
-                    bounds(component),
-                    text(owner, component)));
+        row(map ? name + ".NAME" : name, owner, component);
       }
     }
+  }
+
+  private void row(String key, Class<?> owner, RecordComponent component) {
+    page.append(
+        "| `%s` | %s | %s | %s |%n"
+            .formatted(
+                key, defaultOf(owner, component), bounds(component), text(owner, component)));
   }
 
   private static String defaultOf(Class<?> owner, RecordComponent component) {
