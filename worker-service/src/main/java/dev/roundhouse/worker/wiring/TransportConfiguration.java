@@ -4,6 +4,7 @@ import ch.qos.logback.classic.LoggerContext;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
+import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
@@ -107,7 +108,8 @@ class TransportConfiguration {
     SharedMemoryProperties settings = properties.sharedMemory();
     return new ClientRegions(
         new ClientRegions.Settings(
-            settings.enabled(), settings.keyPrefixes(), settings.maxRegions()));
+            settings.enabled(), settings.keyPrefixes(), settings.maxRegions()),
+        MappedCopy::copy);
   }
 
   @Bean

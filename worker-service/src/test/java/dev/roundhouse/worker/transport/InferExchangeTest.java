@@ -8,6 +8,7 @@ import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +47,7 @@ class InferExchangeTest {
   }
 
   private static final ClientRegions NO_REGIONS =
-      new ClientRegions(new ClientRegions.Settings(false, List.of(), 1));
+      new ClientRegions(new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy);
 
   private static final AnswerSink NOBODY = new ReplySink();
 }

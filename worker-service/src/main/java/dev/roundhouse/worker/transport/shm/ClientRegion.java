@@ -6,39 +6,48 @@ import dev.roundhouse.kserve.status.WireStatus;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A part of a POSIX shared-memory object. It is read and written by system calls and never mapped:
- * its client may make the object smaller at any moment, and touching mapped memory that is no
- * longer there ends the process. Closed when it has been unregistered and nobody uses it any more.
+ * A part of a POSIX shared-memory object, mapped. Its client may make the object smaller at any
+ * moment, and touching mapped memory that is gone is a SIGBUS: only {@link RegionCopy} touches it.
+ * Closed when it has been unregistered and nobody uses it any more.
  */
 final class ClientRegion {
   private static final Logger log = LoggerFactory.getLogger(ClientRegion.class);
 
-  /** Most bytes of one system call: a buffer holds no more than an int can count. */
-  private static final long CALL_BYTES = 1 << 30;
+  /** Of an object that is as large as it was registered, and whose pages cannot be had. */
+  private static final String NO_PAGES = "it was smaller meanwhile, or /dev/shm is full";
 
   private final String name;
   private final String key;
   private final long offset;
   private final long byteSize;
   private final FileChannel object;
+  private final RegionCopy copy;
+  private final Arena arena = Arena.ofShared();
+  private final MemorySegment mapped;
   private int users = 1; // the one who registered it
 
   /**
-   * @param object taken
+   * @param object taken, unless this fails
+   * @throws IOException when it cannot be mapped
    */
-  ClientRegion(String name, String key, long offset, long byteSize, FileChannel object) {
+  ClientRegion(
+      String name, String key, long offset, long byteSize, FileChannel object, RegionCopy copy)
+      throws IOException {
     this.name = name;
     this.key = key;
     this.offset = offset;
     this.byteSize = byteSize;
     this.object = object;
+    this.copy = copy;
+    mapped = object.map(MapMode.READ_WRITE, offset, byteSize, arena);
   }
 
   String name() {
@@ -74,6 +83,7 @@ final class ClientRegion {
         return;
       }
     }
+    arena.close();
     try {
       object.close();
     } catch (IOException e) {
@@ -107,22 +117,15 @@ final class ClientRegion {
   /**
    * Writes an output.
    *
+   * @param data native
    * @throws WireException when its memory is gone
    */
   void write(long from, MemorySegment data) {
+    boolean written = copy.copy(data, mapped.asSlice(from, data.byteSize()));
+    // what a page has beyond the object's end takes writes, and nobody finds them
     requireThere(from, data.byteSize());
-    try {
-      long written = 0;
-      while (written < data.byteSize()) {
-        long length = Math.min(CALL_BYTES, data.byteSize() - written);
-        ByteBuffer piece = data.asSlice(written, length).asByteBuffer();
-        while (piece.hasRemaining()) {
-          object.write(piece, offset + from + written + piece.position());
-        }
-        written += length;
-      }
-    } catch (IOException e) {
-      throw lost(e);
+    if (!written) {
+      throw lost(new IOException(NO_PAGES));
     }
   }
 
@@ -159,23 +162,31 @@ final class ClientRegion {
         throw new IndexOutOfBoundsException(
             "bytes %d to %d of an input of %d".formatted(begin, begin + count, length));
       }
-      try {
-        long read = 0;
-        while (read < count) {
-          long piece = Math.min(CALL_BYTES, count - read);
-          read(target.asSlice(targetOffset + read, piece).asByteBuffer(), from + begin + read);
-          read += piece;
-        }
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
+      MemorySegment part = target.asSlice(targetOffset, count);
+      if (part.isNative()) {
+        read(from + begin, part);
+        return;
+      }
+      try (Arena own = Arena.ofConfined()) {
+        MemorySegment between = own.allocate(count);
+        read(from + begin, between);
+        part.copyFrom(between);
       }
     }
 
-    private void read(ByteBuffer to, long at) throws IOException {
-      while (to.hasRemaining()) {
-        if (object.read(to, offset + at + to.position()) < 0) {
+    private void read(long at, MemorySegment to) {
+      try {
+        boolean read = copy.copy(mapped.asSlice(at, to.byteSize()), to);
+        // zeros come from what a page has beyond the object's end
+        if (offset + at + to.byteSize() > object.size()) {
           throw new EOFException("shared memory region '%s' has become smaller".formatted(name));
         }
+        if (!read) {
+          throw new IOException(
+              "shared memory region '%s' cannot be read: %s".formatted(name, NO_PAGES));
+        }
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
       }
     }
   }

@@ -24,11 +24,16 @@ public final class ClientRegions implements AutoCloseable {
       List.of("roundhouse-", "triton_python_backend_shm_region_");
 
   private final Settings settings;
+  private final RegionCopy copy;
   private final SharedObjects objects = new SharedObjects();
   private final Map<String, ClientRegion> regions = new TreeMap<>();
 
-  public ClientRegions(Settings settings) {
+  /**
+   * @param copy what reads and writes regions
+   */
+  public ClientRegions(Settings settings, RegionCopy copy) {
     this.settings = settings;
+    this.copy = copy;
   }
 
   /**
@@ -80,7 +85,7 @@ public final class ClientRegions implements AutoCloseable {
     }
   }
 
-  private static ClientRegion open(String name, String key, Path path, long offset, long byteSize) {
+  private ClientRegion open(String name, String key, Path path, long offset, long byteSize) {
     FileChannel channel;
     try {
       if (!SharedObjects.isObject(path)) {
@@ -103,7 +108,7 @@ public final class ClientRegions implements AutoCloseable {
             key,
             size);
       }
-      return new ClientRegion(name, key, offset, byteSize, channel);
+      return new ClientRegion(name, key, offset, byteSize, channel, copy);
     } catch (IOException | WireException e) {
       try {
         channel.close();

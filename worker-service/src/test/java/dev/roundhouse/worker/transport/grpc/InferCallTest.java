@@ -19,6 +19,7 @@ import dev.roundhouse.grpc.BufferWritable;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
+import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.worker.config.TraceProperties;
 import dev.roundhouse.worker.trace.Tracing;
 import dev.roundhouse.worker.transport.InferExchange;
@@ -223,7 +224,8 @@ class InferCallTest {
   }
 
   private InferExchange exchange(String model) {
-    ClientRegions none = new ClientRegions(new ClientRegions.Settings(false, List.of(), 1));
+    ClientRegions none =
+        new ClientRegions(new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy);
     Tracing off =
         new Tracing(
             new TraceProperties(

@@ -8,8 +8,10 @@ import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.kserve.codec.RegionRange;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.pjrt.MappedCopy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -25,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ClientRegionsTest {
   private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
+  private final Arena memory = Arena.ofShared();
   private final ClientRegions regions = open(List.of(), 2);
   private SharedObject object;
 
@@ -37,6 +40,7 @@ class ClientRegionsTest {
   void close() throws IOException {
     regions.close();
     object.close();
+    memory.close();
     assertThat(openObjects()).as("files of regions that are still open").isZero();
   }
 
@@ -52,7 +56,7 @@ class ClientRegionsTest {
       assertThat(lease.data().byteSize()).isEqualTo(8);
       assertThat(lease.data().heldBytes()).as("the client's memory").isZero();
 
-      MemorySegment answer = MemorySegment.ofArray(new byte[8]);
+      MemorySegment answer = memory.allocate(8);
       answer.set(FLOAT, 0, 7f);
       answer.set(FLOAT, 4, 8f);
       lease.write(answer);
@@ -88,7 +92,7 @@ class ClientRegionsTest {
     try (Lease lease = regions.lease(new RegionRange("r", 32, 32))) {
       object.truncate(40);
       TensorData data = lease.data();
-      MemorySegment target = MemorySegment.ofArray(new byte[32]);
+      MemorySegment target = memory.allocate(32);
       assertThatThrownBy(() -> data.copyTo(0, target, 0, 32))
           .isInstanceOf(UncheckedIOException.class)
           .hasMessageContaining("'r' has become smaller");
@@ -98,6 +102,26 @@ class ClientRegionsTest {
           () -> regions.lease(new RegionRange("r", 32, 32)),
           WireStatus.INVALID_ARGUMENT,
           "shared memory region 'r' ends at byte 64");
+    }
+  }
+
+  @Test
+  void shouldSurviveAnObjectWhosePagesAreGone() throws IOException {
+    int size = 1 << 20;
+    try (SharedObject large = new SharedObject(size)) {
+      regions.register("r", large.key(), 0, size);
+      try (Lease lease = regions.lease(new RegionRange("r", 0, size))) {
+        large.truncate(4096);
+        MemorySegment own = memory.allocate(size);
+        for (MemorySegment target : List.of(own, MemorySegment.ofArray(new byte[size]))) {
+          assertThatThrownBy(() -> lease.data().copyTo(0, target, 0, size))
+              .isInstanceOf(UncheckedIOException.class)
+              .hasMessageContaining("'r' has become smaller");
+        }
+        assertRefused(
+            () -> lease.write(own), WireStatus.INVALID_ARGUMENT, "which has 4096 bytes by now");
+        lease.data().copyTo(0, own, 0, 4096);
+      }
     }
   }
 
@@ -218,7 +242,8 @@ class ClientRegionsTest {
 
   @Test
   void shouldAnswerStatusAndUnregisterWhenItIsOff() {
-    try (ClientRegions off = new ClientRegions(new ClientRegions.Settings(false, List.of(), 1))) {
+    try (ClientRegions off =
+        new ClientRegions(new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy)) {
       assertRefused(
           () -> off.register("r", object.key(), 0, 8),
           WireStatus.UNIMPLEMENTED,
@@ -233,7 +258,7 @@ class ClientRegionsTest {
   }
 
   private static ClientRegions open(List<String> prefixes, int most) {
-    return new ClientRegions(new ClientRegions.Settings(true, prefixes, most));
+    return new ClientRegions(new ClientRegions.Settings(true, prefixes, most), MappedCopy::copy);
   }
 
   private static void assertRefused(ThrowingCallable call, WireStatus status, String text) {
