@@ -1,5 +1,6 @@
 package dev.roundhouse.node;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,9 +9,11 @@ import dev.roundhouse.node.actuator.NodeDetails.ProcessDetails;
 import dev.roundhouse.node.actuator.NodeEndpoint;
 import dev.roundhouse.node.plan.NodePlan;
 import dev.roundhouse.node.process.ProcessState;
+import dev.roundhouse.platform.rest.HttpServerSettings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -48,6 +51,7 @@ class NodeTest {
   private static final String DOCUMENT = "--spring.config.additional-location=";
 
   @TempDir Path folder;
+  private @Nullable Duration stalled;
   private final CompletableFuture<Integer> exited = new CompletableFuture<>();
 
   @Test
@@ -151,6 +155,26 @@ class NodeTest {
   void shouldRefuseOperatorsAddressOnItsOwnCommandLine() {
     assertThatThrownBy(() -> node("--management.server.address=127.0.0.1"))
         .hasMessageContaining("--management.server.address");
+  }
+
+  @Test
+  void shouldEndAClientThatSendsItsRequestByteByByte() throws Exception {
+    stalled = Duration.ofMillis(200);
+    try (ConfigurableApplicationContext node = node();
+        Socket client = new Socket("127.0.0.1", node.getBean(NodePlan.class).ports().node())) {
+      client.getOutputStream().write("GET /actuator/node HTTP/1.1\r\nX: ".getBytes(UTF_8));
+      await(() -> isRefused(client, 'x'));
+      assertThat(get(node, "/actuator/node")).startsWith("200 ");
+    }
+  }
+
+  private static boolean isRefused(Socket client, char next) {
+    try {
+      client.getOutputStream().write(next);
+      return false;
+    } catch (IOException closed) {
+      return true;
+    }
   }
 
   @Test
@@ -300,6 +324,10 @@ class NodeTest {
     application.addInitializers(
         context -> {
           GenericApplicationContext beans = (GenericApplicationContext) context;
+          if (stalled != null) {
+            HttpServerSettings impatient = new HttpServerSettings(1 << 10, stalled);
+            beans.registerBean(HttpServerSettings.class, () -> impatient);
+          }
           beans.registerBean("processExit", IntConsumer.class, () -> exited::complete);
           if (last != null) {
             beans.registerBean("last", FailingStart.class, () -> last);

@@ -23,10 +23,12 @@ import dev.roundhouse.node.process.RestartPolicy;
 import dev.roundhouse.node.process.Supervisor;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.rest.HttpServerSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.IntConsumer;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -48,6 +50,10 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(NodeProperties.class)
 class NodeConfiguration {
+  /** Nothing here takes a body. */
+  private static final int MOST_BODY_BYTES = 64 << 10;
+
+  private static final Duration STALLED = Duration.ofMinutes(1);
 
   /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
   @Bean
@@ -153,6 +159,13 @@ class NodeConfiguration {
   @Bean
   NodeHealth nodeHealthIndicator(Supervisor supervisor, NodeLifecycle lifecycle) {
     return new NodeHealth(supervisor, lifecycle);
+  }
+
+  /** Ends who sends or reads next to nothing, as the ports of workers and gateways. */
+  @Bean
+  @ConditionalOnMissingBean
+  HttpServerSettings httpServerSettings() {
+    return new HttpServerSettings(MOST_BODY_BYTES, STALLED);
   }
 
   /** After Spring's own, whose keys are for the other applications. */
