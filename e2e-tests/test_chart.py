@@ -215,6 +215,8 @@ class Certificates:
         subprocess.run([*command, *names, *files], check=True, capture_output=True, timeout=SECONDS)
         shutil.copy(folder / "tls.crt", folder / "ca.crt")
         self.folder = folder
+        # where the chart mounts those of the gateways' ports, and of the workers'
+        self.secrets = {"etc_roundhouse_tls": folder, "etc_roundhouse_worker-tls": folder}
 
 
 def written(documents: list[dict], name: str, folder: Path, **paths: Path) -> str:
@@ -241,9 +243,7 @@ def test_should_start_a_worker_with_what_it_writes(tmp_path: Path) -> None:
     documents = render("--values", CHART / "ci" / "split-values.yaml")
     setting = written(documents, "rh-roundhouse-worker-edge", tmp_path / "config", models=SAMPLE_MODELS)
     ports = free_ports()
-    where = [f"--server.port={ports.http}", f"--spring.grpc.server.port={ports.grpc}"]
-    command = [java(), "-jar", str(worker_jar()), setting, *KEEP_NOTHING, *where]
-    worker = WorkerProcess([*command, f"--management.server.port={ports.metrics}"], ports, tmp_path / "log")
+    worker = WorkerProcess(worker_command(setting, ports), ports, tmp_path / "log")
     try:
         worker.await_ready()
         assert worker.get(ports.metrics, "/actuator/health/readiness")[0] == 200
@@ -257,7 +257,7 @@ def test_should_start_a_gateway_that_wants_certificates_with_what_it_writes(tmp_
     client_tools.need("curl")
     documents = render("--values", CHART / "ci" / "dns-tls-values.yaml")
     keys = Certificates(tmp_path / "keys")
-    setting = written(documents, "rh-roundhouse-gateway", tmp_path / "config", etc_roundhouse_tls=keys.folder)
+    setting = written(documents, "rh-roundhouse-gateway", tmp_path / "config", **keys.secrets)
     ports = free_ports()
     gateway = WorkerProcess(gateway_command(setting, ports), ports, tmp_path / "log")
     try:
@@ -283,12 +283,60 @@ def test_should_start_a_gateway_that_wants_certificates_with_what_it_writes(tmp_
         gateway.close()
 
 
+@starts
+def test_should_join_a_gateway_and_a_worker_by_tls_with_what_it_writes(tmp_path: Path) -> None:
+    documents = render("--values", CHART / "ci" / "dns-tls-values.yaml")
+    keys = Certificates(tmp_path / "keys")
+    setting = written(
+        documents, "rh-roundhouse-worker-default", tmp_path / "worker", models=SAMPLE_MODELS, **keys.secrets
+    )
+    inner, outer = free_ports(), free_ports()
+    worker = WorkerProcess(worker_command(setting, inner), inner, tmp_path / "worker.log")
+    try:
+        worker.await_ready()
+        known = {
+            "ssl": True,
+            "root_certificates": str(keys.folder / "ca.crt"),
+            "certificate_chain": str(keys.folder / "tls.crt"),
+            "private_key": str(keys.folder / "tls.key"),
+        }
+        with (
+            triton.InferenceServerClient(
+                f"localhost:{inner.grpc}", ssl=True, root_certificates=known["root_certificates"]
+            ) as client,
+            pytest.raises(triton.InferenceServerException, match="UNAVAILABLE"),
+        ):
+            client.is_server_live(client_timeout=10)
+        setting = written(documents, "rh-roundhouse-gateway", tmp_path / "gateway", **keys.secrets)
+        command = gateway_command(setting, outer)
+        where = [("address", inner.grpc), ("http", inner.http)]
+        command += [f"--roundhouse.gateway.workers.w.{key}=127.0.0.1:{port}" for key, port in where]
+        gateway = WorkerProcess(command, outer, tmp_path / "gateway.log")
+        try:
+            gateway.await_ready()
+            with triton.InferenceServerClient(f"localhost:{outer.grpc}", **known) as client:
+                assert client.is_model_ready("scalar")
+            model = f"https://localhost:{outer.http}/v2/models/scalar"
+            identity = ("--cert", known["certificate_chain"], "--key", known["private_key"])
+            assert '"scalar"' in curl(model, "--cacert", known["root_certificates"], *identity)
+        finally:
+            gateway.close()
+    finally:
+        worker.close()
+
+
 def is_alive(process: WorkerProcess) -> bool:
     assert process.process.poll() is None, process.log()
     try:
         return process.get(process.ports.metrics, "/actuator/health/liveness")[0] == 200
     except OSError:
         return False
+
+
+def worker_command(setting: str, ports: Ports) -> list[str]:
+    where = [f"--server.port={ports.http}", f"--spring.grpc.server.port={ports.grpc}"]
+    where.append(f"--management.server.port={ports.metrics}")
+    return [java(), "-jar", str(worker_jar()), setting, *KEEP_NOTHING, *where]
 
 
 def gateway_command(setting: str, ports: Ports) -> list[str]:

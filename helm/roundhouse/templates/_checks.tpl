@@ -10,6 +10,16 @@
 {{- if and (ne $v.tls.clientAuth "none") (not $v.tls.secretName) }}
 {{- fail (printf "tls.clientAuth is %s and tls.secretName is empty; name the secret with tls.crt, tls.key and ca.crt" $v.tls.clientAuth) }}
 {{- end }}
+{{- $workers := $v.tls.workers }}
+{{- if and $workers.secretName (ne $v.layout "split") }}
+{{- fail "tls.workers.secretName is set and layout is node, whose workers only their own pod reaches; remove it" }}
+{{- end }}
+{{- if and $workers.secretName (not $workers.serverName) }}
+{{- fail "tls.workers.secretName is set and tls.workers.serverName is empty; gateways find workers by addresses: say which name of the certificate they expect" }}
+{{- end }}
+{{- if and (or $workers.serverName $workers.mutual) (not $workers.secretName) }}
+{{- fail "tls.workers.serverName or mutual is set and tls.workers.secretName is empty; name the secret with tls.crt, tls.key and ca.crt" }}
+{{- end }}
 {{- if and $v.kserve.only (not $v.kserve.enabled) }}
 {{- fail "kserve.only is true and kserve.enabled is not; enable it, or remove kserve.only" }}
 {{- end }}

@@ -74,12 +74,68 @@ management:
       enabled: false
 {{- end }}
 
+{{/* How gateways reach workers by TLS: root */}}
+{{- define "roundhouse.tlsToWorkers" -}}
+spring:
+  ssl:
+    bundle:
+      pem:
+        workers:
+          truststore:
+            certificate: file:/etc/roundhouse/worker-tls/ca.crt
+          {{- if .Values.tls.workers.mutual }}
+          keystore:
+            certificate: file:/etc/roundhouse/worker-tls/tls.crt
+            private-key: file:/etc/roundhouse/worker-tls/tls.key
+          {{- end }}
+roundhouse:
+  gateway:
+    tls:
+      bundle: workers
+      server-name: {{ .Values.tls.workers.serverName | quote }}
+{{- end }}
+
+{{/* The ports of a worker that gateways reach by TLS: root */}}
+{{- define "roundhouse.tlsOfWorkers" -}}
+{{- $auth := .Values.tls.workers.mutual }}
+spring:
+  ssl:
+    bundle:
+      pem:
+        workers:
+          keystore:
+            certificate: file:/etc/roundhouse/worker-tls/tls.crt
+            private-key: file:/etc/roundhouse/worker-tls/tls.key
+          {{- if $auth }}
+          truststore:
+            certificate: file:/etc/roundhouse/worker-tls/ca.crt
+          {{- end }}
+  grpc:
+    server:
+      ssl:
+        bundle: workers
+        client-auth: {{ ternary "require" "none" $auth }}
+server:
+  ssl:
+    bundle: workers
+    client-auth: {{ ternary "need" "none" $auth }}
+# probes have no certificate
+management:
+  server:
+    ssl:
+      enabled: false
+{{- end }}
+
 {{/* application.yaml of the gateways: root */}}
 {{- define "roundhouse.gatewayConfig" -}}
 {{- $v := .Values }}
 {{- $owned := include "roundhouse.tlsOwned" . | fromYaml }}
 {{- $_ := set $owned "roundhouse.gateway.shutdown" "gateway.stop" }}
 {{- $_ := set $owned "roundhouse.gateway.discovery" "gateway.discovery" }}
+{{- if $v.tls.workers.secretName }}
+{{- $_ := set $owned "roundhouse.gateway.tls" "tls.workers" }}
+{{- $_ := set $owned "spring.ssl.bundle.pem.workers" "tls.workers" }}
+{{- end }}
 {{- include "roundhouse.refuseOwned" (dict "config" $v.config "where" "config" "owned" $owned) }}
 {{- include "roundhouse.refuseOwned" (dict "config" $v.gateway.config "where" "gateway.config" "owned" $owned) }}
 {{- $discovery := dict "dns" (printf "%s.%s.svc" (include "roundhouse.workersService" .) .Release.Namespace) }}
@@ -91,6 +147,9 @@ management:
       "shutdown" (dict "lame-duck" (printf "%ds" (int $v.gateway.stop.lameDuckSeconds)) "drain" (printf "%ds" (int $v.gateway.stop.drainSeconds))))) }}
 {{- if $v.tls.secretName }}
 {{- $own = mergeOverwrite $own (include "roundhouse.tls" . | fromYaml) (include "roundhouse.tlsServer" . | fromYaml) }}
+{{- end }}
+{{- if $v.tls.workers.secretName }}
+{{- $own = mergeOverwrite $own (include "roundhouse.tlsToWorkers" . | fromYaml) }}
 {{- end }}
 {{- toYaml (mergeOverwrite (deepCopy $v.config) (deepCopy $v.gateway.config) $own) }}
 {{- end }}
@@ -109,6 +168,13 @@ management:
 {{- $own := dict }}
 {{- if eq $v.layout "split" }}
 {{- $own = include "roundhouse.workerConfig" . | fromYaml }}
+{{- if $v.tls.workers.secretName }}
+{{- $own = mergeOverwrite $own (include "roundhouse.tlsOfWorkers" .root | fromYaml) }}
+{{- $owned = mergeOverwrite $owned (dict
+      "spring.grpc.server.ssl" "tls.workers"
+      "server.ssl" "tls.workers"
+      "spring.ssl.bundle.pem.workers" "tls.workers") }}
+{{- end }}
 {{- else }}
 {{- $owned = mergeOverwrite $owned (dict
       "roundhouse.node.ports" "service"
@@ -133,7 +199,7 @@ management:
 {{- toYaml (mergeOverwrite (deepCopy $v.config) (deepCopy .pool.config) $own) }}
 {{- end }}
 
-{{/* A worker that is a pod. Gateways reach it in plain text, so TLS is not its concern. */}}
+{{/* A worker that is a pod: root, pool */}}
 {{- define "roundhouse.workerConfig" -}}
 roundhouse:
   worker:

@@ -112,6 +112,20 @@ securityContext:
     defaultMode: 0440
 {{- end }}
 
+{{- define "roundhouse.workerTlsMount" -}}
+- name: worker-tls
+  mountPath: /etc/roundhouse/worker-tls
+  readOnly: true
+{{- end }}
+
+{{- define "roundhouse.workerTlsVolume" -}}
+- name: worker-tls
+  secret:
+    secretName: {{ .Values.tls.workers.secretName }}
+    # the files belong to root and fsGroup
+    defaultMode: 0440
+{{- end }}
+
 {{/* The volume of the model repository: root */}}
 {{- define "roundhouse.modelsVolume" -}}
 - name: models
@@ -243,6 +257,9 @@ spec:
         {{- if and $front $v.tls.secretName }}
         {{- include "roundhouse.tlsMount" .root | nindent 8 }}
         {{- end }}
+        {{- if $v.tls.workers.secretName }}
+        {{- include "roundhouse.workerTlsMount" .root | nindent 8 }}
+        {{- end }}
   volumes:
     - name: config
       configMap:
@@ -267,6 +284,9 @@ spec:
     {{- end }}
     {{- if and $front $v.tls.secretName }}
     {{- include "roundhouse.tlsVolume" .root | nindent 4 }}
+    {{- end }}
+    {{- if $v.tls.workers.secretName }}
+    {{- include "roundhouse.workerTlsVolume" .root | nindent 4 }}
     {{- end }}
 {{- end }}
 
