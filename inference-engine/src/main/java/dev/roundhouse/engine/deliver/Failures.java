@@ -90,6 +90,11 @@ public final class Failures {
 
   /** Says that a request's own inputs could not be read when its turn came. */
   public Outcome.Failed unreadable(String model, Throwable cause) {
+    if (cause instanceof DeviceException device) {
+      String what = "the inputs for model '" + model + "' could not be read: ";
+      refused.warn(what + device.getMessage());
+      return new Outcome.Failed(Status.INTERNAL, what + device.getMessage());
+    }
     unexpected.warn("model '" + model + "': a caller's input could not be read", cause);
     return new Outcome.Failed(
         Status.INVALID_ARGUMENT,

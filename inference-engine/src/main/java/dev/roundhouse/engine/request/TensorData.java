@@ -23,6 +23,11 @@ public interface TensorData {
     return true;
   }
 
+  /** True when copying waits for a device: nobody but the engine should, once. */
+  default boolean waitsForDevice() {
+    return false;
+  }
+
   /**
    * Copies {@code length} bytes starting at {@code offset}.
    *

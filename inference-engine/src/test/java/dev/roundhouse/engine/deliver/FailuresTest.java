@@ -56,6 +56,16 @@ class FailuresTest {
   }
 
   @Test
+  void shouldSayWhatTheDeviceSaidOfAnInputOnIt() {
+    DeviceException cause = new DeviceException(Code.INTERNAL, "region 'r' cannot be read");
+    assertThat(failures.unreadable("m", cause))
+        .isEqualTo(
+            new Outcome.Failed(
+                Status.INTERNAL,
+                "the inputs for model 'm' could not be read: region 'r' cannot be read"));
+  }
+
+  @Test
   void shouldSayWhyWeightsAreNotThere() {
     Outcome.Failed full = failures.notLoaded("m", new DeviceException(Code.OUT_OF_MEMORY, "full"));
     assertThat(full)

@@ -13,7 +13,7 @@ import java.util.function.LongPredicate;
 /**
  * Copies tensors that are to be traced: as much of them as a trace may hold, counted before it is
  * taken where requests count their memory. What there is no room for is left out; no request fails
- * for its trace. Thread-safe.
+ * for its trace, and none that lies on a device is copied from there for it. Thread-safe.
  */
 final class TensorCopies {
   private static final byte[] NOTHING = {};
@@ -74,7 +74,7 @@ final class TensorCopies {
   private byte[] copy(TensorData data, DType dtype, int room) {
     int count = (int) Math.min(data.byteSize(), room);
     count -= dtype.fixedSize() ? count % dtype.byteSize() : 0;
-    if (count <= 0 || !data.isReadable() || !take.test(count)) {
+    if (count <= 0 || !data.isReadable() || data.waitsForDevice() || !take.test(count)) {
       return NOTHING;
     }
     try {
