@@ -93,6 +93,15 @@ record CudaPackage(Path plugin, int major, List<Path> nvidia) {
     return places.stream().filter(CudaPackage::isDataDirectory).findFirst();
   }
 
+  /** CUDA's runtime as the plugin finds it; empty when it is left to the system's loader. */
+  Optional<Path> runtimeLibrary() {
+    Library runtime = (major == 13 ? CUDA_13 : CUDA_12).getFirst();
+    return nvidia.stream()
+        .map(each -> each.resolve(runtime.folder + "/lib").resolve(runtime.file))
+        .filter(Files::isRegularFile)
+        .findFirst();
+  }
+
   /**
    * Sees to it that everything is there that the plugin will open.
    *

@@ -85,6 +85,11 @@ public final class PjrtDevice implements Device {
     return description;
   }
 
+  /** Which plugin it is of. */
+  public PjrtPlugin plugin() {
+    return client.plugin();
+  }
+
   /**
    * Compiles on a thread with a large stack. Text modules are read first, as XLA crashes or hangs
    * on some. Bytecode is trusted beyond its header: check its digest before.

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -101,6 +102,14 @@ public final class PjrtPlugin {
 
   public Path path() {
     return path;
+  }
+
+  /**
+   * The file of CUDA's runtime that a CUDA plugin finds beside its package; empty for another
+   * plugin, and where that is left to the system's loader.
+   */
+  public Optional<Path> cudaRuntime() {
+    return CudaPackage.of(named).flatMap(CudaPackage::runtimeLibrary);
   }
 
   /** As it was found, by a link perhaps: what it needs is looked for beside that. */

@@ -66,6 +66,16 @@ class CudaPackageTest {
   }
 
   @Test
+  void shouldTellWhichRuntimeThePluginFinds() throws IOException {
+    assertThat(of(0).runtimeLibrary()).isEmpty();
+    create(OF_13);
+    create(OF_12);
+    Path nvidia = packages.resolve("nvidia");
+    assertThat(of(0).runtimeLibrary()).hasValue(nvidia.resolve("cu13/lib/libcudart.so.13"));
+    assertThat(of(1).runtimeLibrary()).hasValue(nvidia.resolve("cuda_runtime/lib/libcudart.so.12"));
+  }
+
+  @Test
   void shouldFindLibrariesBesideThePackageToo() throws IOException {
     for (String library : OF_13) {
       create(packages.resolve("jax_plugins/nvidia").resolve(library));

@@ -12,6 +12,7 @@ import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.shm.CudaAccess;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -58,10 +59,22 @@ final class RunningWorker implements AutoCloseable {
    * @param device in place of the configured one; null leaves that
    */
   RunningWorker(Path repository, @Nullable Device device, String... settings) {
+    this(repository, device, null, settings);
+  }
+
+  /**
+   * @param device in place of the configured one; null leaves that
+   * @param cuda whether memory on a GPU can be registered; null leaves it to the device
+   */
+  RunningWorker(
+      Path repository, @Nullable Device device, @Nullable CudaAccess cuda, String... settings) {
     ApplicationContextInitializer<GenericApplicationContext> simulated =
         context -> {
           if (device != null) {
             context.registerBean("simulatedDevice", Device.class, () -> device);
+          }
+          if (cuda != null) {
+            context.registerBean("fakeCuda", CudaAccess.class, () -> cuda);
           }
           context.registerBean("processExit", IntConsumer.class, () -> exited::complete);
         };

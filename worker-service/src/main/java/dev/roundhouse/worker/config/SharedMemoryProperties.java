@@ -9,8 +9,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * Whether clients may have tensors read from and written to memory of this machine.
  *
- * @param enabled Let clients register POSIX shared-memory objects. Whoever reaches a port of this
- *     worker can then read and write those of this machine that the worker's user may.
+ * @param enabled Let clients register POSIX shared-memory objects, and memory of theirs on the
+ *     worker's GPU. Whoever reaches a port of this worker can then read and write those of this
+ *     machine that the worker's user may.
  * @param keyPrefixes Beginnings of the names of objects that may be registered, without a slash;
  *     empty for any.
  * @param maxRegions Most regions that may be registered at once.

@@ -32,6 +32,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +52,12 @@ public final class InferExchange implements AutoCloseable {
 
   private final Map<String, Lease> places;
 
+  /** What writes outputs to memory on the device; null when none goes there. */
+  private final @Nullable Executor deviceThread;
+
+  /** Why an output could not be written to memory on the device; published by the answer's end. */
+  private @Nullable WireException notOnDevice;
+
   /** Of inputs that came in the message; held until the exchange is closed. */
   private final MessageMemory memory;
 
@@ -64,11 +71,13 @@ public final class InferExchange implements AutoCloseable {
       List<InputTensor> inputs,
       List<Lease> leases,
       Map<String, Lease> places,
+      @Nullable Executor deviceThread,
       MessageMemory memory) {
     this.request = request;
     this.inputs = inputs;
     this.leases = leases;
     this.places = places;
+    this.deviceThread = deviceThread;
     this.memory = memory;
     classification = Classification.of(request.requestedOutputs());
     memory.hold();
@@ -85,8 +94,9 @@ public final class InferExchange implements AutoCloseable {
     List<Lease> leases = new ArrayList<>(0);
     try {
       List<InputTensor> inputs = inputs(request, regions, leases);
-      return new InferExchange(
-          request, inputs, leases, places(request, regions, leases), message.memory());
+      Map<String, Lease> places = places(request, regions, leases);
+      Executor device = anyOnDevice(places) ? regions.cuda().thread() : null;
+      return new InferExchange(request, inputs, leases, places, device, message.memory());
     } catch (RuntimeException e) {
       leases.forEach(Lease::close);
       throw e;
@@ -121,6 +131,15 @@ public final class InferExchange implements AutoCloseable {
     return places;
   }
 
+  private static boolean anyOnDevice(Map<String, Lease> places) {
+    for (Lease place : places.values()) {
+      if (place.waitsForDevice()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   private static Lease lease(RegionRange range, ClientRegions regions, List<Lease> leases) {
     Lease lease = regions.lease(range);
     leases.add(lease);
@@ -135,7 +154,8 @@ public final class InferExchange implements AutoCloseable {
    *     negative when it is over
    */
   InferenceRequest toEngine(long nowNanos, long callNanos, AnswerSink sink) {
-    AnswerSink classified = classification == null ? sink : classification.before(sink);
+    AnswerSink told = deviceThread == null ? sink : new DeviceWrites(this, deviceThread, sink);
+    AnswerSink classified = classification == null ? told : classification.before(told);
     return InferenceRequest.of(request.modelName(), inputs, classified)
         .version(request.modelVersion())
         .id(request.id())
@@ -199,8 +219,25 @@ public final class InferExchange implements AutoCloseable {
     return overflow ? InferenceRequest.NO_DEADLINE : deadline;
   }
 
+  /** Writes the outputs that go to memory on the device; before {@link #response}. */
+  void writeToDevice(Answer part) {
+    for (OutputTensor output : part.outputs()) {
+      Lease place = places.get(output.name());
+      if (place != null && place.waitsForDevice()) {
+        requireRoom(output, place);
+        place.write(output.data());
+      }
+    }
+  }
+
+  /** Has {@link #response} refuse: what goes to memory on the device is not there. */
+  void failOnDevice(WireException failure) {
+    notOnDevice = failure;
+  }
+
   /**
-   * What is answered. Outputs that were asked for in shared memory are written there.
+   * What is answered. Outputs that were asked for in shared memory of the system are written there,
+   * those in memory on the device have been.
    *
    * @param part borrowed until the answer is written
    * @param outcome how the request ended
@@ -209,6 +246,9 @@ public final class InferExchange implements AutoCloseable {
    */
   public ResponseMessage response(
       Answer part, Outcome outcome, Map<String, ParameterValue> parameters) {
+    if (notOnDevice != null) {
+      throw notOnDevice;
+    }
     List<OutputTensor> outputs = part.outputs();
     List<ResponseTensor> tensors = new ArrayList<>(outputs.size());
     for (int i = 0; i < outputs.size(); i++) {
@@ -261,7 +301,7 @@ public final class InferExchange implements AutoCloseable {
         output.name(), output.dtype(), output.shape(), Map.of(), output.data().asByteBuffer());
   }
 
-  private static ResponseTensor written(OutputTensor output, Lease place) {
+  private static void requireRoom(OutputTensor output, Lease place) {
     RegionRange range = place.range();
     long byteSize = output.data().byteSize();
     if (byteSize > range.byteSize()) {
@@ -270,11 +310,18 @@ public final class InferExchange implements AutoCloseable {
           "shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results"
               .formatted(output.name(), range.byteSize(), byteSize));
     }
-    place.write(output.data());
+  }
+
+  private static ResponseTensor written(OutputTensor output, Lease place) {
+    if (!place.waitsForDevice()) {
+      requireRoom(output, place);
+      place.write(output.data());
+    }
+    RegionRange range = place.range();
     Map<String, ParameterValue> where = LinkedHashMap.newLinkedHashMap(3);
     where.put("shared_memory_region", new ParameterValue.Text(range.region()));
     where.put("shared_memory_offset", new ParameterValue.Signed(range.offset()));
-    where.put("shared_memory_byte_size", new ParameterValue.Signed(byteSize));
+    where.put("shared_memory_byte_size", new ParameterValue.Signed(output.data().byteSize()));
     return new ResponseTensor(output.name(), output.dtype(), output.shape(), where, NOTHING);
   }
 

@@ -12,8 +12,12 @@ import java.util.List;
 public record ServerIdentity(
     String name, String version, String platform, List<String> extensions) {
 
-  /** What works, no more. */
-  public static List<String> extensions(boolean sharedMemory) {
+  /**
+   * What works, no more.
+   *
+   * @param cudaMemory whether memory on the device can be registered
+   */
+  public static List<String> extensions(boolean sharedMemory, boolean cudaMemory) {
     List<String> names =
         new ArrayList<>(
             List.of(
@@ -26,6 +30,9 @@ public record ServerIdentity(
                 "model_configuration"));
     if (sharedMemory) {
       names.add("system_shared_memory");
+    }
+    if (cudaMemory) {
+      names.add("cuda_shared_memory");
     }
     names.addAll(List.of("binary_tensor_data", "parameters", "statistics", "trace", "logging"));
     return List.copyOf(names);

@@ -30,6 +30,7 @@ import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.Extensions;
 import dev.roundhouse.worker.transport.grpc.RepositoryCalls;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.CudaAccess;
 import dev.roundhouse.worker.transport.shm.SharedObjects;
 import io.grpc.BindableService;
 import io.grpc.protobuf.services.HealthStatusManager;
@@ -89,13 +90,16 @@ class TransportConfiguration {
 
   @Bean
   ServerIdentity serverIdentity(
-      Device device, WorkerProperties properties, ObjectProvider<BuildProperties> build) {
+      Device device,
+      WorkerProperties properties,
+      ClientRegions regions,
+      ObjectProvider<BuildProperties> build) {
     String version = build.stream().map(BuildProperties::getVersion).findFirst().orElse("unknown");
     return new ServerIdentity(
         properties.server().name(),
         version,
         device.description().platform(),
-        ServerIdentity.extensions(properties.sharedMemory().enabled()));
+        ServerIdentity.extensions(properties.sharedMemory().enabled(), regions.cuda().work()));
   }
 
   @Bean
@@ -104,12 +108,13 @@ class TransportConfiguration {
   }
 
   @Bean
-  ClientRegions clientRegions(WorkerProperties properties) {
+  ClientRegions clientRegions(WorkerProperties properties, CudaAccess cuda) {
     SharedMemoryProperties settings = properties.sharedMemory();
     return new ClientRegions(
         new ClientRegions.Settings(
             settings.enabled(), settings.keyPrefixes(), settings.maxRegions()),
-        MappedCopy::copy);
+        MappedCopy::copy,
+        cuda);
   }
 
   @Bean

@@ -10,6 +10,7 @@ import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.CudaAccess;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,7 +48,8 @@ class InferExchangeTest {
   }
 
   private static final ClientRegions NO_REGIONS =
-      new ClientRegions(new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy);
+      new ClientRegions(
+          new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy, CudaAccess.NO_GPU);
 
   private static final AnswerSink NOBODY = new ReplySink();
 }

@@ -237,26 +237,40 @@ public final class InferenceGrpcService implements BindableService, AsyncService
   @Override
   public void cudaSharedMemoryStatus(
       CudaSharedMemoryStatusRequest request, StreamObserver<CudaSharedMemoryStatusResponse> call) {
-    UnaryAnswer.now(call, () -> SharedMemoryMessages.cudaStatus(extensions.regions(), request));
+    UnaryAnswer.now(
+        call, () -> SharedMemoryMessages.cudaStatus(extensions.regions().cuda(), request));
   }
 
   @Override
   public void cudaSharedMemoryRegister(
       CudaSharedMemoryRegisterRequest request,
       StreamObserver<CudaSharedMemoryRegisterResponse> call) {
-    UnaryAnswer.now(
+    UnaryAnswer.later(
         call,
-        () -> {
-          throw ClientRegions.noCuda(request.getName());
-        });
+        () ->
+            extensions
+                .regions()
+                .cuda()
+                .register(
+                    request.getName(),
+                    request.getRawHandle().toByteArray(),
+                    request.getDeviceId(),
+                    request.getByteSize())
+                .thenApply(done -> CudaSharedMemoryRegisterResponse.getDefaultInstance()));
   }
 
   @Override
   public void cudaSharedMemoryUnregister(
       CudaSharedMemoryUnregisterRequest request,
       StreamObserver<CudaSharedMemoryUnregisterResponse> call) {
-    // There are none, and to unregister what is not there is no error.
-    UnaryAnswer.now(call, CudaSharedMemoryUnregisterResponse::getDefaultInstance);
+    UnaryAnswer.later(
+        call,
+        () ->
+            extensions
+                .regions()
+                .cuda()
+                .unregister(request.getName())
+                .thenApply(done -> CudaSharedMemoryUnregisterResponse.getDefaultInstance()));
   }
 
   /** What answers the calls of Triton's extensions, whichever transport they come by. */

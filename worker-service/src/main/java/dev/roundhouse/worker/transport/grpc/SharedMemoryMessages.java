@@ -7,6 +7,7 @@ import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusResponse;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusResponse.RegionStatus;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.ClientRegions.Registered;
+import dev.roundhouse.worker.transport.shm.CudaRegions;
 
 /** What clients are told of the memory that they share. */
 final class SharedMemoryMessages {
@@ -28,13 +29,18 @@ final class SharedMemoryMessages {
     return status.build();
   }
 
-  /** No region is of CUDA's memory; one that is asked for by name is not found. */
   static CudaSharedMemoryStatusResponse cudaStatus(
-      ClientRegions regions, CudaSharedMemoryStatusRequest request) {
-    String name = request.getName();
-    if (name.isEmpty()) {
-      return CudaSharedMemoryStatusResponse.getDefaultInstance();
+      CudaRegions regions, CudaSharedMemoryStatusRequest request) {
+    var status = CudaSharedMemoryStatusResponse.newBuilder();
+    for (CudaRegions.Registered region : regions.status(request.getName())) {
+      status.putRegions(
+          region.name(),
+          CudaSharedMemoryStatusResponse.RegionStatus.newBuilder()
+              .setName(region.name())
+              .setDeviceId(region.device())
+              .setByteSize(region.byteSize())
+              .build());
     }
-    throw regions.noCudaRegion(name);
+    return status.build();
   }
 }

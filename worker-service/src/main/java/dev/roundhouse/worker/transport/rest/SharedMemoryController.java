@@ -16,7 +16,7 @@ import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
 import tools.jackson.core.JsonParser;
 
-/** Regions of memory that clients share. There are none of CUDA's memory. */
+/** Regions of memory that clients share. */
 @RestController
 final class SharedMemoryController {
   private final Engine engine;
@@ -55,32 +55,6 @@ final class SharedMemoryController {
   @PostMapping("/v2/systemsharedmemory/region/{region}/unregister")
   void unregister(@PathVariable String region, HttpServletResponse response) {
     regions.unregister(region);
-    response.setStatus(HttpStatus.OK.value());
-  }
-
-  @GetMapping("/v2/cudasharedmemory/status")
-  void cudaStatus(HttpServletResponse response) throws IOException {
-    send(response, List.of());
-  }
-
-  @GetMapping("/v2/cudasharedmemory/region/{region}/status")
-  void cudaStatus(@PathVariable String region) {
-    throw regions.noCudaRegion(region);
-  }
-
-  @PostMapping("/v2/cudasharedmemory/region/{region}/register")
-  void registerCuda(@PathVariable String region) {
-    throw ClientRegions.noCuda(region);
-  }
-
-  /** There are none, and to unregister what is not there is no error. */
-  @PostMapping("/v2/cudasharedmemory/unregister")
-  void unregisterCuda(HttpServletResponse response) {
-    response.setStatus(HttpStatus.OK.value());
-  }
-
-  @PostMapping("/v2/cudasharedmemory/region/{region}/unregister")
-  void unregisterCuda(@PathVariable String region, HttpServletResponse response) {
     response.setStatus(HttpStatus.OK.value());
   }
 

@@ -8,11 +8,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The regions of shared memory that clients have registered, by name. A region that is unregistered
@@ -26,14 +22,18 @@ public final class ClientRegions implements AutoCloseable {
   private final Settings settings;
   private final RegionCopy copy;
   private final SharedObjects objects = new SharedObjects();
-  private final Map<String, ClientRegion> regions = new TreeMap<>();
+  private final RegionTable regions;
+  private final CudaRegions cuda;
 
   /**
-   * @param copy what reads and writes regions
+   * @param copy what reads and writes regions of POSIX objects
+   * @param cuda taken
    */
-  public ClientRegions(Settings settings, RegionCopy copy) {
+  public ClientRegions(Settings settings, RegionCopy copy, CudaAccess cuda) {
     this.settings = settings;
     this.copy = copy;
+    regions = new RegionTable(settings.most());
+    this.cuda = new CudaRegions(cuda, regions);
   }
 
   /**
@@ -45,7 +45,7 @@ public final class ClientRegions implements AutoCloseable {
    */
   public record Settings(boolean enabled, List<String> keyPrefixes, int most) {}
 
-  /** A region as it was registered. */
+  /** A region of a POSIX object as it was registered. */
   public record Registered(String name, String key, long offset, long byteSize) {}
 
   /**
@@ -55,10 +55,7 @@ public final class ClientRegions implements AutoCloseable {
    */
   public void register(String name, String key, long offset, long byteSize) {
     requireEnabled();
-    if (name.isEmpty()) {
-      throw WireException.invalidArgument(
-          "shared memory region name cannot be empty; every request names it");
-    }
+    requireName(name);
     Path object = object(key);
     if (byteSize <= 0) {
       throw refused(name, "byte_size is %s; it must be 1 or more", Long.toUnsignedString(byteSize));
@@ -70,19 +67,15 @@ public final class ClientRegions implements AutoCloseable {
           Long.toUnsignedString(offset),
           Long.toUnsignedString(byteSize));
     }
-    synchronized (regions) {
-      if (regions.containsKey(name)) {
-        throw new WireException(
-            WireStatus.ALREADY_EXISTS, "shared memory region '" + name + "' already in manager");
-      }
-      if (regions.size() >= settings.most()) {
-        throw new WireException(
-            WireStatus.RESOURCE_EXHAUSTED,
-            "%d shared memory regions are registered and that is the limit; unregister some, or raise roundhouse.worker.shared-memory.max-regions"
-                .formatted(regions.size()));
-      }
-      regions.put(name, open(name, key, object, offset, byteSize));
+    regions.take(name);
+    ClientRegion region;
+    try {
+      region = open(name, key, object, offset, byteSize);
+    } catch (RuntimeException | Error e) {
+      regions.giveUp(name);
+      throw e;
     }
+    regions.put(region);
   }
 
   private ClientRegion open(String name, String key, Path path, long offset, long byteSize) {
@@ -108,7 +101,7 @@ public final class ClientRegions implements AutoCloseable {
             key,
             size);
       }
-      return new ClientRegion(name, key, offset, byteSize, channel, copy);
+      return new SystemRegion(name, key, offset, byteSize, channel, copy);
     } catch (IOException | WireException e) {
       try {
         channel.close();
@@ -120,45 +113,45 @@ public final class ClientRegions implements AutoCloseable {
   }
 
   /**
-   * Forgets a region; harmless when there is none.
+   * Forgets a region of a POSIX object; harmless when there is none.
    *
-   * @param name empty for every region
+   * @param name empty for every one
    */
   public void unregister(String name) {
-    List<ClientRegion> gone = new ArrayList<>();
-    synchronized (regions) {
-      if (name.isEmpty()) {
-        gone.addAll(regions.values());
-        regions.clear();
-      } else {
-        ClientRegion region = regions.remove(name);
-        if (region != null) {
-          gone.add(region);
-        }
-      }
-    }
-    gone.forEach(ClientRegion::release);
+    var unused = regions.remove(SystemRegion.class, name);
   }
 
   /**
-   * What is registered, by name.
+   * What is registered of POSIX objects, by name.
    *
-   * @param name empty for every region
+   * @param name empty for every one
    * @throws WireException NOT_FOUND when there is none of that name
    */
   public List<Registered> status(String name) {
-    synchronized (regions) {
-      if (!name.isEmpty() && !regions.containsKey(name)) {
-        throw new WireException(
-            WireStatus.NOT_FOUND, "Unable to find system shared memory region: '" + name + "'");
-      }
-      return regions.values().stream()
-          .filter(region -> name.isEmpty() || region.name().equals(name))
-          .map(
-              region ->
-                  new Registered(region.name(), region.key(), region.offset(), region.byteSize()))
-          .toList();
+    if (name.isEmpty()) {
+      return regions.all(SystemRegion.class).stream().map(ClientRegions::registered).toList();
     }
+    return switch (regions.find(name)) {
+      case SystemRegion region -> List.of(registered(region));
+      case CudaRegion other ->
+          throw new WireException(
+              WireStatus.NOT_FOUND,
+              "The region named '"
+                  + name
+                  + "' is registered as CUDA shared memory, not system shared memory");
+      case null ->
+          throw new WireException(
+              WireStatus.NOT_FOUND, "Unable to find system shared memory region: '" + name + "'");
+    };
+  }
+
+  private static Registered registered(SystemRegion region) {
+    return new Registered(region.name(), region.key(), region.offset(), region.byteSize());
+  }
+
+  /** Those of memory on the worker's GPU, whether or not there can be any. */
+  public CudaRegions cuda() {
+    return cuda;
   }
 
   /**
@@ -169,13 +162,11 @@ public final class ClientRegions implements AutoCloseable {
    */
   public Lease lease(RegionRange range) {
     requireEnabled();
-    ClientRegion region = find(range.region());
+    ClientRegion region = regions.use(range.region());
     if (region == null) {
       throw new WireException(
           WireStatus.NOT_FOUND,
-          "Unable to find shared memory region: '"
-              + range.region()
-              + "'; register it with SystemSharedMemoryRegister");
+          "Unable to find shared memory region: '" + range.region() + "'; register it first");
     }
     try {
       checkRange(region, range);
@@ -184,13 +175,6 @@ public final class ClientRegions implements AutoCloseable {
     } catch (RuntimeException e) {
       region.release();
       throw e;
-    }
-  }
-
-  private @Nullable ClientRegion find(String name) {
-    synchronized (regions) {
-      ClientRegion region = regions.get(name);
-      return region != null && region.use() ? region : null;
     }
   }
 
@@ -227,32 +211,22 @@ public final class ClientRegions implements AutoCloseable {
 
   private void requireEnabled() {
     if (!settings.enabled()) {
-      throw new WireException(
-          WireStatus.UNIMPLEMENTED,
-          "Client shared memory is disabled; send tensors in the request, or have the operator set roundhouse.worker.shared-memory.enabled");
+      throw disabled();
     }
   }
 
-  /** What somebody is told who asks for a region of CUDA's memory: there are none. */
-  public WireException noCudaRegion(String name) {
-    boolean system;
-    synchronized (regions) {
-      system = regions.containsKey(name);
+  static void requireName(String name) {
+    if (name.isEmpty()) {
+      throw WireException.invalidArgument(
+          "shared memory region name cannot be empty; every request names it");
     }
+  }
+
+  /** What somebody is told who wants to share memory where that is off. */
+  static WireException disabled() {
     return new WireException(
-        WireStatus.NOT_FOUND,
-        "Unable to find cuda shared memory region: '"
-            + name
-            + (system ? "'; it is a region of system shared memory" : "'"));
-  }
-
-  /** What somebody is told who registers CUDA's memory. */
-  public static WireException noCuda(String name) {
-    return WireException.invalidArgument(
-        "failed to register CUDA shared memory region '"
-            + name
-            + "': this server takes no CUDA memory; register system shared memory, or send tensors"
-            + " in the request");
+        WireStatus.UNIMPLEMENTED,
+        "Client shared memory is disabled; send tensors in the request, or have the operator set roundhouse.worker.shared-memory.enabled");
   }
 
   private static WireException refused(String name, String format, Object... values) {
@@ -268,8 +242,10 @@ public final class ClientRegions implements AutoCloseable {
             + "'; make it first, on the same machine, readable and writable for this server");
   }
 
+  /** Closes all of them; call when no request is open any more. */
   @Override
   public void close() {
-    unregister("");
+    regions.close();
+    cuda.close();
   }
 }

@@ -36,6 +36,11 @@ public final class Lease implements AutoCloseable {
     region.write(range.offset(), data);
   }
 
+  /** Whether {@link #write} may wait for a device, and so is for the device's own thread only. */
+  public boolean waitsForDevice() {
+    return region.waitsForDevice();
+  }
+
   /** Harmless when repeated. */
   @Override
   public void close() {

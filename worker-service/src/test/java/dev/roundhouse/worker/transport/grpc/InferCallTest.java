@@ -25,6 +25,7 @@ import dev.roundhouse.worker.trace.Tracing;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.CudaAccess;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.nio.ByteBuffer;
@@ -225,7 +226,8 @@ class InferCallTest {
 
   private InferExchange exchange(String model) {
     ClientRegions none =
-        new ClientRegions(new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy);
+        new ClientRegions(
+            new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy, CudaAccess.NO_GPU);
     Tracing off =
         new Tracing(
             new TraceProperties(

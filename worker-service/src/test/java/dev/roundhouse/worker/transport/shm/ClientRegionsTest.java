@@ -243,7 +243,8 @@ class ClientRegionsTest {
   @Test
   void shouldAnswerStatusAndUnregisterWhenItIsOff() {
     try (ClientRegions off =
-        new ClientRegions(new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy)) {
+        new ClientRegions(
+            new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy, CudaAccess.NO_GPU)) {
       assertRefused(
           () -> off.register("r", object.key(), 0, 8),
           WireStatus.UNIMPLEMENTED,
@@ -258,7 +259,8 @@ class ClientRegionsTest {
   }
 
   private static ClientRegions open(List<String> prefixes, int most) {
-    return new ClientRegions(new ClientRegions.Settings(true, prefixes, most), MappedCopy::copy);
+    return new ClientRegions(
+        new ClientRegions.Settings(true, prefixes, most), MappedCopy::copy, CudaAccess.NO_GPU);
   }
 
   private static void assertRefused(ThrowingCallable call, WireStatus status, String text) {
