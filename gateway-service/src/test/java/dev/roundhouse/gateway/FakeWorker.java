@@ -12,6 +12,10 @@ import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
 import dev.roundhouse.kserve.control.proto.SetModelPolicyResponse;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterResponse;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterResponse;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceResponse;
@@ -54,6 +58,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
@@ -77,6 +82,11 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
   volatile Status failure = Status.OK;
   volatile boolean sameNamespace = true;
   volatile boolean opensRegions = true;
+
+  /** Names of regions of memory on the GPU. */
+  final Set<String> cudaRegions = ConcurrentHashMap.newKeySet();
+
+  volatile long gpu;
 
   /** Whether requests over HTTP are refused before their bodies are read. */
   volatile boolean refusesUnread;
@@ -138,6 +148,8 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
     models.clear();
     statuses.clear();
     regions.clear();
+    cudaRegions.clear();
+    gpu = 0;
     for (String model : with) {
       add(model, 0);
     }
@@ -373,6 +385,29 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
         call,
         "register " + request.getName(),
         SystemSharedMemoryRegisterResponse.getDefaultInstance());
+  }
+
+  @Override
+  public void cudaSharedMemoryRegister(
+      CudaSharedMemoryRegisterRequest request,
+      StreamObserver<CudaSharedMemoryRegisterResponse> call) {
+    if (request.getDeviceId() != gpu) {
+      call.onError(
+          Status.INVALID_ARGUMENT
+              .withDescription("this worker's GPU is " + gpu)
+              .asRuntimeException());
+      return;
+    }
+    cudaRegions.add(request.getName());
+    reply(call, CudaSharedMemoryRegisterResponse.getDefaultInstance());
+  }
+
+  @Override
+  public void cudaSharedMemoryUnregister(
+      CudaSharedMemoryUnregisterRequest request,
+      StreamObserver<CudaSharedMemoryUnregisterResponse> call) {
+    cudaRegions.remove(request.getName());
+    reply(call, CudaSharedMemoryUnregisterResponse.getDefaultInstance());
   }
 
   @Override

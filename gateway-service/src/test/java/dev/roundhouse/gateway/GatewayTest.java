@@ -10,6 +10,7 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
 import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.LogSettingsRequest;
@@ -356,6 +357,28 @@ class GatewayTest {
     assertThat(refusal(() -> gateway.stub().systemSharedMemoryRegister(register("r"))))
         .hasMessage("INVALID_ARGUMENT: Unable to open shared memory region");
     assertThat(w0.regions).isEmpty();
+  }
+
+  @Test
+  void shouldRegisterMemoryOfAGpuWithAllOrNone() throws Exception {
+    CudaSharedMemoryRegisterRequest request =
+        CudaSharedMemoryRegisterRequest.newBuilder().setName("r").setByteSize(8).build();
+    w1.gpu = 1;
+    assertThat(refusal(() -> gateway.stub().cudaSharedMemoryRegister(request)))
+        .hasMessage("INVALID_ARGUMENT: this worker's GPU is 1");
+    assertThat(w0.cudaRegions).isEmpty();
+    String path = "/v2/cudasharedmemory/region/r/register";
+    String body = "{\"raw_handle\":{\"b64\":\"AAAA\"},\"device_id\":0,\"byte_size\":8}";
+    assertThat(gateway.send("POST", path, body).statusCode()).isEqualTo(400);
+    assertThat(w0.cudaRegions).isEmpty();
+
+    w1.gpu = 0;
+    assertThat(gateway.send("POST", path, body).statusCode()).isEqualTo(200);
+    assertThat(w0.cudaRegions).containsExactly("r");
+    assertThat(w1.cudaRegions).containsExactly("r");
+    for (String wrong : List.of("{}", body.replace("AAAA", "!"), body.replace("b64", "b65"))) {
+      assertThat(gateway.send("POST", path, wrong).statusCode()).as(wrong).isEqualTo(400);
+    }
   }
 
   // --- REST

@@ -4,6 +4,9 @@ import dev.roundhouse.gateway.calls.Replies.Reply;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.WorkerLook;
 import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterResponse;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterResponse;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusRequest;
@@ -90,6 +93,46 @@ public final class SharedRegions {
               }
               return answer;
             });
+  }
+
+  /**
+   * Registers memory on a GPU with all workers that are there, or with none: a request may come to
+   * any of them, and a handle is of one GPU. A worker that starts again is not told.
+   */
+  public CompletableFuture<CudaSharedMemoryRegisterResponse> register(
+      CudaSharedMemoryRegisterRequest request) {
+    return Replies.of(
+            workers.ready(),
+            worker -> worker.ask(timeout, stub -> stub.cudaSharedMemoryRegister(request)))
+        .thenCompose(
+            replies -> {
+              try {
+                return CompletableFuture.completedFuture(replies.answersOfAll().getFirst());
+              } catch (RuntimeException refusal) {
+                return forget(replies, request.getName(), refusal);
+              }
+            });
+  }
+
+  private CompletableFuture<CudaSharedMemoryRegisterResponse> forget(
+      Replies<CudaSharedMemoryRegisterResponse> replies, String name, RuntimeException refusal) {
+    CudaSharedMemoryUnregisterRequest undo =
+        CudaSharedMemoryUnregisterRequest.newBuilder().setName(name).build();
+    List<CompletableFuture<?>> undone = new ArrayList<>();
+    for (Reply<CudaSharedMemoryRegisterResponse> reply : replies.all()) {
+      if (reply.isOk()) {
+        workers
+            .worker(reply.worker())
+            .ifPresent(
+                worker ->
+                    undone.add(
+                        worker
+                            .ask(timeout, stub -> stub.cudaSharedMemoryUnregister(undo))
+                            .exceptionally(e -> null)));
+      }
+    }
+    return CompletableFuture.allOf(undone.toArray(CompletableFuture<?>[]::new))
+        .thenCompose(done -> CompletableFuture.failedFuture(refusal));
   }
 
   /** What the first worker that answers has of them: all have the same. */

@@ -139,8 +139,7 @@ public final class GatewayInferenceService extends GRPCInferenceServiceImplBase 
   public void cudaSharedMemoryRegister(
       CudaSharedMemoryRegisterRequest request,
       StreamObserver<CudaSharedMemoryRegisterResponse> call) {
-    Answer.later(
-        call, () -> calls.same(request, GRPCInferenceServiceFutureStub::cudaSharedMemoryRegister));
+    Answer.later(call, () -> regions.register(request));
   }
 
   @Override

@@ -1,9 +1,11 @@
 package dev.roundhouse.gateway.rest;
 
+import com.google.protobuf.ByteString;
 import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexResponse.ModelIndex;
@@ -18,6 +20,7 @@ import io.grpc.Status;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Base64;
 import java.util.Collection;
 import java.util.TreeSet;
 import org.springframework.http.HttpStatus;
@@ -189,6 +192,30 @@ final class FleetController {
     response.setStatus(HttpStatus.OK.value());
   }
 
+  @PostMapping("/v2/cudasharedmemory/region/{region}/register")
+  void registerCuda(
+      @PathVariable String region, HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
+    JsonNode body = body(request);
+    CudaSharedMemoryRegisterRequest wanted =
+        CudaSharedMemoryRegisterRequest.newBuilder()
+            .setName(region)
+            .setRawHandle(handle(body.path("raw_handle")))
+            .setDeviceId(number(body, "device_id"))
+            .setByteSize(number(body, "byte_size"))
+            .build();
+    var unused = regions.register(wanted).join();
+    response.setStatus(HttpStatus.OK.value());
+  }
+
+  private static ByteString handle(JsonNode handle) {
+    try {
+      return ByteString.copyFrom(Base64.getDecoder().decode(text(handle, "b64")));
+    } catch (IllegalArgumentException e) {
+      throw refused("'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t");
+    }
+  }
+
   private static JsonNode body(HttpServletRequest request) throws IOException {
     byte[] bytes = request.getInputStream().readNBytes(MOST_BODY_BYTES + 1);
     if (bytes.length > MOST_BODY_BYTES) {
@@ -230,7 +257,8 @@ final class FleetController {
       return 0;
     }
     if (!value.isIntegralNumber() || !value.canConvertToLong() || value.asLong() < 0) {
-      throw refused("'%s' is %s; it must be a number of bytes".formatted(name, shown(value)));
+      throw refused(
+          "'%s' is %s; it must be a whole number, 0 or more".formatted(name, shown(value)));
     }
     return value.asLong();
   }

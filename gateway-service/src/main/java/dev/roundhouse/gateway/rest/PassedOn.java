@@ -112,7 +112,6 @@ final class PassedOn {
   }
 
   @PostMapping({
-    "/v2/cudasharedmemory/region/{region}/register",
     "/v2/cudasharedmemory/region/{region}/unregister",
     "/v2/cudasharedmemory/unregister"
   })
