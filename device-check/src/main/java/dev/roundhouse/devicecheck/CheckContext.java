@@ -5,6 +5,7 @@ import dev.roundhouse.engine.device.DeviceProvider;
 import dev.roundhouse.pjrt.ClientOptions;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
+import dev.roundhouse.pjrt.PjrtPlugin;
 import dev.roundhouse.pjrt.PluginOptions;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -98,6 +99,11 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
    */
   public PjrtDevice openDevice(PjrtDeviceOptions options) {
     return PjrtDevice.open(options(options));
+  }
+
+  /** Loads the plugin, and opens no device of it. */
+  public PjrtPlugin loadPlugin() {
+    return PjrtPlugin.load(options(PjrtDeviceOptions.DEFAULTS).plugin());
   }
 
   private PjrtDeviceOptions options(PjrtDeviceOptions options) {

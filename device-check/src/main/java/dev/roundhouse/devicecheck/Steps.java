@@ -11,6 +11,7 @@ import dev.roundhouse.devicecheck.step.ManyModels;
 import dev.roundhouse.devicecheck.step.OutOfMemory;
 import dev.roundhouse.devicecheck.step.Overlap;
 import dev.roundhouse.devicecheck.step.Samples;
+import dev.roundhouse.devicecheck.step.SharedGpuMemory;
 import dev.roundhouse.devicecheck.step.Transfers;
 import dev.roundhouse.devicecheck.step.WeightLoads;
 import dev.roundhouse.devicecheck.step.WorkerProcess;
@@ -26,6 +27,7 @@ final class Steps {
           new Contract(),
           new Samples(),
           new WorkerProcess(),
+          new SharedGpuMemory(),
           new CallOverhead(),
           new HotModelRate(),
           new Transfers(),

@@ -7,32 +7,18 @@ import dev.roundhouse.devicecheck.CheckContext;
 import dev.roundhouse.devicecheck.Findings;
 import dev.roundhouse.devicecheck.Step;
 import dev.roundhouse.engine.embedded.Tensor;
-import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
-import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
-import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
-import io.grpc.netty.NettyChannelBuilder;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** A worker as it is deployed, called over gRPC and stopped by SIGTERM. */
 public final class WorkerProcess implements Step {
-  private static final Pattern GRPC_PORT = Pattern.compile("\\bgrpc=(\\d+)");
-  private static final Duration CALL = Duration.ofSeconds(10);
   private static final Duration STOP = Duration.ofSeconds(20);
 
   /** What a JVM that ends in good order on SIGTERM leaves. */
@@ -56,79 +42,25 @@ public final class WorkerProcess implements Step {
   @Override
   public void run(CheckContext context, Findings findings) throws Exception {
     long start = System.nanoTime();
-    Process worker = new ProcessBuilder(command(context)).redirectErrorStream(true).start();
-    try (BufferedReader output = worker.inputReader()) {
-      String ready = awaitReady(output);
+    try (StartedWorker worker = StartedWorker.start(context)) {
       double seconds = (System.nanoTime() - start) / 1e9;
-      findings.figure("from start to ready", seconds, "s", ready);
-      findings.check("every model is ready", ready.contains("failed=0"), ready);
-      Thread.ofVirtual().start(() -> output.lines().forEach(System.out::println));
-      call(port(ready), context, findings);
-      stop(worker, findings);
-    } finally {
-      worker.destroyForcibly();
+      findings.figure("from start to ready", seconds, "s", worker.ready());
+      findings.check("every model is ready", worker.ready().contains("failed=0"), worker.ready());
+      call(worker, context, findings);
+      stop(worker.process(), findings);
     }
   }
 
-  private static List<String> command(CheckContext context) {
-    List<String> command = new ArrayList<>();
-    command.add(CheckContext.java().toString());
-    command.addAll(context.jvmOptions());
-    command.add("-jar");
-    command.add(context.home().resolve("worker.jar").toString());
-    command.add("--roundhouse.worker.repository.directories=" + context.models());
-    command.add("--roundhouse.worker.scheduler.cost-file=none");
-    command.add("--roundhouse.worker.compile.cache=none");
-    command.add("--roundhouse.worker.device.platform=" + context.platform());
-    if (context.plugin() != null) {
-      command.add("--roundhouse.worker.device.plugin=" + context.plugin());
-    }
-    for (String server : List.of("server", "spring.grpc.server", "management.server")) {
-      command.add("--" + server + ".address=127.0.0.1");
-      command.add("--" + server + ".port=0");
-    }
-    return command;
-  }
-
-  private static String awaitReady(BufferedReader output) throws IOException {
-    for (String line = output.readLine(); line != null; line = output.readLine()) {
-      System.out.println(line);
-      if (line.startsWith("ready ")) {
-        return line;
+  private static void call(StartedWorker worker, CheckContext context, Findings findings)
+      throws IOException {
+    for (SampleCase sample : SampleCase.readAll(context.expected())) {
+      try {
+        ModelInferResponse answer = worker.stub().modelInfer(request(sample));
+        Difference difference = sample.compare(tensors(answer), context.platform());
+        findings.check(sample.what(), difference.isRight(), difference.toString());
+      } catch (StatusRuntimeException refused) {
+        findings.fail(sample.what(), String.valueOf(refused.getMessage()));
       }
-    }
-    throw new IOException("the worker ended before it was ready; its log says why");
-  }
-
-  private static int port(String ready) throws IOException {
-    Matcher port = GRPC_PORT.matcher(ready);
-    if (!port.find()) {
-      throw new IOException("the worker names no port: " + ready);
-    }
-    return Integer.parseInt(port.group(1));
-  }
-
-  private static void call(int port, CheckContext context, Findings findings) throws IOException {
-    ManagedChannel channel =
-        NettyChannelBuilder.forAddress(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
-            .usePlaintext()
-            .build();
-    try {
-      GRPCInferenceServiceBlockingStub stub = GRPCInferenceServiceGrpc.newBlockingStub(channel);
-      for (SampleCase sample : SampleCase.readAll(context.expected())) {
-        try {
-          ModelInferResponse answer =
-              stub.withDeadlineAfter(CALL.toSeconds(), TimeUnit.SECONDS)
-                  .modelInfer(request(sample));
-          Difference difference = sample.compare(tensors(answer), context.platform());
-          findings.check(sample.what(), difference.isRight(), difference.toString());
-        } catch (StatusRuntimeException refused) {
-          findings.fail(sample.what(), String.valueOf(refused.getMessage()));
-        }
-      }
-    } finally {
-      channel.shutdownNow();
     }
   }
 
