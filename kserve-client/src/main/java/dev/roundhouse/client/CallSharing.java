@@ -45,8 +45,16 @@ final class CallSharing {
   /** What an attempt shares; null when it is sent in a message. */
   @Nullable Borrowed borrow(long leftNanos) {
     return shared != null && may()
-        ? shared.borrow(request, leftNanos, tensors == Tensors.ALL)
+        ? shared.borrow(request, leftNanos, tensors == Tensors.ALL, false)
         : null;
+  }
+
+  /**
+   * What a request of a stream shares: with its outputs all its inputs, which can then be sent
+   * again when the caller has its memory back. Null when it is sent in a message.
+   */
+  @Nullable Borrowed borrowWhole(long leftNanos) {
+    return shared != null && may() ? shared.borrow(request, leftNanos, true, true) : null;
   }
 
   void onAnswer(long bytesInMessage) {

@@ -168,6 +168,12 @@ final class ControlCalls {
         maxBatch > 0 ? maxBatch : Arrays.stream(sizes).max().orElse(0));
   }
 
+  /** False for a model that may answer a request of a stream many times, or not at all. */
+  boolean answersOnce(String name, String version, long allowedNanos) {
+    ModelConfig config = config(name, version, allowedNanos);
+    return config == null || !config.getModelTransactionPolicy().getDecoupled();
+  }
+
   /** Null when the server has no such call. */
   private @Nullable ModelConfig config(String name, String version, long allowedNanos) {
     try {

@@ -247,7 +247,7 @@ final class InferCall {
         last == null ? 0 : last.sharedBytes());
   }
 
-  private static long outputBytes(ModelInferResponse response) {
+  static long outputBytes(ModelInferResponse response) {
     long bytes = 0;
     for (int i = 0; i < response.getRawOutputContentsCount(); i++) {
       bytes += response.getRawOutputContents(i).size();

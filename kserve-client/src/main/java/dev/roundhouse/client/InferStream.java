@@ -1,6 +1,5 @@
 package dev.roundhouse.client;
 
-import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.ModelStreamInferResponse;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
@@ -11,11 +10,13 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Requests and answers over one call. Roundhouse answers in the order of the requests; a request
- * that fails is told as {@link StreamAnswer.Failed}, and the stream goes on. Nothing is retried.
+ * that fails is told as {@link StreamAnswer.Failed}, and the stream goes on. Nothing is retried,
+ * but what the server refuses for the memory that it was to share; its answer keeps its place.
  *
  * <p>Thread-safe: one thread may send while another takes answers. Who does both in one thread must
  * not send much more than the connection and the server hold, or both sides wait.
@@ -29,9 +30,22 @@ public final class InferStream implements AutoCloseable {
   private final ClientCall<OutgoingMessage, ModelStreamInferResponse> call;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final Queue<ModelStreamInferResponse> received = new ArrayDeque<>();
+
+  /** In the order in which their answers are told. */
+  private final Queue<StreamTurn> turns = new ArrayDeque<>();
+
+  /** In the order in which their answers come. */
+  private final Queue<StreamTurn> sent = new ArrayDeque<>();
+
+  /** Turns that share memory and may have to be sent again. */
+  private int open;
+
+  /** A model has been asked that may answer often: answers cannot be told apart any more. */
+  private boolean manyAnswers;
+
   private @Nullable Status end;
   private boolean halfClosed;
+  private boolean told; // of the half close
 
   private InferStream(ClientLink link, long allowedNanos) {
     this.link = link;
@@ -71,20 +85,108 @@ public final class InferStream implements AutoCloseable {
   }
 
   private boolean send(InferRequest request, long patienceNanos) throws InterruptedException {
+    long begin = System.nanoTime();
     lock.lockInterruptibly();
     try {
-      long left = patienceNanos;
-      while (end == null && !halfClosed && !call.isReady()) {
-        if (left <= 0) {
-          return false;
-        }
-        left = changed.awaitNanos(left);
+      if (!await(() -> call.isReady(), patienceNanos)) {
+        return false;
       }
       requireOpen();
-      Duration deadline = request.deadline();
-      long budget = deadline == null || !link.settings.budgetParameter() ? 0 : deadline.toNanos();
-      OutgoingMessage message = RequestHead.inline(request, budget);
-      InferCall.requireSize(request, message, link.settings.maxRequestBytes());
+    } finally {
+      lock.unlock();
+    }
+    Duration deadline = request.deadline();
+    long budget = deadline == null || !link.settings.budgetParameter() ? 0 : deadline.toNanos();
+    StreamTurn turn = StreamTurn.of(request, link.shared, budget);
+    SharedTensors.Borrowed borrowed = null;
+    SharedTensors shared = link.shared;
+    if (shared != null && shared.isPossible()) {
+      if (!shared.answersOnce(request, left(patienceNanos, begin))) {
+        if (!shared.mayFallBack() && turn.sharing().may()) {
+          throw new KServeException(
+              Status.Code.FAILED_PRECONDITION,
+              "shared memory is on and cannot be used in a stream for '%s', which may answer a request many times"
+                  .formatted(request.model()),
+              null,
+              null);
+        }
+        if (!awaitNothingShared(left(patienceNanos, begin))) {
+          return false;
+        }
+      } else if (mayShare(request, shared)) {
+        try {
+          borrowed = turn.sharing().borrowWhole(left(patienceNanos, begin));
+        } catch (KServeException e) {
+          if (patienceNanos < Long.MAX_VALUE && e.code() == Status.Code.DEADLINE_EXCEEDED) {
+            return false;
+          }
+          throw e;
+        }
+      }
+    }
+    send(request, turn, borrowed);
+    return true;
+  }
+
+  private static long left(long patienceNanos, long begin) {
+    return patienceNanos == Long.MAX_VALUE
+        ? Long.MAX_VALUE
+        : Math.max(0, patienceNanos - (System.nanoTime() - begin));
+  }
+
+  /** Under the lock: waits for a condition, or the end; false when there was no time for it. */
+  private boolean await(BooleanSupplier met, long patienceNanos) throws InterruptedException {
+    long left = patienceNanos;
+    while (end == null && !halfClosed && !met.getAsBoolean()) {
+      if (left <= 0) {
+        return false;
+      }
+      left = changed.awaitNanos(left);
+    }
+    return true;
+  }
+
+  /** Before a model is asked that may answer often; nothing of this stream is shared afterwards. */
+  private boolean awaitNothingShared(long patienceNanos) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      manyAnswers = true;
+      return await(() -> open == 0, patienceNanos);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * A step of a sequence is not sent again after the next one, so it is not shared if it need not.
+   */
+  private boolean mayShare(InferRequest request, SharedTensors shared) {
+    lock.lock();
+    try {
+      return !manyAnswers && (request.sequence() == null || !shared.mayFallBack());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void send(
+      InferRequest request, StreamTurn turn, SharedTensors.@Nullable Borrowed borrowed) {
+    lock.lock();
+    try {
+      OutgoingMessage message;
+      try {
+        requireOpen();
+        message = turn.message(borrowed);
+        InferCall.requireSize(request, message, link.settings.maxRequestBytes());
+      } catch (RuntimeException e) {
+        if (borrowed != null) {
+          borrowed.loan().end(true);
+        }
+        throw e;
+      }
+      turns.add(turn);
+      sent.add(turn);
+      open += turn.loan() == null ? 0 : 1;
       call.sendMessage(message);
       try {
         message.requireSent();
@@ -92,7 +194,6 @@ public final class InferStream implements AutoCloseable {
         call.cancel("a request could not be read", e);
         throw e;
       }
-      return true;
     } finally {
       lock.unlock();
     }
@@ -120,16 +221,32 @@ public final class InferStream implements AutoCloseable {
     }
   }
 
+  /** True when the server has ended it, or it was given up; answers may be left. */
+  boolean hasEnded() {
+    lock.lock();
+    try {
+      return end != null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** No more requests; answers still come. Harmless when repeated. */
   public void halfClose() {
     lock.lock();
     try {
-      if (!halfClosed && end == null) {
-        call.halfClose();
-      }
       halfClosed = true;
+      tellHalfClose();
     } finally {
       lock.unlock();
+    }
+  }
+
+  /** Under the lock: when nothing can be left to send again. */
+  private void tellHalfClose() {
+    if (halfClosed && !told && open == 0 && end == null) {
+      told = true;
+      call.halfClose();
     }
   }
 
@@ -140,34 +257,101 @@ public final class InferStream implements AutoCloseable {
    * @throws KServeException when it ended otherwise, after the answers that had come
    */
   public Optional<StreamAnswer> next() throws InterruptedException {
-    ModelStreamInferResponse message;
+    StreamTurn next;
     lock.lockInterruptibly();
     try {
-      while (received.isEmpty() && end == null) {
+      next = turns.peek();
+      while ((next == null || !next.isAnswered()) && end == null) {
         changed.await();
+        next = turns.peek();
       }
-      message = received.poll();
-      if (message == null) {
+      while (next != null && !next.isAnswered()) {
+        turns.remove(); // the stream has ended without its answer
+        next = turns.peek();
+      }
+      if (next == null) {
         if (end != null && !end.isOk()) {
           throw KServeException.of(end, null);
         }
         return Optional.empty();
       }
+      turns.remove();
       if (end == null) {
         call.request(1);
       }
     } finally {
       lock.unlock();
     }
-    return Optional.of(read(message));
+    return Optional.of(next.take()); // nobody else has it any more
   }
 
-  private static StreamAnswer read(ModelStreamInferResponse message) {
-    ModelInferResponse response = message.getInferResponse();
-    return message.getErrorMessage().isEmpty()
-        ? new StreamAnswer.Answered(
-            AnswerReader.read(response, null, null, AnswerReader.Place.VIEW))
-        : new StreamAnswer.Failed(response.getId(), message.getErrorMessage());
+  /** Under the lock. */
+  private void onAnswer(ModelStreamInferResponse message) {
+    StreamTurn turn = sent.poll();
+    if (turn == null) {
+      turn = StreamTurn.beyond();
+      turns.add(turn);
+    }
+    Loan loan = turn.loan();
+    if (loan == null) {
+      turn.answer(message);
+      return;
+    }
+    String error = message.getErrorMessage();
+    if (!error.isEmpty() && turn.mayBeSentAgain()) {
+      Status status = Status.UNKNOWN.withDescription(error);
+      CallSharing.Next next = turn.sharing().after(status, loan);
+      if (next != CallSharing.Next.AS_EVER) {
+        StreamTurn refused = turn;
+        call.request(1);
+        Thread.startVirtualThread(() -> sendAgain(refused, loan, next));
+        return;
+      }
+    }
+    link.tally.sharedBytes.add(turn.answer(message));
+    settled();
+  }
+
+  /** Under the lock: one turn less that may be sent again. */
+  private void settled() {
+    open--;
+    tellHalfClose();
+    changed.signalAll();
+  }
+
+  private void sendAgain(StreamTurn turn, Loan loan, CallSharing.Next next) {
+    String failure = null;
+    try {
+      if (next == CallSharing.Next.REGISTER) {
+        turn.sharing().register(loan, Long.MAX_VALUE);
+      }
+    } catch (RuntimeException | Error e) {
+      failure = String.valueOf(e.getMessage());
+    }
+    lock.lock();
+    try {
+      if (end != null) {
+        return; // which has given the slots back
+      }
+      if (failure != null) {
+        turn.fail(failure);
+        settled();
+        return;
+      }
+      sent.add(turn);
+      if (turn.sharing().may()) {
+        boolean same = next == CallSharing.Next.REGISTER;
+        call.sendMessage(same ? turn.again() : turn.withoutPlaces());
+        return;
+      }
+      call.sendMessage(turn.inline());
+      turn.letGo(true);
+      settled();
+    } catch (RuntimeException e) {
+      call.cancel("a request could not be sent again", e);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Gives up what has not been answered. Harmless when the stream has ended. */
@@ -181,7 +365,7 @@ public final class InferStream implements AutoCloseable {
     public void onMessage(ModelStreamInferResponse message) {
       lock.lock();
       try {
-        received.add(message);
+        onAnswer(message);
         changed.signalAll();
       } finally {
         lock.unlock();
@@ -204,6 +388,13 @@ public final class InferStream implements AutoCloseable {
       lock.lock();
       try {
         end = status;
+        for (StreamTurn turn : turns) {
+          if (turn.isAnswered()) {
+            turn.settle();
+          } else {
+            turn.letGo(false); // the server may still write its outputs
+          }
+        }
         changed.signalAll();
       } finally {
         lock.unlock();

@@ -25,7 +25,9 @@ final class Loan {
 
   private final Span span;
   private final boolean shareInputs;
+  private final Map<String, MemorySegment> inputs = new LinkedHashMap<>();
   private final Map<String, MemorySegment> outputs = new LinkedHashMap<>();
+  private ModelInferRequest head = ModelInferRequest.getDefaultInstance();
   private long sharedBytes;
 
   Loan(SharedTensors owner, RegionPool pool, long registration, Span span, boolean shareInputs) {
@@ -42,7 +44,7 @@ final class Loan {
    * @param places bytes of each output that is to be shared
    */
   OutgoingMessage message(InferRequest request, long budgetNanos, Map<String, Long> places) {
-    ModelInferRequest.Builder head = RequestHead.begin(request, budgetNanos);
+    ModelInferRequest.Builder told = RequestHead.begin(request, budgetNanos);
     List<MemorySegment> raw = new ArrayList<>();
     for (Map.Entry<String, Tensor> input : request.inputs().entrySet()) {
       InferInputTensor.Builder described = RequestHead.input(input.getKey(), input.getValue());
@@ -50,12 +52,13 @@ final class Loan {
       if (shareInputs) {
         MemorySegment place = span.carve(bytes.byteSize(), ALIGNMENT);
         place.copyFrom(bytes);
+        inputs.put(input.getKey(), place);
         described.putAllParameters(parameters(place));
         sharedBytes += bytes.byteSize();
       } else {
         raw.add(bytes);
       }
-      head.addInputs(described);
+      told.addInputs(described);
     }
     Map<String, Integer> wanted = new LinkedHashMap<>(request.outputs());
     places.keySet().forEach(name -> wanted.putIfAbsent(name, 0));
@@ -69,9 +72,50 @@ final class Loan {
             output.putAllParameters(parameters(place));
             sharedBytes += bytes;
           }
-          head.addOutputs(output);
+          told.addOutputs(output);
         });
-    return new OutgoingMessage(head.build(), raw);
+    head = told.build();
+    return new OutgoingMessage(head, raw);
+  }
+
+  /** The same message once more, where all inputs are shared: the caller's are not needed. */
+  OutgoingMessage again() {
+    return new OutgoingMessage(head, List.of());
+  }
+
+  /** As {@link #again}, with outputs sent that the server would not write to the slots. */
+  OutgoingMessage withoutPlaces() {
+    ModelInferRequest.Builder told = head.toBuilder();
+    for (InferRequestedOutputTensor.Builder output : told.getOutputsBuilderList()) {
+      output.removeParameters(Parameters.REGION);
+      output.removeParameters(Parameters.REGION_OFFSET);
+      output.removeParameters(Parameters.REGION_BYTES);
+    }
+    for (MemorySegment place : outputs.values()) {
+      sharedBytes -= place.byteSize();
+    }
+    outputs.clear();
+    head = told.build();
+    return again();
+  }
+
+  /** The request in a message, where all inputs are shared: out of the slots. */
+  OutgoingMessage inline(InferRequest request, long budgetNanos) {
+    ModelInferRequest.Builder told = RequestHead.begin(request, budgetNanos);
+    List<MemorySegment> raw = new ArrayList<>(inputs.size());
+    inputs.forEach(
+        (name, place) -> {
+          Tensor tensor = request.inputs().get(name);
+          if (tensor == null) {
+            throw new IllegalStateException("no input '" + name + "' was shared");
+          }
+          told.addInputs(RequestHead.input(name, Tensor.of(tensor.dtype(), tensor.shape(), place)));
+          raw.add(place);
+        });
+    request
+        .outputs()
+        .forEach((name, classes) -> told.addOutputs(RequestHead.output(name, classes)));
+    return new OutgoingMessage(told.build(), raw);
   }
 
   private Map<String, InferParameter> parameters(MemorySegment place) {

@@ -45,6 +45,7 @@ final class SharedTensors {
   private final Target server;
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, ModelShape> shapes = new ConcurrentHashMap<>();
+  private final Map<String, Boolean> answersOnce = new ConcurrentHashMap<>();
 
   /** Models whose answers were large enough to be shared. */
   private final Set<String> largeAnswers = ConcurrentHashMap.newKeySet();
@@ -78,9 +79,35 @@ final class SharedTensors {
 
   /** Whether a request is large enough, as far as it is known, and memory may be shared. */
   boolean considers(InferRequest request) {
-    return (refusal == null || !mayFallBack())
+    return isPossible()
         && (request.inputBytes() >= settings.leastBytes()
             || largeAnswers.contains(request.model()));
+  }
+
+  /** Whether memory may be shared at all, as far as it is known. */
+  boolean isPossible() {
+    return refusal == null || !mayFallBack();
+  }
+
+  /**
+   * Whether a model answers each request once, so that answers in a stream can be told apart by
+   * their order. Asks the server, once for a model.
+   */
+  boolean answersOnce(InferRequest request, long leftNanos) {
+    String key = key(request);
+    Boolean known = answersOnce.get(key);
+    if (known != null) {
+      return known;
+    }
+    try {
+      long patience = Math.min(leftNanos, PATIENCE_NANOS);
+      boolean told = control.answersOnce(request.model(), request.version(), patience);
+      answersOnce.put(key, told);
+      return told;
+    } catch (KServeException e) {
+      // What the server refuses to describe it refuses to run, with one answer.
+      return !notAnAnswer(Status.fromCode(e.code()));
+    }
   }
 
   /** An answer came in a message. */
@@ -95,26 +122,29 @@ final class SharedTensors {
    *
    * @param leftNanos of its deadline; {@link Long#MAX_VALUE} when there is none
    * @param shareOutputs whether outputs are to be shared too
+   * @param shareInputs whether inputs are to be shared however small they are, if outputs are
    * @return null when the request is to be sent in a message
    * @throws KServeException when that is not allowed
    */
-  @Nullable Borrowed borrow(InferRequest request, long leftNanos, boolean shareOutputs) {
+  @Nullable Borrowed borrow(
+      InferRequest request, long leftNanos, boolean shareOutputs, boolean shareInputs) {
     try {
       RegionPool region = region(leftNanos);
       if (region == null) {
         return null;
       }
-      boolean shareInputs = request.inputBytes() >= settings.leastBytes();
+      boolean large = request.inputBytes() >= settings.leastBytes();
       Map<String, Long> places = shareOutputs ? places(request, leftNanos) : Map.<String, Long>of();
-      long bytes = shareInputs ? request.inputBytes() : 0;
+      if (!large && places.isEmpty()) {
+        return null;
+      }
+      boolean inputsToo = large || shareInputs;
+      long bytes = inputsToo ? request.inputBytes() : 0;
       for (long place : places.values()) {
         bytes = Math.addExact(bytes, place);
       }
       // Each piece may begin a little later, to be aligned.
       bytes += Loan.ALIGNMENT * (request.inputs().size() + places.size());
-      if (!shareInputs && places.isEmpty()) {
-        return null;
-      }
       if (!region.holds(bytes)) {
         return tooLarge(request, bytes);
       }
@@ -131,7 +161,7 @@ final class SharedTensors {
             null,
             null);
       }
-      return new Borrowed(new Loan(this, region, current, span, shareInputs), places);
+      return new Borrowed(new Loan(this, region, current, span, inputsToo), places);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new KServeException(

@@ -87,6 +87,9 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
   /** Whether it tells how models are configured. */
   final AtomicBoolean config = new AtomicBoolean(true);
 
+  /** Whether it says that its models may answer a request many times. */
+  volatile boolean decoupled;
+
   static final int MAX_BATCH = 8;
 
   /** Elements that {@code widen} makes of one. */
@@ -259,6 +262,7 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
     } else {
       told.setMaxBatchSize(MAX_BATCH);
     }
+    told.getModelTransactionPolicyBuilder().setDecoupled(decoupled);
     answer(observer, ModelConfigResponse.newBuilder().setConfig(told).build());
   }
 

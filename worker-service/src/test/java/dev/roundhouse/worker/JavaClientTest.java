@@ -227,6 +227,33 @@ class JavaClientTest {
   }
 
   @Test
+  void shouldPassAStreamsTensorsThroughSharedMemory() throws Exception {
+    try (KServeClient client = client().sharedMemory(SharedMemory.ON).build();
+        InferStream stream = client.stream()) {
+      for (int i = 0; i < 20; i++) {
+        if (i == 10) { // which the worker says of the requests that name it from now on
+          worker
+              .stub()
+              .systemSharedMemoryUnregister(
+                  SystemSharedMemoryUnregisterRequest.getDefaultInstance());
+        }
+        stream.send(wide(i));
+        stream.send(pair(i, 0).id("" + i).build());
+        float doubled = 2 * i;
+        assertThat(stream.next().orElseThrow())
+            .isInstanceOfSatisfying(
+                StreamAnswer.Answered.class,
+                told -> assertThat(told.result().output("y").floats()).containsOnly(doubled));
+        assertThat(stream.next().orElseThrow().id()).isEqualTo("" + i);
+      }
+      stream.halfClose();
+      assertThat(stream.next()).isEmpty();
+      assertThat(client.counters().sharedBytes()).isEqualTo(20 * 8L * WIDE);
+      assertThat(client.counters().registrations()).isEqualTo(2);
+    }
+  }
+
+  @Test
   void shouldUseOtherSlotsThanACallThatWasGivenUp() throws Exception {
     try (KServeClient client = client().sharedMemory(SharedMemory.ON).build()) {
       client.infer(wide(1));

@@ -1,0 +1,243 @@
+package dev.roundhouse.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.roundhouse.client.StreamAnswer.Answered;
+import dev.roundhouse.client.StreamAnswer.Failed;
+import dev.roundhouse.client.retry.RetryPolicy;
+import dev.roundhouse.client.tensor.Tensor;
+import io.grpc.Status;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class StreamSharingTest {
+  /** Rows of the model {@code pair} that make 32 KiB. */
+  private static final int ROWS = 4096;
+
+  private static final long BOTH_WAYS = 2L * 8 * ROWS;
+
+  private static final SharedMemory AUTO =
+      SharedMemory.AUTO.withRegion(8 << 16, 8).withLeastBytes(16 << 10).withName("test");
+  private static final SharedMemory ON = AUTO.withMode(SharedMemory.Mode.ON);
+
+  private final SharingServer server = new SharingServer();
+
+  StreamSharingTest() throws IOException {}
+
+  @AfterEach
+  void close() throws IOException {
+    server.close();
+    for (String key : server.keys) {
+      assertThat(Path.of("/dev/shm" + key)).as("left behind").doesNotExist();
+    }
+  }
+
+  private KServeClient client(SharedMemory memory) {
+    return KServeClient.to(server.address())
+        .deadline(Duration.ofSeconds(30))
+        .retry(RetryPolicy.NONE)
+        .sharedMemory(memory)
+        .build();
+  }
+
+  private static InferRequest pairs(int first, int rows) {
+    float[] values = new float[2 * rows];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = first + i;
+    }
+    return InferRequest.to("pair").input("x", Tensor.of(values, rows, 2)).id("" + first).build();
+  }
+
+  private static void assertAnswered(InferStream stream, int first, int rows) throws Exception {
+    StreamAnswer answer = stream.next().orElseThrow();
+    assertThat(answer).isInstanceOf(Answered.class);
+    assertThat(answer.id()).isEqualTo("" + first);
+    float[] values = ((Answered) answer).result().output("y").floats();
+    assertThat(values).hasSize(2 * rows);
+    for (int i = 0; i < values.length; i++) {
+      assertThat(values[i]).isEqualTo(2f * (first + i));
+    }
+  }
+
+  @Test
+  void shouldPassTensorsBothWaysAndAnswerInOrder() throws Exception {
+    try (KServeClient client = client(ON);
+        InferStream stream = client.stream()) {
+      for (int i = 0; i < 40; i++) {
+        stream.send(pairs(i, i % 2 == 0 ? ROWS : 1));
+        if (i % 4 == 3) {
+          for (int j = i - 3; j <= i; j++) {
+            assertAnswered(stream, j, j % 2 == 0 ? ROWS : 1);
+          }
+        }
+      }
+      stream.halfClose();
+      assertThat(stream.next()).isEmpty();
+      assertThat(client.counters().sharedBytes()).isEqualTo(20 * BOTH_WAYS);
+      assertThat(client.counters().registrations()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void shouldSendWhenNoSlotIsFreeAndItMay() throws Exception {
+    try (KServeClient client = client(AUTO);
+        InferStream stream = client.stream()) {
+      int many = 12; // of a region for four of them, and nobody takes an answer meanwhile
+      for (int i = 0; i < many; i++) {
+        stream.send(pairs(i, ROWS));
+      }
+      for (int i = 0; i < many; i++) {
+        assertAnswered(stream, i, ROWS);
+      }
+      assertThat(client.counters().sharedBytes()).isPositive().isLessThan(many * BOTH_WAYS);
+      for (int i = 0; i < 2; i++) {
+        stream.send(pairs(i, ROWS)); // slots have been given back
+        assertAnswered(stream, i, ROWS);
+      }
+    }
+  }
+
+  @Test
+  void shouldNotWaitLongerThanItMayForSlots() throws Exception {
+    try (KServeClient client = client(ON);
+        InferStream stream = client.stream()) {
+      int sent = 0;
+      while (stream.send(pairs(sent, ROWS), Duration.ofMillis(200))) {
+        sent++;
+        assertThat(sent).as("requests in a region for four").isLessThan(9);
+      }
+      assertThat(sent).isPositive();
+      for (int i = 0; i < sent; i++) {
+        assertAnswered(stream, i, ROWS);
+      }
+    }
+  }
+
+  @Test
+  void shouldRegisterAgainWhatTheServerHasLostAndKeepTheOrder() throws Exception {
+    for (SharedMemory memory : new SharedMemory[] {AUTO, ON}) {
+      try (KServeClient client = client(memory);
+          InferStream stream = client.stream()) {
+        stream.send(pairs(0, ROWS));
+        assertAnswered(stream, 0, ROWS);
+        server.lose();
+        stream.send(pairs(1, ROWS));
+        stream.send(pairs(2, 1));
+        stream.send(pairs(3, 1));
+        stream.halfClose(); // which waits: the first is sent again
+        assertAnswered(stream, 1, ROWS);
+        assertAnswered(stream, 2, 1);
+        assertAnswered(stream, 3, 1);
+        assertThat(stream.next()).isEmpty();
+        assertThat(client.counters().sharedBytes()).isEqualTo(2 * BOTH_WAYS);
+        assertThat(client.counters().registrations()).isEqualTo(2);
+      }
+    }
+  }
+
+  @Test
+  void shouldSendOutOfTheSlotsWhenTheServerKeepsLosingTheRegion() throws Exception {
+    server.forgetful = true;
+    try (KServeClient client = client(AUTO);
+        InferStream stream = client.stream()) {
+      float[] values = new float[2 * ROWS];
+      Tensor reused = Tensor.of(values, ROWS, 2);
+      stream.send(InferRequest.to("pair").input("x", reused).id("a").build());
+      values[0] = 7; // the caller's again
+      stream.halfClose();
+      StreamAnswer answer = stream.next().orElseThrow();
+      assertThat(((Answered) answer).result().output("y").floats()).containsOnly(0f);
+      assertThat(stream.next()).isEmpty();
+    }
+  }
+
+  @Test
+  void shouldHaveAnOutputSentThatTurnsOutLarger() throws Exception {
+    server.growth = 1;
+    for (SharedMemory memory : new SharedMemory[] {AUTO, ON}) {
+      try (KServeClient client = client(memory);
+          InferStream stream = client.stream()) {
+        stream.send(pairs(1, ROWS));
+        assertAnswered(stream, 1, ROWS);
+        assertThat(client.counters().sharedBytes()).as("its input").isEqualTo(BOTH_WAYS / 2);
+      }
+    }
+  }
+
+  @Test
+  void shouldTellWhatCannotBeSharedAndMust() throws Exception {
+    server.forgetful = true;
+    try (KServeClient client = client(ON);
+        InferStream stream = client.stream()) {
+      stream.send(pairs(1, ROWS));
+      stream.send(pairs(2, 1));
+      StreamAnswer first = stream.next().orElseThrow();
+      assertThat(first)
+          .isInstanceOfSatisfying(
+              Failed.class,
+              failed ->
+                  assertThat(failed.message()).contains("Unable to find shared memory region"));
+      assertThat(first.id()).isEqualTo("1");
+      assertAnswered(stream, 2, 1);
+    }
+  }
+
+  @Test
+  void shouldShareNothingWithModelsThatAnswerOften() throws Exception {
+    server.decoupled = true;
+    try (KServeClient client = client(AUTO);
+        InferStream stream = client.stream()) {
+      stream.send(pairs(1, ROWS));
+      assertAnswered(stream, 1, ROWS);
+      assertThat(client.counters().sharedBytes()).isZero();
+    }
+    try (KServeClient client = client(ON);
+        InferStream stream = client.stream()) {
+      KServeException refusal =
+          catchThrowableOfType(KServeException.class, () -> stream.send(pairs(1, ROWS)));
+      assertThat(refusal.code()).isEqualTo(Status.Code.FAILED_PRECONDITION);
+      assertThat(refusal).hasMessageContaining("'pair', which may answer a request many times");
+      stream.send(pairs(2, 1)); // too small to be shared
+      assertAnswered(stream, 2, 1);
+    }
+  }
+
+  @Test
+  void shouldGiveSlotsBackThatNobodyTakesTheAnswersOf() throws Exception {
+    try (KServeClient client = client(ON)) {
+      for (int i = 0; i < 6; i++) {
+        InferStream stream = client.stream();
+        stream.send(pairs(0, ROWS));
+        stream.send(pairs(1, ROWS));
+        assertAnswered(stream, 0, ROWS);
+        stream.halfClose();
+        InferTest.await("the stream has ended", stream::hasEnded);
+        stream.close();
+      }
+      assertThat(client.infer(pairs(9, ROWS)).output("y").floats()[0]).isEqualTo(18f);
+      assertThat(client.counters().registrations()).as("of one region").isEqualTo(1);
+    }
+  }
+
+  @Test
+  void shouldFailWithoutMemoryThatMustBeShared() throws Exception {
+    server.same = false;
+    try (KServeClient client = client(ON);
+        InferStream stream = client.stream()) {
+      KServeException refusal =
+          catchThrowableOfType(KServeException.class, () -> stream.send(pairs(1, ROWS)));
+      assertThat(refusal.code()).isEqualTo(Status.Code.FAILED_PRECONDITION);
+    }
+    try (KServeClient client = client(AUTO);
+        InferStream stream = client.stream()) {
+      stream.send(pairs(1, ROWS));
+      assertAnswered(stream, 1, ROWS);
+    }
+  }
+}
