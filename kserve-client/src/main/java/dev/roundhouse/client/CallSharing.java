@@ -86,7 +86,7 @@ final class CallSharing {
     if (!SharedTensors.about(status, loan)) {
       return Next.AS_EVER;
     }
-    shared.forget(request);
+    shared.answers().forget(request);
     if (tensors == Tensors.ALL && !loan.outputs().isEmpty()) {
       tensors = Tensors.INPUTS;
     } else if (shared.mayFallBack()) {

@@ -101,7 +101,7 @@ public final class InferStream implements AutoCloseable {
     SharedTensors.Borrowed borrowed = null;
     SharedTensors shared = link.shared;
     if (shared != null && shared.isPossible()) {
-      if (!shared.answersOnce(request, left(patienceNanos, begin))) {
+      if (!shared.answers().answersOnce(request, left(patienceNanos, begin))) {
         if (!shared.mayFallBack() && turn.sharing().may()) {
           throw new KServeException(
               Status.Code.FAILED_PRECONDITION,

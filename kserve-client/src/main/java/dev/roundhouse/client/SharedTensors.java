@@ -13,11 +13,7 @@ import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.OptionalLong;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -43,12 +39,8 @@ final class SharedTensors {
   private final ClientLink link;
   private final ControlCalls control;
   private final Target server;
+  private final KnownAnswers answers;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Map<String, ModelShape> shapes = new ConcurrentHashMap<>();
-  private final Map<String, Boolean> answersOnce = new ConcurrentHashMap<>();
-
-  /** Models whose answers were large enough to be shared. */
-  private final Set<String> largeAnswers = ConcurrentHashMap.newKeySet();
 
   private volatile @Nullable RegionPool pool;
 
@@ -64,6 +56,7 @@ final class SharedTensors {
     this.settings = settings;
     this.link = link;
     this.control = control;
+    answers = new KnownAnswers(control, settings.leastBytes(), PATIENCE_NANOS);
     server = link.targets.all().getFirst();
     if (link.targets.all().size() > 1) {
       refuse(
@@ -80,8 +73,7 @@ final class SharedTensors {
   /** Whether a request is large enough, as far as it is known, and memory may be shared. */
   boolean considers(InferRequest request) {
     return isPossible()
-        && (request.inputBytes() >= settings.leastBytes()
-            || largeAnswers.contains(request.model()));
+        && (request.inputBytes() >= settings.leastBytes() || answers.areLarge(request.model()));
   }
 
   /** Whether memory may be shared at all, as far as it is known. */
@@ -89,32 +81,16 @@ final class SharedTensors {
     return refusal == null || !mayFallBack();
   }
 
-  /**
-   * Whether a model answers each request once, so that answers in a stream can be told apart by
-   * their order. Asks the server, once for a model.
-   */
-  boolean answersOnce(InferRequest request, long leftNanos) {
-    String key = key(request);
-    Boolean known = answersOnce.get(key);
-    if (known != null) {
-      return known;
-    }
-    try {
-      long patience = Math.min(leftNanos, PATIENCE_NANOS);
-      boolean told = control.answersOnce(request.model(), request.version(), patience);
-      answersOnce.put(key, told);
-      return told;
-    } catch (KServeException e) {
-      // What the server refuses to describe it refuses to run, with one answer.
-      return !notAnAnswer(Status.fromCode(e.code()));
+  /** An answer came in a message. */
+  void onAnswer(String model, long outputBytes) {
+    if (refusal == null) {
+      answers.onAnswer(model, outputBytes);
     }
   }
 
-  /** An answer came in a message. */
-  void onAnswer(String model, long outputBytes) {
-    if (outputBytes >= settings.leastBytes() && refusal == null && !largeAnswers.contains(model)) {
-      largeAnswers.add(model);
-    }
+  /** What is known of the answers of models. */
+  KnownAnswers answers() {
+    return answers;
   }
 
   /**
@@ -134,7 +110,8 @@ final class SharedTensors {
         return null;
       }
       boolean large = request.inputBytes() >= settings.leastBytes();
-      Map<String, Long> places = shareOutputs ? places(request, leftNanos) : Map.<String, Long>of();
+      Map<String, Long> places =
+          shareOutputs ? answers.places(request, leftNanos) : Map.<String, Long>of();
       if (!large && places.isEmpty()) {
         return null;
       }
@@ -184,59 +161,6 @@ final class SharedTensors {
             .formatted(request.model(), bytes, settings.bytes()),
         null,
         null);
-  }
-
-  /** The bytes of the outputs that will come; empty when they are few, or nobody knows them. */
-  private Map<String, Long> places(InferRequest request, long leftNanos) {
-    ModelShape shape = shape(request, leftNanos);
-    if (shape == null) {
-      return Map.of();
-    }
-    Map<String, Long> places = new LinkedHashMap<>();
-    long all = 0;
-    try {
-      long rows = shape.rows(request.inputs());
-      for (TensorShape output : shape.outputs()) {
-        Integer classes =
-            request.outputs().isEmpty() ? Integer.valueOf(0) : request.outputs().get(output.name());
-        OptionalLong bytes = ModelShape.byteSize(output, rows);
-        if (classes != null && classes == 0 && bytes.isPresent() && bytes.getAsLong() > 0) {
-          places.put(output.name(), bytes.getAsLong());
-          all = Math.addExact(all, bytes.getAsLong());
-        } else if (request.outputs().isEmpty()) {
-          return Map.of(); // to name some would be to leave out the others
-        }
-      }
-    } catch (IllegalArgumentException | IndexOutOfBoundsException | ArithmeticException e) {
-      return Map.of(); // the server says what is wrong with the request
-    }
-    return all >= settings.leastBytes() ? places : Map.of();
-  }
-
-  private @Nullable ModelShape shape(InferRequest request, long leftNanos) {
-    String key = key(request);
-    ModelShape known = shapes.get(key);
-    if (known != null) {
-      return known;
-    }
-    try {
-      ModelShape told =
-          control.shape(request.model(), request.version(), Math.min(leftNanos, PATIENCE_NANOS));
-      shapes.put(key, told);
-      return told;
-    } catch (KServeException e) {
-      log.debug("the outputs of '{}' are sent in messages", request.model(), e);
-      return null;
-    }
-  }
-
-  /** What is known of a model's outputs seems to be wrong. */
-  void forget(InferRequest request) {
-    shapes.remove(key(request));
-  }
-
-  private static String key(InferRequest request) {
-    return request.version() + "/" + request.model();
   }
 
   private long registration() {
