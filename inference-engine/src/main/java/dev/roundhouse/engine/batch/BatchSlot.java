@@ -59,6 +59,9 @@ public final class BatchSlot implements AutoCloseable {
   /** True once its members do not count as waiting any more. */
   private boolean left;
 
+  /** True once the device has been asked to run it. */
+  private boolean begun;
+
   private long startedNanos;
   private long endedNanos;
 
@@ -98,6 +101,7 @@ public final class BatchSlot implements AutoCloseable {
     expectedNanos = Math.round(withProgram.cost().meanNanos());
     inputNanos = 0;
     left = false;
+    begun = false;
   }
 
   void add(QueuedRequest request, int firstRow, int rowCount) {
@@ -201,6 +205,17 @@ public final class BatchSlot implements AutoCloseable {
     return arguments;
   }
 
+  /** The device is asked to run it. */
+  public void beginRun() {
+    leaveQueue();
+    begun = true;
+  }
+
+  /** True of a batch that the device has been asked to run, until its slot is free. */
+  public boolean hasBegun() {
+    return begun && size > 0;
+  }
+
   /** The members do not wait any more: their run starts, or fails to. */
   public void leaveQueue() {
     if (left) {
@@ -217,6 +232,7 @@ public final class BatchSlot implements AutoCloseable {
 
   /** The members wait again: their run came to nothing, and they are to be put back. */
   public void rejoinQueue() {
+    begun = false;
     if (!left) {
       return;
     }

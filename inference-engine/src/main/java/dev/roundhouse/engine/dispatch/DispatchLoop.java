@@ -451,7 +451,7 @@ public final class DispatchLoop {
 
   private void start(BatchSlot slot, long formedNanos) {
     long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
-    slot.leaveQueue(); // before the call, in which some programs run
+    slot.beginRun(); // before the call, in which some programs run
     calls.enter(now);
     Throwable failure = null;
     try {
@@ -767,6 +767,9 @@ public final class DispatchLoop {
    */
   RequestsInLoop endAll(Throwable cause) {
     RequestsInLoop left = new RequestsInLoop(accounting, FailStop.text(cause));
+    for (BatchSlot slot : slots) {
+      left.endBegun(slot); // before the others: further pieces of a request may wait there
+    }
     for (BatchSlot slot : slots) {
       left.endBatch(slot);
     }

@@ -19,20 +19,33 @@ final class RequestsInLoop {
   private static final Logger log = LoggerFactory.getLogger(RequestsInLoop.class);
 
   private final Accounting accounting;
-  private final Outcome.Failed outcome;
+  private final Outcome.Failed waited;
+  private final Outcome.Failed began;
 
   RequestsInLoop(Accounting accounting, String text) {
     this.accounting = accounting;
-    this.outcome = new Outcome.Failed(Status.UNAVAILABLE, text);
+    waited = new Outcome.Failed(Status.UNAVAILABLE, text);
+    began = new Outcome.Failed(Status.UNAVAILABLE, text, true);
+  }
+
+  /** Ends the members of a batch that the device was asked to run. */
+  void endBegun(BatchSlot slot) {
+    if (slot.hasBegun()) {
+      endBatch(slot, began);
+    }
   }
 
   void endBatch(BatchSlot slot) {
+    endBatch(slot, waited);
+  }
+
+  private void endBatch(BatchSlot slot, Outcome.Failed outcome) {
     guarded(
         () -> {
           for (int member = 0; member < slot.size(); member++) {
             QueuedRequest request = slot.request(member);
             if (request != null) {
-              end(request);
+              end(request, outcome);
             }
           }
         });
@@ -46,7 +59,7 @@ final class RequestsInLoop {
                     guarded(
                         () -> {
                           for (int i = 0; i < lane.queue().size(); i++) {
-                            end(lane.queue().get(i));
+                            end(lane.queue().get(i), waited);
                           }
                         })));
   }
@@ -55,12 +68,12 @@ final class RequestsInLoop {
     guarded(
         () -> {
           for (QueuedRequest next = requests.poll(); next != null; next = requests.poll()) {
-            end(next);
+            end(next, waited);
           }
         });
   }
 
-  private void end(QueuedRequest request) {
+  private void end(QueuedRequest request, Outcome.Failed outcome) {
     if (!accounting.end(request, State.QUEUED, outcome)) {
       accounting.end(request, State.TAKEN, outcome);
     }

@@ -13,8 +13,17 @@ public sealed interface Outcome {
   /** It was never accepted: nothing of it was queued or counted as accepted. */
   record Refused(Status status, String message) implements Outcome {}
 
-  /** It was accepted and something went wrong. */
-  record Failed(Status status, String message) implements Outcome {}
+  /**
+   * It was accepted and something went wrong.
+   *
+   * @param began the engine failed with it on the device: it may be why, and may end another server
+   *     that it is sent to
+   */
+  record Failed(Status status, String message, boolean began) implements Outcome {
+    public Failed(Status status, String message) {
+      this(status, message, false);
+    }
+  }
 
   /** It was accepted and dropped before it ran. */
   record Shed(ShedReason reason, Status status, String message) implements Outcome {}

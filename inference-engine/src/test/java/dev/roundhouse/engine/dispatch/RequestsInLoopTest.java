@@ -44,10 +44,22 @@ class RequestsInLoopTest {
     engine.proxy().failStop(new IllegalStateException("made by a test"));
     for (CompletableFuture<Reply> each : all) {
       assertFailed(each, "the server has failed and is stopping; send the request elsewhere");
+      assertThat(began(each)).as("on the device").isEqualTo(all.indexOf(each) < 2);
     }
     assertThat(engine.engine().openRequests()).isZero();
     assertThat(engine.engine().heldBytes()).isZero();
     assertThat(engine.proxy().failStop().ended()).isCompleted();
+  }
+
+  @Test
+  void shouldSayOfARequestInPiecesThatOneOfThemRan() {
+    load();
+    CompletableFuture<Reply> large =
+        engine.submit("a", Floats.input("x", new long[] {4, 2}, new float[8]));
+    engine.turn();
+    arm(); // its other half
+    engine.proxy().failStop(new IllegalStateException("made by a test"));
+    assertThat(began(large)).isTrue();
   }
 
   @Test
@@ -199,6 +211,10 @@ class RequestsInLoopTest {
               assertThat(failed.status()).isEqualTo(Status.UNAVAILABLE);
               assertThat(failed.message()).contains(text);
             });
+  }
+
+  private static boolean began(CompletableFuture<Reply> reply) {
+    return ((Outcome.Failed) reply.join().outcome()).began();
   }
 
   private static void assertStopped(CompletableFuture<Reply> reply) {

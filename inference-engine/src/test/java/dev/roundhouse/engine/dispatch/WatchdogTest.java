@@ -221,6 +221,8 @@ class WatchdogTest {
       assertThat(((Outcome.Failed) outcome(each)).message())
           .contains("a run on the device has taken");
     }
+    assertThat(((Outcome.Failed) outcome(stuck)).began()).isTrue();
+    assertThat(((Outcome.Failed) outcome(waiting)).began()).isFalse();
     assertThat(dispatch.isAlive()).isTrue();
     gate.open(); // what comes back now tells nobody a second time, and starts nothing
     LiveEngine.await("it is gone", () -> !dispatch.isAlive());

@@ -16,7 +16,8 @@ public final class Outcomes {
   public static WireException failure(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Refused refused -> failure(refused.status(), refused.message());
-      case Outcome.Failed failed -> failure(failed.status(), failed.message());
+      case Outcome.Failed failed ->
+          new WireException(StatusTable.toWire(failed.status()), failed.message(), failed.began());
       case Outcome.Shed shed -> failure(shed.status(), shed.message());
       case Outcome.Cancelled cancelled ->
           new WireException(WireStatus.CANCELLED, cancelled.message());

@@ -57,6 +57,14 @@ final class InferStream implements StreamObserver<InferMessage> {
   private static final Map<String, ParameterValue> FINAL =
       Map.of("triton_final_response", new ParameterValue.Flag(true));
 
+  /** Of a request that may be what ended the server; as {@link WireException#BEGAN} elsewhere. */
+  private static final Map<String, ParameterValue> FINAL_BEGAN =
+      Map.of(
+          "triton_final_response",
+          new ParameterValue.Flag(true),
+          "roundhouse_began",
+          new ParameterValue.Flag(true));
+
   private final ServerCallStreamObserver<EncodedMessage> call;
   private final InferCalls calls;
   private final Inference inference;
@@ -219,7 +227,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     if (failure != null && failsWhole) {
       ended = true;
       turn.close();
-      call.onError(UnaryAnswer.status(failure).asRuntimeException());
+      call.onError(UnaryAnswer.status(failure));
       return;
     }
     call.onNext(message);
@@ -330,8 +338,10 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
 
     EncodedMessage encode(WireException error) {
+      Map<String, ParameterValue> parameters = error.began() ? FINAL_BEGAN : FINAL;
       return ResponseEncoder.encodeStreamed(
-          calls.texts().of(error.text()), new ResponseMessage(modelName, "", id, FINAL, List.of()));
+          calls.texts().of(error.text()),
+          new ResponseMessage(modelName, "", id, parameters, List.of()));
     }
 
     /**

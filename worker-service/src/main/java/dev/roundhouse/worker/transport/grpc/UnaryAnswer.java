@@ -2,7 +2,9 @@ package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -13,6 +15,9 @@ import org.slf4j.LoggerFactory;
 /** How a call that has one request and one answer is answered, now or later, or refused. */
 public final class UnaryAnswer {
   private static final Logger log = LoggerFactory.getLogger(UnaryAnswer.class);
+
+  private static final Metadata.Key<String> BEGAN =
+      Metadata.Key.of(WireException.BEGAN, Metadata.ASCII_STRING_MARSHALLER);
 
   private UnaryAnswer() {}
 
@@ -68,7 +73,7 @@ public final class UnaryAnswer {
 
   /** Refuses a call: in the protocol's words, or none when it is not the caller's to know. */
   static void fail(StreamObserver<?> call, Throwable failure) {
-    call.onError(status(refusal(failure)).asRuntimeException());
+    call.onError(status(refusal(failure)));
   }
 
   /** What a caller is told of a failure; one that is not the caller's to know is logged. */
@@ -80,7 +85,14 @@ public final class UnaryAnswer {
     return new WireException(WireStatus.INTERNAL, "Internal server error; see the server's log");
   }
 
-  static Status status(WireException refusal) {
-    return Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
+  static StatusRuntimeException status(WireException refusal) {
+    Status status =
+        Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
+    if (!refusal.began()) {
+      return status.asRuntimeException();
+    }
+    Metadata trailers = new Metadata();
+    trailers.put(BEGAN, "true");
+    return status.asRuntimeException(trailers);
   }
 }

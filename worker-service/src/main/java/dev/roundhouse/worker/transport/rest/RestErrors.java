@@ -23,6 +23,9 @@ final class RestErrors extends RestFailures {
 
   @ExceptionHandler
   void refused(WireException refusal, HttpServletResponse response) throws IOException {
+    if (refusal.began()) {
+      response.setHeader(WireException.BEGAN, "true");
+    }
     JsonReply.error(response, refusal.status().httpCode(), texts.of(refusal.text()));
   }
 
