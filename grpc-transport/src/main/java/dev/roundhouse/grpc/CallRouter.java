@@ -2,6 +2,7 @@ package dev.roundhouse.grpc;
 
 import io.grpc.Status;
 import io.grpc.StatusException;
+import java.io.InputStream;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
@@ -29,8 +30,19 @@ public interface CallRouter {
    */
   @Nullable Route route(String method, ByteBuffer begin, boolean more) throws StatusException;
 
+  /**
+   * The trailer by which a server says that a call that it could not answer must go to no other;
+   * empty when there is none.
+   */
+  default String keepsCall() {
+    return "";
+  }
+
   /** A call's way to a server. On the event loop of the call. */
   interface Route {
+    /** Of a call that one server alone is asked. */
+    long NEVER = Long.MAX_VALUE;
+
     SocketAddress address();
 
     /**
@@ -41,6 +53,36 @@ public interface CallRouter {
      * @return another to ask; null to tell the client. When there is another, this one has ended
      */
     @Nullable Route other(Status status);
+
+    /**
+     * How long after all of a request is here, and nothing of an answer is, a second server is
+     * asked as well.
+     */
+    default long hedgeAfterNanos() {
+      return NEVER;
+    }
+
+    /**
+     * So long has passed.
+     *
+     * @param message the first of the call; borrowed
+     * @return the second server; null for none
+     */
+    default @Nullable Route hedge(InputStream message) {
+      return null;
+    }
+
+    /** An answer has begun to come, so long after all of the request was here. */
+    default void answering(long nanos) {}
+
+    /**
+     * Of the two that were asked this one has ended and the other goes on, or has answered.
+     *
+     * @param status CANCELLED when it was not this server that ended it
+     */
+    default void gaveWay(Status status) {
+      ended(status);
+    }
 
     /** The call is over; called once, of the last route. */
     void ended(Status status);

@@ -8,7 +8,6 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
@@ -18,8 +17,6 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
-import java.io.EOFException;
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -34,17 +31,15 @@ import org.slf4j.LoggerFactory;
 /**
  * A call that is sent on to another server, frame by frame: large parts are not copied, and a side
  * may send more when the other has taken what it sent. A server that cannot answer is followed by
- * another, as long as nothing of an answer has been passed on and the request is still here. On the
+ * another, as long as nothing of an answer has been passed on and the request is still here; one
+ * that takes long may be joined by a second, and whichever answers first answers the call. On the
  * event loop of the client's connection.
  */
-final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
+final class ForwardedCall implements StreamHandler {
   private static final Logger log = LoggerFactory.getLogger(ForwardedCall.class);
 
   /** How much of a request is kept to be sent once more. */
   private static final int MOST_KEPT_BYTES = 4 << 20;
-
-  /** As much of the first message as a router is shown. */
-  private static final int MOST_SHOWN_BYTES = 1 << 16;
 
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
@@ -73,14 +68,22 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private boolean halfClosed;
   private final boolean asksOnce;
   private final StreamProgress progress = new StreamProgress();
-  private @Nullable Route route;
-  private UpstreamConnection.@Nullable Exchange exchange;
+
+  /** The server that is asked; once an answer is passed on, the one whose answer it is. */
+  private @Nullable Attempt asked;
+
+  /** A second one that is asked as well. */
+  private @Nullable Attempt hedge;
+
+  private @Nullable ScheduledFuture<?> hedgeAlarm;
+
+  /** When all of the request was here. */
+  private long wholeNanos;
+
+  private boolean compressed;
 
   /** Of the answer, once it comes. */
   private @Nullable Passage answer;
-
-  /** What the answer begins with, until more of it comes. */
-  private @Nullable Http2Headers begin;
 
   private boolean answered;
 
@@ -132,7 +135,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     int before = requests.messages();
     HeldPart part;
     try {
-      part = requests.arrived(data, exchange == null);
+      part = requests.arrived(data, asked == null);
     } catch (StatusException e) {
       end(e.getStatus());
       return bytes;
@@ -142,12 +145,15 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     }
     progress.completed(requests.messages() - before);
     progress.arrived(data.readableBytes());
-    if (exchange != null) {
-      exchange.send(part, endOfStream);
+    Attempt to = asked;
+    if (to != null) {
+      to.send(part, endOfStream);
     }
     keep(part);
-    if (exchange == null) {
+    if (to == null) {
       choose();
+    } else {
+      hedgeLater();
     }
     return bytes;
   }
@@ -159,8 +165,10 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     }
     halfClosed = true;
     requests.close();
-    if (exchange != null) {
-      exchange.sendEnd();
+    Attempt to = asked;
+    if (to != null) {
+      to.sendEnd();
+      hedgeLater();
     } else {
       choose();
     }
@@ -174,7 +182,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   private void keep(HeldPart part) {
     keptBytes += part.bytes();
     boolean room = keptBytes <= MOST_KEPT_BYTES && memory.hasRoom(Use.KEEP);
-    if (keeps && (exchange == null || room)) {
+    if (keeps && (asked == null || room)) {
       kept.add(part);
     } else {
       part.release();
@@ -199,13 +207,14 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
       }
       return;
     }
-    boolean compressed = have.getByte(have.readerIndex()) != 0;
+    compressed = have.getByte(have.readerIndex()) != 0;
     long length = have.getUnsignedInt(have.readerIndex() + 1);
     int arrived = (int) Math.min(length, have.readableBytes() - PREFIX_BYTES);
     try {
       ByteBuf message = have.slice(have.readerIndex() + PREFIX_BYTES, arrived);
-      ByteBuffer shown = compressed ? uncompressed(message) : view(message);
-      boolean more = arrived < length && shown.remaining() < MOST_SHOWN_BYTES && !halfClosed;
+      ByteBuffer shown = compressed ? uncompressed(message) : FirstMessage.view(message);
+      boolean more =
+          arrived < length && shown.remaining() < FirstMessage.MOST_SHOWN_BYTES && !halfClosed;
       Route found = router.route(method, shown, more);
       if (found != null) {
         begin(found);
@@ -222,55 +231,59 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     }
   }
 
-  private static ByteBuffer view(ByteBuf message) {
-    int length = Math.min(message.readableBytes(), MOST_SHOWN_BYTES);
-    if (message.nioBufferCount() == 1) {
-      return message.nioBuffer(message.readerIndex(), length).asReadOnlyBuffer();
-    }
-    byte[] copy = new byte[length];
-    message.getBytes(message.readerIndex(), copy);
-    return ByteBuffer.wrap(copy).asReadOnlyBuffer();
-  }
-
-  /** As much of a message as comes out of what has arrived of it. */
   private ByteBuffer uncompressed(ByteBuf message) throws StatusException {
     Decompressor with = client.headers().decompressor(HeaderCodec.only(ENCODING, request));
-    if (with == null) {
-      throw Status.INTERNAL
-          .withDescription("Can't decode compressed gRPC message as compression not configured")
-          .asException();
-    }
-    byte[] out = new byte[MOST_SHOWN_BYTES];
-    int length = 0;
-    try (InputStream in = with.decompress(new ByteBufInputStream(message))) {
-      for (int more = 0; more >= 0 && length < out.length; length += Math.max(0, more)) {
-        more = in.read(out, length, out.length - length);
-      }
-    } catch (EOFException e) {
-      // The rest has not arrived.
-    } catch (IOException e) {
-      throw Status.INVALID_ARGUMENT
-          .withDescription(
-              "the message is not compressed by %s: %s"
-                  .formatted(with.getMessageEncoding(), e.getMessage()))
-          .asException();
-    }
-    return ByteBuffer.wrap(out, 0, length).asReadOnlyBuffer();
+    return FirstMessage.uncompressed(message, with);
   }
 
   /** Sends what is here to a server, and from then on what comes. */
   private void begin(Route to) {
-    route = to;
-    long left = endNanos == Long.MAX_VALUE ? endNanos : endNanos - System.nanoTime();
-    if (left <= 0) {
+    Attempt attempt = new Attempt(to);
+    asked = attempt;
+    if (leftNanos() <= 0) {
       late();
       return;
     }
-    UpstreamConnection connection = servers.connection(loop(), to.address());
-    UpstreamConnection.Exchange opened = connection.open(this, headers(connection, left));
-    exchange = opened;
-    for (int i = 0; i < kept.size(); i++) {
-      opened.send(kept.get(i), halfClosed && i == kept.size() - 1);
+    attempt.open();
+    hedgeLater();
+  }
+
+  private long leftNanos() {
+    return endNanos == Long.MAX_VALUE ? endNanos : endNanos - System.nanoTime();
+  }
+
+  // A second server.
+
+  /** Has a second server be asked if the first takes long, once all of the request is here. */
+  private void hedgeLater() {
+    Attempt first = asked;
+    if (over || !halfClosed || first == null || wholeNanos != 0) {
+      return;
+    }
+    wholeNanos = System.nanoTime();
+    long after = first.route.hedgeAfterNanos();
+    if (after != Route.NEVER) {
+      hedgeAlarm = loop().schedule(this::hedge, after, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void hedge() {
+    Attempt first = asked;
+    if (over || answered || first == null || first.begin != null) {
+      return;
+    }
+    if (!keeps || compressed || memory.isCrowded() || leftNanos() <= 0) {
+      return;
+    }
+    try (InputStream message = FirstMessage.stream(kept)) {
+      Route second = first.route.hedge(message);
+      if (second != null) {
+        Attempt also = new Attempt(second);
+        hedge = also;
+        also.open();
+      }
+    } catch (Throwable e) {
+      log.error("{} cannot be sent to a second server", method, e); // the first may still answer
     }
   }
 
@@ -309,7 +322,7 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
   @Override
   public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
     boolean awaited = bounds.isWithinMessage() || (asksOnce && !halfClosed);
-    awaited &= !over && (exchange == null || !requests.holdsUp());
+    awaited &= !over && (asked == null || !requests.holdsUp());
     if (!progress.hasArrivalStalled(awaited, nowNanos, timeoutNanos)) {
       return false;
     }
@@ -340,17 +353,138 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
 
   // The answer.
 
-  @Override
-  public void onHeaders(Http2Headers headers) {
-    begin = headers;
+  /** A server that is asked, and what it says. */
+  private final class Attempt implements UpstreamConnection.Answers {
+    private final Route route;
+    private UpstreamConnection.@Nullable Exchange exchange;
+
+    /** What its answer begins with, until more of it comes. */
+    private @Nullable Http2Headers begin;
+
+    Attempt(Route route) {
+      this.route = route;
+    }
+
+    /** Sends what is here of the request. */
+    void open() {
+      UpstreamConnection connection = servers.connection(loop(), route.address());
+      UpstreamConnection.Exchange opened = connection.open(this, headers(connection, leftNanos()));
+      exchange = opened;
+      for (int i = 0; i < kept.size(); i++) {
+        opened.send(kept.get(i), halfClosed && i == kept.size() - 1);
+      }
+    }
+
+    void send(HeldPart part, boolean last) {
+      if (exchange != null) {
+        exchange.send(part, last);
+      }
+    }
+
+    void sendEnd() {
+      if (exchange != null) {
+        exchange.sendEnd();
+      }
+    }
+
+    void cancel() {
+      if (exchange != null) {
+        exchange.cancel();
+      }
+    }
+
+    @Override
+    public void onHeaders(Http2Headers headers) {
+      begin = headers;
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean last) {
+      UpstreamConnection.Exchange from = exchange;
+      if (over || from == null) {
+        return;
+      }
+      win(this);
+      pass(from, data, last);
+    }
+
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+      Status status = status(trailers);
+      String keepsCall = router.keepsCall();
+      boolean mine = !keepsCall.isEmpty() && trailers.contains(keepsCall);
+      if (over || (!mine && goesOnWithout(this, status, isOfTheServer(status)))) {
+        return;
+      }
+      win(this);
+      passBegin(this);
+      finish(status);
+      write(trailers);
+    }
+
+    @Override
+    public void onLost(Status status) {
+      if (!over && !goesOnWithout(this, status, true)) {
+        end(status);
+      }
+    }
   }
 
-  @Override
-  public void onData(ByteBuf data, boolean last) {
-    UpstreamConnection.Exchange from = exchange;
-    if (over || from == null) {
-      return;
+  /** The call is answered by this server, whoever else was asked. */
+  private void win(Attempt winner) {
+    stopHedging();
+    Attempt loser = winner == asked ? hedge : asked;
+    asked = winner;
+    hedge = null;
+    if (loser != null && loser != winner) {
+      giveWay(loser, Status.CANCELLED.withDescription("another server has answered first"));
+      loser.cancel();
     }
+  }
+
+  private void giveWay(Attempt loser, Status status) {
+    try {
+      loser.route.gaveWay(status);
+    } catch (Throwable e) {
+      log.error("the end of {} at one of two servers could not be noted", method, e);
+    }
+  }
+
+  private void stopHedging() {
+    if (hedgeAlarm != null) {
+      hedgeAlarm.cancel(false);
+      hedgeAlarm = null;
+    }
+  }
+
+  /**
+   * True when a server could not answer, and another has been asked or is asked now.
+   *
+   * @param yields whether the call is better answered by the other, if there are two
+   */
+  private boolean goesOnWithout(Attempt failed, Status status, boolean yields) {
+    Attempt second = hedge;
+    if (second == null) {
+      return tryAnother(status);
+    }
+    if (!yields) {
+      return false;
+    }
+    asked = failed == second ? asked : second;
+    hedge = null;
+    giveWay(failed, status);
+    return true;
+  }
+
+  /** What another server may well answer otherwise. */
+  private static boolean isOfTheServer(Status status) {
+    return switch (status.getCode()) {
+      case UNAVAILABLE, NOT_FOUND, RESOURCE_EXHAUSTED -> true;
+      default -> false;
+    };
+  }
+
+  private void pass(UpstreamConnection.Exchange from, ByteBuf data, boolean last) {
     Passage passage = answer;
     if (passage == null) {
       MessageBounds its = new MessageBounds(Integer.MAX_VALUE);
@@ -367,7 +501,10 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     if (last) {
       passage.close();
     }
-    passBegin();
+    Attempt by = asked;
+    if (by != null) {
+      passBegin(by);
+    }
     ChannelHandlerContext to = client.context();
     ChannelPromise sent = to.newPromise();
     client.writing();
@@ -385,47 +522,31 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     client.flushSoon();
   }
 
-  private void passBegin() {
-    Http2Headers first = begin;
+  private void passBegin(Attempt by) {
+    Http2Headers first = by.begin;
     if (first != null) {
-      begin = null;
+      by.begin = null;
       answered = true;
       forget();
+      if (wholeNanos != 0) {
+        by.route.answering(System.nanoTime() - wholeNanos);
+      }
       ChannelHandlerContext to = client.context();
       client.encoder().writeHeaders(to, stream.id(), first, 0, false, to.newPromise());
     }
   }
 
-  @Override
-  public void onTrailers(Http2Headers trailers) {
-    Status status = status(trailers);
-    if (over || tryAnother(status)) {
-      return;
-    }
-    passBegin();
-    finish(status);
-    write(trailers);
-  }
-
-  @Override
-  public void onLost(Status status) {
-    if (!over && !tryAnother(status)) {
-      end(status);
-    }
-  }
-
   private boolean tryAnother(Status status) {
-    Route failed = route;
+    Attempt failed = asked;
     if (status.isOk() || answered || !keeps || failed == null) {
       return false;
     }
     try {
-      Route other = failed.other(status);
+      Route other = failed.route.other(status);
       if (other == null) {
         return false;
       }
-      this.begin = null;
-      exchange = null;
+      stopHedging();
       begin(other);
     } catch (Throwable e) {
       log.error("{} cannot be sent on", method, e);
@@ -470,12 +591,16 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
 
   /** Asks the server no more. */
   private void giveUp(Status status) {
-    UpstreamConnection.Exchange at = exchange;
+    Attempt at = asked;
+    Attempt also = hedge;
     if (!over) {
       finish(status);
     }
     if (at != null) {
       at.cancel();
+    }
+    if (also != null) {
+      also.cancel();
     }
   }
 
@@ -504,11 +629,16 @@ final class ForwardedCall implements StreamHandler, UpstreamConnection.Answers {
     if (answer != null) {
       answer.close();
     }
-    Route last = route;
+    stopHedging();
+    Attempt also = hedge;
+    hedge = null;
+    if (also != null) {
+      giveWay(also, Status.CANCELLED.withDescription("the call is over"));
+    }
+    Attempt last = asked;
     if (last != null) {
-      route = null;
       try {
-        last.ended(status);
+        last.route.ended(status);
       } catch (Throwable e) {
         log.error("the end of {} could not be noted", method, e);
       }

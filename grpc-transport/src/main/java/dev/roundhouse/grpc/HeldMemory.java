@@ -75,6 +75,11 @@ public final class HeldMemory implements MemoryBudget {
     return limit - limit / PARTS * (PARTS - use.parts);
   }
 
+  /** True when nothing more is kept to be sent again: what is not needed should not be begun. */
+  public boolean isCrowded() {
+    return !hasRoom(Use.KEEP);
+  }
+
   boolean hasRoom(Use use) {
     return held.get() < limit(use);
   }
