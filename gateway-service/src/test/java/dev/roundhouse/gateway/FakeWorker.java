@@ -47,9 +47,11 @@ import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusResponse;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusResponse.RegionStatus;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterResponse;
+import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -61,8 +63,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -88,10 +92,23 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
 
   volatile long gpu;
 
+  /** Whether failures are said to be of requests that it had begun with. */
+  volatile boolean began;
+
+  /** What answers to inference wait for; null for nothing. */
+  volatile @Nullable CountDownLatch held;
+
+  /** Calls of inference over gRPC that were taken back. */
+  final AtomicInteger cancelled = new AtomicInteger();
+
   /** Whether requests over HTTP are refused before their bodies are read. */
   volatile boolean refusesUnread;
 
   volatile long weightRoom;
+  private static final long MOST_SECONDS = 120;
+  private static final Metadata.Key<String> BEGAN =
+      Metadata.Key.of("roundhouse-began", Metadata.ASCII_STRING_MARSHALLER);
+
   private final @Nullable TestKeys keys;
   private Server server;
   private final HttpServer http;
@@ -145,6 +162,9 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
     sameNamespace = true;
     opensRegions = true;
     refusesUnread = false;
+    began = false;
+    held = null;
+    cancelled.set(0);
     models.clear();
     statuses.clear();
     regions.clear();
@@ -205,7 +225,11 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
     if (failure.isOk()) {
       reply(call, answer);
     } else {
-      call.onError(failure.asRuntimeException());
+      Metadata trailers = new Metadata();
+      if (began) {
+        trailers.put(BEGAN, "true");
+      }
+      call.onError(failure.asRuntimeException(trailers));
     }
   }
 
@@ -274,8 +298,34 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
 
   @Override
   public void modelInfer(ModelInferRequest request, StreamObserver<ModelInferResponse> call) {
-    if (requireModel(call, request.getModelName())) {
-      answer(call, "modelInfer " + request.getModelName(), inferred(request));
+    if (!requireModel(call, request.getModelName())) {
+      return;
+    }
+    ServerCallStreamObserver<?> own = (ServerCallStreamObserver<?>) call;
+    own.setOnCancelHandler(cancelled::incrementAndGet);
+    CountDownLatch until = held;
+    String what = "modelInfer " + request.getModelName();
+    if (until == null) {
+      answer(call, what, inferred(request));
+      return;
+    }
+    calls.add(what);
+    Thread.startVirtualThread(
+        () -> {
+          await(until);
+          if (!own.isCancelled()) {
+            reply(call, inferred(request));
+          }
+        });
+  }
+
+  private static void await(CountDownLatch until) {
+    try {
+      if (!until.await(MOST_SECONDS, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("the test does not let it answer");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -469,7 +519,14 @@ final class FakeWorker extends GRPCInferenceServiceImplBase implements AutoClose
       byte[] body = exchange.getRequestBody().readAllBytes();
       String path = exchange.getRequestURI().getPath();
       calls.add(exchange.getRequestMethod() + " " + path);
+      CountDownLatch until = held;
+      if (until != null && path.endsWith("/infer")) {
+        await(until);
+      }
       int code = failure.isOk() ? 200 : 503;
+      if (began) {
+        exchange.getResponseHeaders().add(BEGAN.name(), "true");
+      }
       byte[] text =
           (name + " " + path + " " + new String(body, StandardCharsets.UTF_8))
               .getBytes(StandardCharsets.UTF_8);

@@ -11,9 +11,11 @@ import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,6 +60,56 @@ class GatewayMemoryTest {
           .isEqualTo(3_000_000);
       assertThat(gateway.management("/metrics")).contains("gateway_memory_held_bytes 0.0");
     }
+  }
+
+  @Test
+  void shouldRefuseRequestsOverHttpWhileItHoldsAsManyAsItMay() throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway =
+            new RunningGateway(List.of(worker), "--roundhouse.gateway.server.max-held=8MB")) {
+      gateway.awaitReady(1);
+      CountDownLatch answers = new CountDownLatch(1);
+      worker.held = answers;
+      HeldMemory memory = gateway.bean(HeldMemory.class);
+      String body = "{\"inputs\":[]}" + " ".repeat(50_000);
+      List<CompletableFuture<HttpResponse<String>>> calls = new ArrayList<>();
+      HttpResponse<String> refusal = null;
+      while (refusal == null && calls.size() < MOST_CALLS) {
+        CompletableFuture<HttpResponse<String>> call = sent(gateway, body);
+        calls.add(call);
+        int begun = calls.size();
+        RunningGateway.await(
+            "the call has reached the worker, or is refused",
+            () -> worker.calls.size() >= begun || call.isDone());
+        refusal = call.getNow(null);
+        assertThat(memory.held()).isGreaterThanOrEqualTo((begun - 1) * (long) body.length());
+      }
+      assertThat(refusal).isNotNull();
+      assertThat(refusal.statusCode()).isEqualTo(429);
+      assertThat(refusal.body()).contains("for calls that begin, of 8388608; retry later");
+      assertThat(gateway.send("POST", "/v2/logging", "{}").statusCode()).isIn(200, 429);
+      answers.countDown();
+      for (CompletableFuture<HttpResponse<String>> call : calls) {
+        assertThat(call.get(60, TimeUnit.SECONDS).statusCode()).isIn(200, 429);
+      }
+      RunningGateway.await("nothing is held", () -> memory.held() == 0);
+      String large = "{\"inputs\":[]}" + " ".repeat(3_000_000);
+      assertThat(sent(gateway, large).get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+      RunningGateway.await("nothing is held", () -> memory.held() == 0);
+    }
+  }
+
+  private static CompletableFuture<HttpResponse<String>> sent(RunningGateway to, String body) {
+    CompletableFuture<HttpResponse<String>> answer = new CompletableFuture<>();
+    Thread.startVirtualThread(
+        () -> {
+          try {
+            answer.complete(to.send("POST", "/v2/models/m/infer", body));
+          } catch (Exception e) {
+            answer.completeExceptionally(e);
+          }
+        });
+    return answer;
   }
 
   private static ModelInferRequest request() {

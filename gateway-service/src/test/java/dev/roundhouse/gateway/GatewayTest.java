@@ -30,6 +30,7 @@ import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterRequest;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
@@ -37,6 +38,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -53,6 +55,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A gateway before two workers that are told what to answer. */
 @Timeout(180)
 class GatewayTest {
+  private static final Metadata.Key<String> BEGAN =
+      Metadata.Key.of("roundhouse-began", Metadata.ASCII_STRING_MARSHALLER);
+
   private static FakeWorker w0;
   private static FakeWorker w1;
   private static RunningGateway gateway;
@@ -171,6 +176,22 @@ class GatewayTest {
           answered.add(gateway.stub().modelInfer(request("both").build()).getId());
           return answered.size() == 2;
         });
+  }
+
+  @Test
+  void shouldAskNobodyElseForWhatAWorkerHadBegunWithWhenItFailed() throws Exception {
+    for (FakeWorker worker : List.of(w0, w1)) {
+      worker.failure = Status.UNAVAILABLE.withDescription("the server has failed");
+      worker.began = true;
+    }
+    Metadata trailers =
+        refusal(() -> gateway.stub().modelInfer(request("both").build())).getTrailers();
+    assertThat(Objects.requireNonNull(trailers).get(BEGAN)).isEqualTo("true");
+    assertThat(w0.calls.size() + w1.calls.size()).isEqualTo(1);
+    var answer = gateway.send("POST", "/v2/models/both/infer", "{}");
+    assertThat(answer.statusCode()).isEqualTo(503);
+    assertThat(answer.headers().firstValue(BEGAN.name())).hasValue("true");
+    assertThat(w0.calls.size() + w1.calls.size()).isEqualTo(2);
   }
 
   @Test
@@ -515,6 +536,9 @@ class GatewayTest {
     assertThatThrownBy(
             () -> new RunningGateway(List.of(w0), "--roundhouse.gateway.helth.interval=1s"))
         .hasStackTraceContaining("Unknown configuration key 'roundhouse.gateway.helth.interval'");
+    assertThatThrownBy(
+            () -> new RunningGateway(List.of(w0), "--roundhouse.gateway.hedging.quantile=0.95"))
+        .hasStackTraceContaining("roundhouse.gateway.hedging.quantile is 0.95, and hedging.delay");
     assertThatThrownBy(
             () -> new RunningGateway(List.of(w0), "--roundhouse.gateway.discovery.grpc-port=9001"))
         .hasStackTraceContaining("roundhouse.gateway.discovery.grpc-port is 9001, and no workers");

@@ -16,6 +16,7 @@ import org.springframework.validation.annotation.Validated;
  * @param health How workers are looked at.
  * @param scheduling Which worker gets a request.
  * @param ejection When a worker is left alone for a while.
+ * @param hedging When a call that is not answered soon is sent to a second worker as well.
  * @param server What the gateway allows its clients.
  * @param shutdown How it stops.
  */
@@ -28,6 +29,7 @@ public record GatewayProperties(
     @Valid @DefaultValue HealthProperties health,
     @Valid @DefaultValue SchedulingProperties scheduling,
     @Valid @DefaultValue EjectionProperties ejection,
+    @Valid @DefaultValue HedgingProperties hedging,
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue ShutdownProperties shutdown) {
   public static final String PREFIX = "roundhouse.gateway";

@@ -12,9 +12,9 @@ import org.springframework.util.unit.DataSize;
  * What the gateway allows its clients.
  *
  * @param maxMessageSize Largest request that is sent on.
- * @param maxHeld Bytes of gRPC calls that are held together on their way to workers and back; by
- *     default half of the JVM's direct memory. As they fill, peers are asked to send less at a
- *     time, then calls that begin are refused with RESOURCE_EXHAUSTED.
+ * @param maxHeld Bytes of calls, over gRPC and HTTP, that are held together on their way to workers
+ *     and back; by default half of the JVM's direct memory. As they fill, peers are asked to send
+ *     less at a time, then calls that begin are refused with RESOURCE_EXHAUSTED.
  * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
  *     with further ones.
  * @param maxCalls gRPC calls of all connections together, streams that are idle included; further

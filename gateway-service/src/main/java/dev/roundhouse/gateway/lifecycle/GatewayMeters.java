@@ -3,6 +3,7 @@ package dev.roundhouse.gateway.lifecycle;
 import dev.roundhouse.gateway.fleet.WorkerLook;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.gateway.route.Ejection;
+import dev.roundhouse.gateway.route.Hedging;
 import dev.roundhouse.gateway.route.Mode;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.ReplicaRouter;
@@ -47,7 +48,8 @@ public final class GatewayMeters implements RouteListener {
   private volatile Set<String> models = Set.of();
   private volatile Set<String> workers = Set.of();
 
-  public GatewayMeters(MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection) {
+  public GatewayMeters(
+      MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection, Hedging hedging) {
     this.meters = meters;
     ready =
         MultiGauge.builder("gateway.worker.ready")
@@ -77,8 +79,17 @@ public final class GatewayMeters implements RouteListener {
     FunctionCounter.builder("gateway.ejections", ejection, Ejection::ejections)
         .description("times that a worker was left alone for a while")
         .register(meters);
+    FunctionCounter.builder("gateway.hedges.started", hedging, Hedging::startedEver)
+        .description("calls that were sent to a second worker, for the first had not answered yet")
+        .register(meters);
+    FunctionCounter.builder("gateway.hedges.won", hedging, Hedging::wonEver)
+        .description("of them, those that the second answered")
+        .register(meters);
+    FunctionCounter.builder("gateway.hedges.refused", hedging, Hedging::refusedEver)
+        .description("calls that were not sent to a second worker because of hedging.max-share")
+        .register(meters);
     Gauge.builder("gateway.memory.held", memory, HeldMemory::held)
-        .description("gRPC calls on their way through, and what their peers were asked to send")
+        .description("calls on their way through, and what peers of gRPC were asked to send")
         .baseUnit("bytes")
         .register(meters);
     Gauge.builder("gateway.memory.limit", memory, HeldMemory::limit)

@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.rest;
 
+import dev.roundhouse.grpc.HeldMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;
@@ -23,26 +24,40 @@ final class BodyHead implements AutoCloseable {
   private final boolean whole;
   private final Rest rest;
   private final long length;
+  private final HeldShare share;
 
-  private BodyHead(byte[] head, boolean whole, Rest rest, long length) {
+  private BodyHead(byte[] head, boolean whole, Rest rest, long length, HeldShare share) {
     this.head = head;
     this.whole = whole;
     this.rest = rest;
     this.length = length;
+    this.share = share;
   }
 
   /**
    * @param length of the body; below 0 when it is not known
    * @param most bytes that it may have
-   * @throws StatusException INVALID_ARGUMENT when it says that it has more
+   * @param memory that is taken for it and its answer until it is closed
+   * @throws StatusException INVALID_ARGUMENT when it says that it has more; RESOURCE_EXHAUSTED when
+   *     there is too little memory
    */
-  static BodyHead read(InputStream in, long length, long most) throws IOException, StatusException {
+  static BodyHead read(InputStream in, long length, long most, HeldMemory memory)
+      throws IOException, StatusException {
     if (length > most) {
       throw tooLarge(length + " bytes", most);
     }
-    byte[] read = in.readNBytes(length < 0 ? MOST_BYTES : (int) Math.min(length, MOST_BYTES));
-    boolean whole = length < 0 ? read.length < MOST_BYTES : read.length == length;
-    return new BodyHead(read, whole, new Rest(in, most - read.length), length);
+    int wanted = (int) HeldShare.wholeBody(length, MOST_BYTES);
+    boolean goesOn = length < 0 || length > MOST_BYTES;
+    int passing = (goesOn ? 2 : 1) * HeldShare.PASSING_BYTES; // the rest of it, and the answer
+    HeldShare share = HeldShare.take(memory, wanted + passing);
+    try {
+      byte[] read = in.readNBytes(wanted);
+      boolean whole = length < 0 ? read.length < MOST_BYTES : read.length == length;
+      return new BodyHead(read, whole, new Rest(in, most - read.length), length, share);
+    } catch (IOException | RuntimeException | Error e) {
+      share.close();
+      throw e;
+    }
   }
 
   private static StatusException tooLarge(String size, long most) {
@@ -87,6 +102,7 @@ final class BodyHead implements AutoCloseable {
   @Override
   public void close() {
     rest.close();
+    share.close();
   }
 
   private static final class Rest extends InputStream {

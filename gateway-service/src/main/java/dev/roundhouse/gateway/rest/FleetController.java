@@ -5,6 +5,7 @@ import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
+import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
@@ -17,6 +18,7 @@ import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterRequest;
 import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.platform.rest.ProtoJson;
 import io.grpc.Status;
+import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
@@ -45,13 +47,19 @@ final class FleetController {
   private final Workers workers;
   private final FleetCalls calls;
   private final SharedRegions regions;
+  private final HeldMemory memory;
 
   FleetController(
-      GatewayReadiness readiness, Workers workers, FleetCalls calls, SharedRegions regions) {
+      GatewayReadiness readiness,
+      Workers workers,
+      FleetCalls calls,
+      SharedRegions regions,
+      HeldMemory memory) {
     this.readiness = readiness;
     this.workers = workers;
     this.calls = calls;
     this.regions = regions;
+    this.memory = memory;
   }
 
   @GetMapping("/v2/health/live")
@@ -120,14 +128,15 @@ final class FleetController {
   }
 
   @PostMapping("/v2/repository/index")
-  void index(HttpServletRequest request, HttpServletResponse response) throws IOException {
+  void index(HttpServletRequest request, HttpServletResponse response)
+      throws IOException, StatusException {
     index("", request, response);
   }
 
   @PostMapping("/v2/repository/{repository}/index")
   void index(
       @PathVariable String repository, HttpServletRequest request, HttpServletResponse response)
-      throws IOException {
+      throws IOException, StatusException {
     RepositoryIndexRequest wanted =
         RepositoryIndexRequest.newBuilder()
             .setRepositoryName(repository)
@@ -165,7 +174,7 @@ final class FleetController {
   @PostMapping("/v2/systemsharedmemory/region/{region}/register")
   void register(
       @PathVariable String region, HttpServletRequest request, HttpServletResponse response)
-      throws IOException {
+      throws IOException, StatusException {
     JsonNode body = body(request);
     SystemSharedMemoryRegisterRequest wanted =
         SystemSharedMemoryRegisterRequest.newBuilder()
@@ -195,7 +204,7 @@ final class FleetController {
   @PostMapping("/v2/cudasharedmemory/region/{region}/register")
   void registerCuda(
       @PathVariable String region, HttpServletRequest request, HttpServletResponse response)
-      throws IOException {
+      throws IOException, StatusException {
     JsonNode body = body(request);
     CudaSharedMemoryRegisterRequest wanted =
         CudaSharedMemoryRegisterRequest.newBuilder()
@@ -216,7 +225,17 @@ final class FleetController {
     }
   }
 
-  private static JsonNode body(HttpServletRequest request) throws IOException {
+  private JsonNode body(HttpServletRequest request) throws IOException, StatusException {
+    long most = HeldShare.wholeBody(request.getContentLengthLong(), MOST_BODY_BYTES + 1L);
+    HeldShare share = HeldShare.take(memory, most);
+    try {
+      return parsed(request);
+    } finally {
+      share.close();
+    }
+  }
+
+  private static JsonNode parsed(HttpServletRequest request) throws IOException {
     byte[] bytes = request.getInputStream().readNBytes(MOST_BODY_BYTES + 1);
     if (bytes.length > MOST_BODY_BYTES) {
       throw refused("the request's body has more than %d bytes".formatted(MOST_BODY_BYTES));

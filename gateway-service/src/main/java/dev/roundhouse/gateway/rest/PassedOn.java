@@ -2,6 +2,7 @@ package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.grpc.HeldMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -28,9 +29,12 @@ final class PassedOn {
   private final Workers workers;
   private final WorkerHttp http;
 
-  PassedOn(Workers workers, WorkerHttp http) {
+  private final HeldMemory memory;
+
+  PassedOn(Workers workers, WorkerHttp http, HeldMemory memory) {
     this.workers = workers;
     this.http = http;
+    this.memory = memory;
   }
 
   /** What one worker says of a model as well as another. */
@@ -57,6 +61,17 @@ final class PassedOn {
 
   /** The first that answers, unless the next one has what it has not. */
   private void one(List<WorkerLink> asked, HttpServletRequest request, HttpServletResponse response)
+      throws IOException, StatusException {
+    HeldShare share = HeldShare.take(memory, HeldShare.PASSING_BYTES);
+    try {
+      oneOf(asked, request, response);
+    } finally {
+      share.close();
+    }
+  }
+
+  private void oneOf(
+      List<WorkerLink> asked, HttpServletRequest request, HttpServletResponse response)
       throws IOException, StatusException {
     Status failure = Status.UNAVAILABLE.withDescription("no worker is ready");
     for (int i = 0; i < asked.size(); i++) {
@@ -122,6 +137,17 @@ final class PassedOn {
 
   /** All workers that take requests; the answer of the first that refuses, or of the first. */
   private void each(HttpServletRequest request, HttpServletResponse response)
+      throws IOException, StatusException {
+    long bytes = HeldShare.wholeBody(request.getContentLengthLong(), MOST_BODY_BYTES + 1L);
+    HeldShare share = HeldShare.take(memory, bytes + HeldShare.PASSING_BYTES);
+    try {
+      eachOf(request, response);
+    } finally {
+      share.close();
+    }
+  }
+
+  private void eachOf(HttpServletRequest request, HttpServletResponse response)
       throws IOException, StatusException {
     byte[] body = request.getInputStream().readNBytes(MOST_BODY_BYTES + 1);
     if (body.length > MOST_BODY_BYTES) {

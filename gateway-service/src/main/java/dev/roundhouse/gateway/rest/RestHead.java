@@ -24,6 +24,10 @@ final class RestHead {
   private String sequence = "";
   private int rows = 1;
   private boolean hasShape;
+  private boolean writesShared;
+
+  /** All of it has been read. */
+  private boolean isWhole;
 
   private RestHead() {}
 
@@ -33,6 +37,23 @@ final class RestHead {
    */
   static RequestHead read(
       String model, String version, byte[] begin, int jsonLength, @Nullable String encoding) {
+    RestHead head = head(begin, jsonLength, encoding);
+    return new RequestHead(model, version, head.sequence, head.rows);
+  }
+
+  /**
+   * Whether two workers may answer one request: not when it has an output written to shared memory,
+   * nor when it belongs to a sequence.
+   *
+   * @param body all of it
+   * @return false also when it cannot be read to its end
+   */
+  static boolean mayRunTwice(byte[] body, int jsonLength, @Nullable String encoding) {
+    RestHead head = head(body, jsonLength, encoding);
+    return head.isWhole && !head.writesShared && head.sequence.isEmpty();
+  }
+
+  private static RestHead head(byte[] begin, int jsonLength, @Nullable String encoding) {
     RestHead head = new RestHead();
     try {
       byte[] plain = uncompressed(begin, encoding);
@@ -43,7 +64,7 @@ final class RestHead {
     } catch (IOException | JacksonException e) {
       // what was read until then counts
     }
-    return new RequestHead(model, version, head.sequence, head.rows);
+    return head;
   }
 
   private static byte[] uncompressed(byte[] begin, @Nullable String encoding) throws IOException {
@@ -83,8 +104,28 @@ final class RestHead {
         readParameters(json);
       } else if (name.equals("inputs") && value == JsonToken.START_ARRAY && !hasShape) {
         readInputs(json);
+      } else if (name.equals("outputs") && value == JsonToken.START_ARRAY) {
+        readOutputs(json);
       } else {
         json.skipChildren();
+      }
+    }
+    isWhole = json.currentToken() == JsonToken.END_OBJECT;
+  }
+
+  private void readOutputs(JsonParser json) {
+    while (json.nextToken() == JsonToken.START_OBJECT) {
+      while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+        boolean parameters = json.currentName().equals("parameters");
+        if (json.nextToken() == JsonToken.START_OBJECT && parameters) {
+          while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+            writesShared |= json.currentName().equals(RequestHead.REGION);
+            json.nextToken();
+            json.skipChildren();
+          }
+        } else {
+          json.skipChildren();
+        }
       }
     }
   }

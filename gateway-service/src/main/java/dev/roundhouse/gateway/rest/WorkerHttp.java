@@ -30,7 +30,7 @@ public final class WorkerHttp implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
 
   /** Between two looks whether the client is still there. */
-  private static final long LOOK_MILLIS = 100;
+  static final long LOOK_MILLIS = 100;
 
   /** Of one connection, not of a request or an answer; and what the HTTP client writes itself. */
   private static final Set<String> NOT_PASSED_ON =
@@ -65,6 +65,12 @@ public final class WorkerHttp implements AutoCloseable {
     scheme = tls.http() == null ? "http://" : "https://";
   }
 
+  /** Sends a request; the body of its answer is the caller's to close. */
+  CompletableFuture<HttpResponse<InputStream>> begin(
+      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) {
+    return client.sendAsync(passedOn(request, worker, body), BodyHandlers.ofInputStream());
+  }
+
   /**
    * Sends a request and waits for the head of its answer; the body is the caller's to close.
    *
@@ -73,8 +79,7 @@ public final class WorkerHttp implements AutoCloseable {
    */
   HttpResponse<InputStream> send(
       HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) throws IOException {
-    CompletableFuture<HttpResponse<InputStream>> answer =
-        client.sendAsync(passedOn(request, worker, body), BodyHandlers.ofInputStream());
+    CompletableFuture<HttpResponse<InputStream>> answer = begin(request, worker, body);
     ClientConnection connection = ClientConnection.of(request);
     boolean bodyIsRead = request.getInputStream().isFinished();
     while (true) {

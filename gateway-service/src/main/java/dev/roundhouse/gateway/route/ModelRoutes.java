@@ -6,8 +6,10 @@ import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.grpc.CallRouter;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.status.WireException;
 import io.grpc.Status;
 import io.grpc.StatusException;
+import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
@@ -44,6 +46,7 @@ public final class ModelRoutes implements CallRouter {
 
   private final Runnable refresh;
   private final Ejection ejection;
+  private final Hedging hedging;
   private final RouteListener listener;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
@@ -54,13 +57,19 @@ public final class ModelRoutes implements CallRouter {
   /**
    * @param refresh asked for when a worker has not what it was said to have; returns at once
    * @param ejection of workers that cannot be reached
+   * @param hedging of requests that are not answered soon
    * @param listener told of every request's end
    */
   public ModelRoutes(
-      RouteSettings settings, Runnable refresh, Ejection ejection, RouteListener listener) {
+      RouteSettings settings,
+      Runnable refresh,
+      Ejection ejection,
+      Hedging hedging,
+      RouteListener listener) {
     this.settings = settings;
     this.refresh = refresh;
     this.ejection = ejection;
+    this.hedging = hedging;
     this.listener = listener;
   }
 
@@ -88,6 +97,7 @@ public final class ModelRoutes implements CallRouter {
     fleet = now;
     ejection.retain(now.workers().stream().map(WorkerView::name).collect(Collectors.toSet()));
     routers.keySet().removeIf(model -> now.serving(model).isEmpty());
+    hedging.retain(routers.keySet());
   }
 
   /** Models have been placed. */
@@ -111,21 +121,32 @@ public final class ModelRoutes implements CallRouter {
   }
 
   @Override
+  public String keepsCall() {
+    return WireException.BEGAN;
+  }
+
+  @Override
   public @Nullable Route route(String method, ByteBuffer begin, boolean more)
       throws StatusException {
     RequestHead head = RequestHead.read(begin, more);
     if (head == null) {
       return null;
     }
-    return DESCRIPTIONS.contains(method) ? description(head.model()) : route(head);
+    return DESCRIPTIONS.contains(method)
+        ? description(head.model())
+        : route(head, method.equals(UNARY));
   }
 
   /**
-   * Gives a request to a worker.
+   * Gives a request that is one message to a worker.
    *
    * @throws StatusException NOT_FOUND when no worker has the model, UNAVAILABLE when none is ready
    */
   public WorkerRoute route(RequestHead head) throws StatusException {
+    return route(head, true);
+  }
+
+  private WorkerRoute route(RequestHead head, boolean once) throws StatusException {
     Fleet now = fleet;
     String model = head.model();
     int items = now.items(model, head.rows());
@@ -134,20 +155,22 @@ public final class ModelRoutes implements CallRouter {
     if (serving.isEmpty()) {
       WorkerView refusing = whoCanRefuse(now, model);
       Reservation place = outside(refusing.name(), work);
-      return new Way(model, items, List.of(refusing), null, work, true, null, 0, place);
+      return new Way(model, items, List.of(refusing), null, work, true, Route.NEVER, place);
     }
     ReplicaRouter router = router(now, model, serving);
     if (!head.sequence().isEmpty()) {
       String home = homeOf(head, now.serving(model));
       Reservation known = router.reserveAt(home, items, work);
       Reservation place = known == null ? outside(home, work) : known;
-      return new Way(model, items, now.serving(model), null, work, true, null, 0, place);
+      return new Way(model, items, now.serving(model), null, work, true, Route.NEVER, place);
     }
     Reservation place =
         settings.mode() == Mode.LEAST_OUTSTANDING
             ? router.reserveLeast(name -> begin(now, name, model), items, work)
             : router.reserve(items, work);
-    return new Way(model, items, serving, router, work, false, null, 0, place);
+    boolean hasSecond = once && router.workers().size() > 1;
+    long hedgeAfter = hasSecond ? hedging.begin(model) : Route.NEVER;
+    return new Way(model, items, serving, router, work, false, hedgeAfter, place);
   }
 
   private Reservation outside(String worker, long work) {
@@ -159,7 +182,7 @@ public final class ModelRoutes implements CallRouter {
     List<WorkerView> serving = ejection.without(now.serving(model));
     List<WorkerView> asked = serving.isEmpty() ? List.of(whoCanRefuse(now, model)) : serving;
     Reservation place = outside(asked.getFirst().name(), 0);
-    return new Way(model, 0, asked, null, 0, false, null, 0, place);
+    return new Way(model, 0, asked, null, 0, false, Route.NEVER, place);
   }
 
   /** Of a model that nobody serves, a worker that has it, or any, knows best what is wrong. */
@@ -249,25 +272,38 @@ public final class ModelRoutes implements CallRouter {
 
     @Override
     @Nullable WorkerRoute other(Status status);
+
+    /** As {@link Route#hedge}, of a request that is known to be one that may run twice. */
+    @Nullable WorkerRoute hedge();
+  }
+
+  /** The workers that one request was sent to. Not thread-safe, as the request's ways. */
+  private static final class Asked {
+    final Set<String> workers = new HashSet<>();
+
+    /** Those that may have begun with it, and have not answered. */
+    int begun;
   }
 
   private final class Way implements WorkerRoute {
+    private static final long NOT_ANSWERING = -1;
+
     private final String model;
     private final int items;
     private final List<WorkerView> serving;
     private final @Nullable ReplicaRouter router;
     private final long work;
     private final boolean bound;
-    private final @Nullable Set<String> tried;
-    private final int begun;
+    private final long hedgeAfterNanos;
     private final Reservation reservation;
     private final long began = System.nanoTime();
+    private final boolean isHedge;
+    private @Nullable Asked asked;
+    private long answeringNanos = NOT_ANSWERING;
 
     /**
      * @param router of the model; null when all workers are as good
      * @param bound when no other worker can answer
-     * @param tried workers that could not; null for none
-     * @param begun how many of them may have begun with the request
      */
     Way(
         String model,
@@ -276,8 +312,7 @@ public final class ModelRoutes implements CallRouter {
         @Nullable ReplicaRouter router,
         long work,
         boolean bound,
-        @Nullable Set<String> tried,
-        int begun,
+        long hedgeAfterNanos,
         Reservation reservation) {
       this.model = model;
       this.items = items;
@@ -285,8 +320,22 @@ public final class ModelRoutes implements CallRouter {
       this.router = router;
       this.work = work;
       this.bound = bound;
-      this.tried = tried;
-      this.begun = begun;
+      this.hedgeAfterNanos = hedgeAfterNanos;
+      this.reservation = reservation;
+      isHedge = false;
+    }
+
+    /** One more of a request that has been sent to another. */
+    private Way(Way before, Asked asked, boolean isHedge, Reservation reservation) {
+      model = before.model;
+      items = before.items;
+      serving = before.serving;
+      router = before.router;
+      work = before.work;
+      bound = false;
+      hedgeAfterNanos = NEVER;
+      this.asked = asked;
+      this.isHedge = isHedge;
       this.reservation = reservation;
     }
 
@@ -306,27 +355,41 @@ public final class ModelRoutes implements CallRouter {
       throw new IllegalStateException("no worker '" + name + "' serves " + model);
     }
 
+    private Asked asked() {
+      Asked known = asked;
+      if (known == null) {
+        known = new Asked();
+        asked = known;
+      }
+      known.workers.add(reservation.worker());
+      return known;
+    }
+
+    /** Takes note of what the worker said instead of an answer; true when another may be asked. */
+    private boolean noteFailure(Status status) {
+      ejection.note(reservation.worker(), status);
+      boolean gone = status.getCode() == Status.Code.NOT_FOUND;
+      boolean mayFollow = gone || status.getCode() == Status.Code.UNAVAILABLE;
+      if (mayFollow) {
+        refresh.run();
+      }
+      boolean unseen = gone || status.getCause() instanceof ConnectException;
+      if (!bound && !unseen) {
+        asked().begun++;
+      }
+      return mayFollow;
+    }
+
     /**
      * A worker that cannot be reached, or has not the model any more, is followed by another. Where
      * the request may have begun it may be what ended the worker, so it is begun at two at most.
      */
     @Override
     public @Nullable WorkerRoute other(Status status) {
-      ejection.note(reservation.worker(), status);
-      boolean gone = status.getCode() == Status.Code.NOT_FOUND;
-      if (gone || status.getCode() == Status.Code.UNAVAILABLE) {
-        refresh.run();
-      }
-      if (bound || !(gone || status.getCode() == Status.Code.UNAVAILABLE)) {
+      if (!noteFailure(status) || bound || asked().begun >= MOST_BEGUN) {
         return null;
       }
-      boolean unseen = gone || status.getCause() instanceof ConnectException;
-      int mayHaveBegun = unseen ? begun : begun + 1;
-      if (mayHaveBegun >= MOST_BEGUN) {
-        return null;
-      }
-      Set<String> had = tried == null ? new HashSet<>() : tried;
-      had.add(reservation.worker());
+      Set<String> had = asked().workers;
       Reservation next = router == null ? null : router.reserveAnother(had, items, work);
       if (next == null) {
         next =
@@ -342,13 +405,57 @@ public final class ModelRoutes implements CallRouter {
       }
       reservation.close();
       listener.ended(model, reservation.worker(), status, System.nanoTime() - began, true);
-      return new Way(model, items, serving, router, work, false, had, mayHaveBegun, next);
+      return new Way(this, asked(), false, next);
+    }
+
+    @Override
+    public long hedgeAfterNanos() {
+      return hedgeAfterNanos;
+    }
+
+    @Override
+    public @Nullable Route hedge(InputStream message) {
+      return RequestHead.mayRunTwice(message) ? hedge() : null;
+    }
+
+    @Override
+    public @Nullable WorkerRoute hedge() {
+      if (router == null || hedgeAfterNanos == NEVER || !hedging.take()) {
+        return null;
+      }
+      Reservation second = router.reserveAnother(asked().workers, items, work);
+      if (second == null) {
+        hedging.giveBack();
+        return null;
+      }
+      Way way = new Way(this, asked(), true, second);
+      way.asked();
+      return way;
+    }
+
+    @Override
+    public void answering(long nanos) {
+      answeringNanos = nanos;
+    }
+
+    @Override
+    public void gaveWay(Status status) {
+      if (status.getCode() != Status.Code.CANCELLED) {
+        noteFailure(status);
+      }
+      reservation.close();
     }
 
     @Override
     public void ended(Status status) {
       ejection.note(reservation.worker(), status);
       reservation.close();
+      if (status.isOk() && answeringNanos != NOT_ANSWERING) {
+        hedging.answered(model, answeringNanos);
+        if (isHedge) {
+          hedging.won();
+        }
+      }
       listener.ended(model, reservation.worker(), status, System.nanoTime() - began, false);
     }
   }

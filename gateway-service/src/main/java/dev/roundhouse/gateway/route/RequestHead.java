@@ -5,7 +5,9 @@ import com.google.protobuf.WireFormat;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
+import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * @param rows the first extent of the first input; 1 when it has none
  */
 public record RequestHead(String model, String version, String sequence, int rows) {
+  /** A parameter of an output that is written to shared memory. */
+  public static final String REGION = "shared_memory_region";
+
   private static final String SEQUENCE_ID = "sequence_id";
   private static final int KEY = 1;
   private static final int VALUE = 2;
@@ -41,6 +46,36 @@ public record RequestHead(String model, String version, String sequence, int row
       return null;
     }
     return new RequestHead(reader.model, reader.version, reader.sequence, reader.rows);
+  }
+
+  /**
+   * Whether two workers may answer one request: not when it has an output written to shared memory,
+   * which both would write, nor when it belongs to a sequence, whose state it changes.
+   *
+   * @param message a ModelInfer request, all of it
+   * @return false also when it cannot be read
+   */
+  static boolean mayRunTwice(InputStream message) {
+    Reader reader = new Reader();
+    CodedInputStream in = CodedInputStream.newInstance(message);
+    in.setSizeLimit(Integer.MAX_VALUE);
+    try {
+      for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+        switch (WireFormat.getTagFieldNumber(tag)) {
+          case ModelInferRequest.PARAMETERS_FIELD_NUMBER -> reader.readParameter(in);
+          case ModelInferRequest.OUTPUTS_FIELD_NUMBER -> {
+            if (InferRequestedOutputTensor.parseFrom(in.readByteArray())
+                .containsParameters(REGION)) {
+              return false;
+            }
+          }
+          default -> in.skipField(tag);
+        }
+      }
+    } catch (IOException e) {
+      return false;
+    }
+    return reader.sequence.isEmpty();
   }
 
   private static final class Reader {

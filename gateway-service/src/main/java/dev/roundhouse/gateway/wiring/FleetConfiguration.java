@@ -5,6 +5,7 @@ import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
 import dev.roundhouse.gateway.config.EjectionProperties;
 import dev.roundhouse.gateway.config.GatewayProperties;
+import dev.roundhouse.gateway.config.HedgingProperties;
 import dev.roundhouse.gateway.config.TlsProperties;
 import dev.roundhouse.gateway.fleet.FleetWatch;
 import dev.roundhouse.gateway.fleet.WorkerLink;
@@ -14,6 +15,7 @@ import dev.roundhouse.gateway.lifecycle.GatewayMeters;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.gateway.lifecycle.WorkersHealth;
 import dev.roundhouse.gateway.route.Ejection;
+import dev.roundhouse.gateway.route.Hedging;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
@@ -104,19 +106,36 @@ class FleetConfiguration {
   }
 
   @Bean
+  Hedging hedging(GatewayProperties properties) {
+    HedgingProperties settings = properties.hedging();
+    if (settings.quantile() > 0 && settings.delay().isZero()) {
+      throw new StartRefusedException(
+          "roundhouse.gateway.hedging.quantile is %s, and hedging.delay is 0: nothing is sent twice."
+              .formatted(settings.quantile()),
+          "Set roundhouse.gateway.hedging.delay to the least that a call is to wait, such as 5ms, or remove it.");
+    }
+    return new Hedging(settings.delay().toNanos(), settings.quantile(), settings.maxShare());
+  }
+
+  @Bean
   GatewayMeters gatewayMeters(
-      MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection) {
-    return new GatewayMeters(meters, load, memory, ejection);
+      MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection, Hedging hedging) {
+    return new GatewayMeters(meters, load, memory, ejection, hedging);
   }
 
   @Bean
   ModelRoutes modelRoutes(
-      GatewayProperties properties, Refresh refresh, Ejection ejection, GatewayMeters meters) {
+      GatewayProperties properties,
+      Refresh refresh,
+      Ejection ejection,
+      Hedging hedging,
+      GatewayMeters meters) {
     var scheduling = properties.scheduling();
     return new ModelRoutes(
         Placer.settings(scheduling.mode(), Policies.of(scheduling), Policies.models(scheduling)),
         refresh,
         ejection,
+        hedging,
         meters);
   }
 

@@ -36,6 +36,22 @@ class RestHeadTest {
         .isEqualTo(new RequestHead("m", "2", sequence, rows));
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{} | true",
+        "{\"outputs\":[{\"name\":\"y\",\"parameters\":{\"binary_data\":true}}]} | true",
+        "{\"inputs\":[{\"parameters\":{\"shared_memory_region\":\"r\"}}]} | true",
+        "{\"outputs\":[{\"name\":\"x\"},{\"parameters\":{\"a\":1,\"shared_memory_region\":\"r\"}}]} | false",
+        "{\"parameters\":{\"sequence_id\":5}} | false",
+        "{\"inputs\":[{\"shape\":[2]}] | false",
+        "no JSON | false"
+      })
+  void shouldTellWhetherARequestMayRunTwice(String body, boolean expected) {
+    assertThat(RestHead.mayRunTwice(bytes(body), -1, null)).isEqualTo(expected);
+  }
+
   @Test
   void shouldReadNoFurtherThanTheJson() {
     byte[] body = bytes("{\"inputs\":[{\"shape\":[4]}]}\1\2\3");

@@ -8,6 +8,7 @@ import dev.roundhouse.gateway.fleet.ModelCost;
 import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
+import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
 import dev.roundhouse.grpc.CallRouter.Route;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -40,6 +41,7 @@ class ModelRoutesTest {
   private final AtomicLong clock = new AtomicLong();
   private final Ejection ejection = new Ejection(3, 1000, clock::get);
   private final List<Route> open = new ArrayList<>();
+  private Hedging hedging = Hedging.OFF;
 
   @Test
   void shouldTakeTurns() throws Exception {
@@ -100,6 +102,7 @@ class ModelRoutesTest {
                 Mode.LEAST_OUTSTANDING, basis, FillMode.RUN, OpeningPolicy.FILL_LEAST, 1, Map.of()),
             refreshes::incrementAndGet,
             ejection,
+            hedging,
             RouteListener.NONE);
     routes.seen(fleet);
     long expected =
@@ -201,6 +204,85 @@ class ModelRoutesTest {
   }
 
   @Test
+  void shouldSendACallToOneMoreReplicaAndCountItsWorkThere() throws Exception {
+    hedging = new Hedging(1_000, 0, 1);
+    ModelRoutes routes = routes(Mode.LPT_PACKING, fleet(4, HOT));
+    routes.placed(
+        new Placement(Map.of("m", List.of("w1", "w3"), "other", List.of("w2")), Map.of()));
+    WorkerRoute alone = routes.route(new RequestHead("other", "", "", 1));
+    assertThat(alone.hedgeAfterNanos()).as("it has one replica").isEqualTo(Route.NEVER);
+    assertThat(alone.hedge()).isNull();
+    alone.ended(Status.OK);
+    WorkerRoute step = routes.route(new RequestHead("m", "", "s1", 1));
+    assertThat(step.hedgeAfterNanos()).as("of a sequence").isEqualTo(Route.NEVER);
+    step.ended(Status.OK);
+
+    WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
+    assertThat(first.hedgeAfterNanos()).isEqualTo(1_000);
+    WorkerRoute second = Objects.requireNonNull(first.hedge());
+    assertThat(Set.of(first.worker(), second.worker())).containsExactlyInAnyOrder("w1", "w3");
+    assertThat(second.hedgeAfterNanos()).isEqualTo(Route.NEVER);
+    assertThat(routes.ledger("w1").nanos()).isPositive();
+    assertThat(routes.ledger("w3").nanos()).isEqualTo(routes.ledger("w1").nanos());
+    second.answering(5_000);
+    first.gaveWay(Status.CANCELLED);
+    second.ended(Status.OK);
+    assertThat(routes.ledger("w1").nanos()).isZero();
+    assertThat(routes.ledger("w3").nanos()).isZero();
+    assertThat(hedging.startedEver()).isEqualTo(1);
+    assertThat(hedging.wonEver()).isEqualTo(1);
+  }
+
+  @Test
+  void shouldSendNoMoreCallsTwiceThanTheirShare() throws Exception {
+    hedging = new Hedging(1_000, 0, 0.05);
+    ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(2, HOT));
+    for (int i = 0; i < 1_000; i++) {
+      WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
+      WorkerRoute second = first.hedge();
+      if (second != null) {
+        second.gaveWay(Status.CANCELLED);
+      }
+      first.ended(Status.OK);
+    }
+    assertThat(hedging.startedEver()).isEqualTo(50);
+    assertThat(hedging.refusedEver()).isEqualTo(950);
+    assertThat(hedging.wonEver()).isZero();
+  }
+
+  @Test
+  void shouldSpendNothingOnASecondWorkerThatThereIsNot() throws Exception {
+    hedging = new Hedging(1_000, 0, 1);
+    ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(2, HOT));
+    WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
+    WorkerRoute second = Objects.requireNonNull(first.other(UNREACHED));
+    assertThat(second.hedge()).as("it has been sent to both").isNull();
+    assertThat(hedging.startedEver()).isZero();
+    second.ended(Status.OK);
+  }
+
+  @Test
+  void shouldLetTwoWorkersAtMostBeginWithARequestThatIsSentTwice() throws Exception {
+    hedging = new Hedging(1_000, 0, 1);
+    ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(4, HOT));
+    WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
+    WorkerRoute second = Objects.requireNonNull(first.hedge());
+    first.gaveWay(Status.UNAVAILABLE);
+    assertThat(second.other(Status.UNAVAILABLE)).isNull();
+    second.ended(Status.UNAVAILABLE);
+
+    WorkerRoute third = routes.route(new RequestHead("m", "", "", 1));
+    WorkerRoute down = Objects.requireNonNull(third.hedge());
+    down.gaveWay(UNREACHED);
+    WorkerRoute other = Objects.requireNonNull(third.other(Status.UNAVAILABLE), "one has begun");
+    assertThat(Set.of(third.worker(), down.worker(), other.worker())).hasSize(3);
+    assertThat(other.hedge()).as("a second one might begin by following").isNull();
+    other.ended(Status.OK);
+    assertThat(IntStream.range(0, 4).mapToLong(i -> routes.ledger("w" + i).nanos()))
+        .containsOnly(0L);
+  }
+
+  @Test
   void shouldLookAgainWhenAWorkerHasNotTheModelAnyMore() throws Exception {
     ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(2, HOT));
     Route first = routes.route(new RequestHead("m", "", "", 1));
@@ -260,6 +342,7 @@ class ModelRoutesTest {
                 mode, WorkBasis.COMPUTE, FillMode.RUN, OpeningPolicy.FILL_LEAST, 1, Map.of()),
             refreshes::incrementAndGet,
             ejection,
+            hedging,
             RouteListener.NONE);
     routes.seen(fleet);
     return routes;

@@ -7,7 +7,10 @@ import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.InferTensorContents;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
+import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
+import java.io.ByteArrayInputStream;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -42,6 +45,41 @@ class RequestHeadTest {
     assertThat(RequestHead.read(ByteBuffer.wrap(message, 0, 3), false))
         .as("there is no more")
         .isEqualTo(new RequestHead("", "", "", 1));
+  }
+
+  @Test
+  void shouldTellWhetherARequestMayRunTwice() {
+    ModelInferRequest plain = message(7);
+    assertThat(mayRunTwice(plain.toByteArray())).isTrue();
+    byte[] cut = Arrays.copyOf(plain.toByteArray(), plain.getSerializedSize() - 1);
+    assertThat(mayRunTwice(cut)).as("it is not all here").isFalse();
+    InferParameter region = InferParameter.newBuilder().setStringParam("r").build();
+    InferRequestedOutputTensor.Builder output =
+        InferRequestedOutputTensor.newBuilder().setName("y");
+    assertThat(mayRunTwice(plain.toBuilder().addOutputs(output).build().toByteArray())).isTrue();
+    assertThat(
+            mayRunTwice(
+                plain.toBuilder()
+                    .addOutputs(output)
+                    .addOutputs(output.clone().putParameters(RequestHead.REGION, region))
+                    .build()
+                    .toByteArray()))
+        .isFalse();
+    ModelInferRequest reading =
+        plain.toBuilder()
+            .addInputs(InferInputTensor.newBuilder().putParameters(RequestHead.REGION, region))
+            .build();
+    assertThat(mayRunTwice(reading.toByteArray())).as("both may read the same memory").isTrue();
+    ModelInferRequest step =
+        plain.toBuilder()
+            .putParameters("sequence_id", InferParameter.newBuilder().setInt64Param(5).build())
+            .build();
+    assertThat(mayRunTwice(step.toByteArray())).isFalse();
+    assertThat(mayRunTwice(new byte[] {1, 2, 3})).isFalse();
+  }
+
+  private static boolean mayRunTwice(byte[] message) {
+    return RequestHead.mayRunTwice(new ByteArrayInputStream(message));
   }
 
   @Test

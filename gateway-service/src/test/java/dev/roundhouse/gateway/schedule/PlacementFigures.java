@@ -12,6 +12,7 @@ import dev.roundhouse.gateway.placement.Packing;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.gateway.placement.WorkerRoom;
 import dev.roundhouse.gateway.route.Ejection;
+import dev.roundhouse.gateway.route.Hedging;
 import dev.roundhouse.gateway.route.Mode;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RouteListener;
@@ -93,6 +94,7 @@ public final class PlacementFigures {
             Placer.settings(Mode.LPT_PACKING, PolicyChangeTest.DEFAULTS, Map.of()),
             () -> {},
             new Ejection(0, 1, System::nanoTime),
+            Hedging.OFF,
             RouteListener.NONE);
     placer =
         new Placer(

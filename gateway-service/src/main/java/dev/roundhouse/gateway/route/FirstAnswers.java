@@ -1,0 +1,49 @@
+package dev.roundhouse.gateway.route;
+
+import java.util.Arrays;
+
+/** How long the latest calls of a model waited for the first of their answers. Thread-safe. */
+final class FirstAnswers {
+  /** Calls that count. */
+  private static final int MOST = 512;
+
+  /** So many calls are needed before a quantile says something. */
+  static final int LEAST = 100;
+
+  /** Calls after which the quantile is taken anew: it sorts. */
+  private static final int STEP = 50;
+
+  private static final int NANOS_PER_MICRO = 1_000;
+
+  private final double quantile;
+  private final int[] micros = new int[MOST];
+  private long seen;
+
+  /** Of those that were seen when it was last taken; 0 until there are enough. */
+  private volatile long nanos;
+
+  FirstAnswers(double quantile) {
+    this.quantile = quantile;
+  }
+
+  synchronized void add(long waitedNanos) {
+    long waited = Math.clamp(waitedNanos / NANOS_PER_MICRO, 0, Integer.MAX_VALUE);
+    micros[(int) (seen % MOST)] = (int) waited;
+    seen++;
+    if (seen >= LEAST && seen % STEP == 0) {
+      nanos = take();
+    }
+  }
+
+  private long take() {
+    int[] sorted = Arrays.copyOf(micros, (int) Math.min(seen, MOST));
+    Arrays.sort(sorted);
+    int place = (int) Math.ceil(quantile * sorted.length) - 1;
+    return (long) sorted[Math.clamp(place, 0, sorted.length - 1)] * NANOS_PER_MICRO;
+  }
+
+  /** The time that this part of them did not exceed; 0 while there are too few. */
+  long nanos() {
+    return nanos;
+  }
+}
