@@ -1,6 +1,11 @@
 """A device that hangs ends the worker, in the open: nobody waits for an answer that never comes."""
 
+import json
+import re
 import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -13,13 +18,15 @@ import damaged_bundles
 import metrics
 import spinning_bundle
 from calls import request, simple_inputs
-from conftest import Launch, Report
-from worker_process import wait_until
+from conftest import Launch, Report, logs_shown
+from node_process import NodeProcess
+from worker_process import WorkerProcess, wait_until
 
 FOR_EVER = 2**62
 LIMIT = "--roundhouse.worker.watchdog.device-call=2s"
 LIMIT_SECONDS = 2
 EXIT_CODE = 70
+BEGAN = "roundhouse-began"
 CALLS = 4
 
 
@@ -68,3 +75,57 @@ def test_should_end_every_call_and_exit_with_its_code_when_a_program_never_ends(
     log = worker.log()
     assert log.count("the engine fails and stops") == 1
     assert f"the worker exits with code {EXIT_CODE}" in log
+
+
+@pytest.mark.parametrize("by", ["gRPC", "HTTP"])
+def test_should_end_one_worker_of_three_when_a_program_never_ends_behind_a_gateway(
+    by: str, tmp_path: Path, report: Report
+) -> None:
+    spinning_bundle.write(tmp_path / "models", "spin", costly=True)
+    damaged_bundles.copy_sample("simple", tmp_path / "models")
+    node = NodeProcess.launch(3, tmp_path / "models", tmp_path / "node.log", LIMIT)
+    try:
+        with logs_shown(node), grpc.insecure_channel(node.await_ready().address) as channel:
+            stub = GRPCInferenceServiceStub(channel)
+            began = time.monotonic()
+            hanging = ThreadPoolExecutor(1).submit(hang, node, by)
+            wait_until(lambda: any(map(runs, node.workers)), 30, "the endless program runs")
+            waiting = [stub.ModelInfer.future(request("simple", simple_inputs())) for _ in range(3 * CALLS)]
+            assert hanging.result(60) == (503, "true")
+            told = time.monotonic() - began
+            errors = [call.exception(60) for call in waiting]
+            wait_until(lambda: any(worker.process.poll() is not None for worker in node.workers), 30, "one ends")
+            after = [stub.ModelInfer(request("simple", simple_inputs())) for _ in range(3 * CALLS)]
+            wait_until(lambda: time.monotonic() - began > told + LIMIT_SECONDS + 2, 30, "a second one would have ended")
+            codes = [worker.process.poll() for worker in node.workers]
+    finally:
+        node.close()
+    report(f"by {by}: told after {told:.1f} s, workers ended with {codes}, {len(waiting)} calls that waited answered")
+    assert sorted(codes, key=str) == [EXIT_CODE, None, None]
+    assert errors == [None] * len(waiting), "those that waited at the worker that failed are answered by others"
+    assert len(after) == 3 * CALLS
+
+
+def runs(worker: WorkerProcess) -> bool:
+    """Whether a request of it runs: it has been accepted and does not wait."""
+    accepted = r'roundhouse_requests_accepted_total\{model="spin"\} 1\.0'
+    return worker.process.poll() is None and bool(
+        re.search(accepted, worker.get(worker.ports.metrics, "/metrics")[1]) and metrics.waiting(worker, "spin") == 0
+    )
+
+
+def hang(node: NodeProcess, by: str) -> tuple[int, str | None]:
+    """Has a program run for ever; how that ends as a code of HTTP, and what is said of it."""
+    if by == "gRPC":
+        with grpc.insecure_channel(node.address) as channel:
+            wanted = request("spin", spinning_bundle.turns(FOR_EVER))
+            error = GRPCInferenceServiceStub(channel).ModelInfer.future(wanted).exception(60)
+        return (503 if error.code() == grpc.StatusCode.UNAVAILABLE else 0), dict(error.trailing_metadata()).get(BEGAN)
+    url = f"http://{node.host}:{node.ports.http}/v2/models/spin/infer"
+    tensor = {"name": spinning_bundle.INPUT, "datatype": "INT64", "shape": [1, 1], "data": [FOR_EVER]}
+    body = json.dumps({"inputs": [tensor]}).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=60) as answer:
+            return answer.status, answer.headers.get(BEGAN)
+    except urllib.error.HTTPError as refusal:
+        return refusal.code, refusal.headers.get(BEGAN)
