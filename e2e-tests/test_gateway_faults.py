@@ -94,8 +94,8 @@ class Fleet:
         jar, cache = trained_jar()
         settings = (
             "--roundhouse.worker.repository.poll-interval=200ms",
-            # a load for which no compiler can be started is one of these
-            "--roundhouse.worker.repository.load-attempts=1000",
+            # a load for which no compiler can be started is none of these
+            "--roundhouse.worker.repository.load-attempts=1",
             "--roundhouse.worker.server.lame-duck=2s",
         )
         return Server(worker_command(jar, self.models, ports, cache, settings), ports, log, place)

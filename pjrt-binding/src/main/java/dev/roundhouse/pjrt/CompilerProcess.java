@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -30,6 +31,9 @@ final class CompilerProcess {
       List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 
   private static final int MOST_SHOWN = 100;
+
+  /** What a JVM says that gets no thread. */
+  private static final String NO_THREAD = "unable to create native thread";
 
   private final Process process;
   private final DataOutputStream requests;
@@ -62,7 +66,14 @@ final class CompilerProcess {
       throws IOException {
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
     builder.environment().keySet().removeAll(NOT_INHERITED);
-    CompilerProcess started = new CompilerProcess(builder.start());
+    Process process = builder.start();
+    CompilerProcess started;
+    try {
+      started = new CompilerProcess(process);
+    } catch (Throwable e) { // such as that there is no thread for what it says
+      process.destroyForcibly();
+      throw e;
+    }
     try {
       settings.write(started.requests);
       started.requests.flush();
@@ -118,8 +129,9 @@ final class CompilerProcess {
     if (exitCode == CompilerMain.IDLE) {
       return Optional.empty();
     }
+    boolean starved = Arrays.stream(said.all()).anyMatch(line -> line.contains(NO_THREAD));
     throw new DeviceException(
-        Code.INTERNAL,
+        starved ? Code.NO_THREAD : Code.INTERNAL,
         "%s: the compiler process %s".formatted(name, CompilerEnd.describe(exitCode, said.all())));
   }
 

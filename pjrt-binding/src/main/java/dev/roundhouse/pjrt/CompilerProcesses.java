@@ -15,6 +15,7 @@ import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class CompilerProcesses implements ProgramCompiler {
   private static final String STOPPING = "the server is stopping";
   private static final long CHECK_MILLIS = 20;
+
+  /** EAGAIN, as the JVM tells it: the limit of processes and threads is reached. */
+  private static final Pattern NO_PROCESS = Pattern.compile("error(: |=)11\\b");
 
   private final PjrtClient client;
   private final CompilerSettings settings;
@@ -65,13 +69,14 @@ final class CompilerProcesses implements ProgramCompiler {
       CompilerProcess process = take();
       boolean good = false;
       long started = System.nanoTime();
-      Future<?> checks =
-          watch.scheduleWithFixedDelay(
-              () -> process.check(limits, started),
-              CHECK_MILLIS,
-              CHECK_MILLIS,
-              TimeUnit.MILLISECONDS);
+      @Nullable Future<?> checks = null;
       try {
+        checks =
+            watch.scheduleWithFixedDelay(
+                () -> process.check(limits, started),
+                CHECK_MILLIS,
+                CHECK_MILLIS,
+                TimeUnit.MILLISECONDS);
         Optional<byte[]> payload = process.compile(source, client.plugin());
         good = payload.isPresent();
         if (good) {
@@ -81,7 +86,9 @@ final class CompilerProcesses implements ProgramCompiler {
         good = process.isUsable();
         throw refusal;
       } finally {
-        checks.cancel(false);
+        if (checks != null) {
+          checks.cancel(false);
+        }
         giveBack(process, good);
       }
     }
@@ -158,12 +165,19 @@ final class CompilerProcesses implements ProgramCompiler {
     }
   }
 
-  private static DeviceException cannotStart(IOException failure) {
+  static DeviceException cannotStart(IOException failure) {
+    String why = String.valueOf(failure.getMessage());
+    if (NO_PROCESS.matcher(why).find()) {
+      return new DeviceException(
+          Code.NO_THREAD,
+          "a compiler process cannot be started: "
+              + why.lines().findFirst().orElse("").strip()
+              + "; raise the limit of processes and threads (pids.max, ulimit -u), or free some",
+          failure);
+    }
     return new DeviceException(
         Code.UNSUPPORTED,
-        "a compiler process cannot be started: "
-            + failure.getMessage()
-            + "; compile in this process instead",
+        "a compiler process cannot be started: " + why + "; compile in this process instead",
         failure);
   }
 

@@ -263,6 +263,35 @@ class CompilerProcessesTest {
     client.close();
   }
 
+  @Test
+  void shouldTellAProcessThatFindsNoThreadFromOneThatDoesNotWork() {
+    PjrtClient client =
+        PjrtClient.create(PjrtPlugin.load(PluginOptions.DEFAULTS), ClientOptions.NONE, 0);
+    CompilerSettings settings = CompilerSettings.of(client, PjrtDeviceOptions.DEFAULTS);
+    try (ProgramCompiler compiler =
+        new CompilerProcesses(client, settings, LIMITS, Threadless.class)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.square()))
+          .isInstanceOfSatisfying(
+              DeviceException.class, e -> assertThat(e.code()).isEqualTo(Code.NO_THREAD));
+    }
+    client.close();
+  }
+
+  @Test
+  void shouldTellALimitOfProcessesFromAProgramThatIsNotThere() {
+    DeviceException full =
+        CompilerProcesses.cannotStart(
+            new IOException(
+                "Cannot run program \"java\": posix_spawn failed, error: 11 (Resource temporarily unavailable) \nPossible reasons:\n"));
+    assertThat(full.code()).isEqualTo(Code.NO_THREAD);
+    assertThat(full).hasMessageContaining("pids.max");
+    DeviceException absent =
+        CompilerProcesses.cannotStart(
+            new IOException(
+                "Cannot run program \"java\": Exec failed, error: 2 (No such file or directory)"));
+    assertThat(absent.code()).isEqualTo(Code.UNSUPPORTED);
+  }
+
   /** A process that is killed can clean nothing up: its compilers see the end of their input. */
   @Test
   void shouldEndWhenTheProcessThatStartedItIsKilled() throws Exception {
@@ -334,6 +363,15 @@ class CompilerProcessesTest {
   }
 
   /** Something else than a compiler. */
+  static final class Threadless {
+    private Threadless() {}
+
+    public static void main(String[] args) {
+      System.err.println("java.lang.OutOfMemoryError: unable to create native thread: possibly");
+      Runtime.getRuntime().halt(1);
+    }
+  }
+
   static final class NoCompiler {
     private NoCompiler() {}
 

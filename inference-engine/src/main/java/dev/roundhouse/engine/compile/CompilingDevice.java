@@ -77,7 +77,7 @@ final class CompilingDevice extends ForwardingDevice {
           return null;
         }
         // The entry is not to blame.
-        case OUT_OF_MEMORY, CLOSED, DEVICE_LOST -> throw refusal;
+        case OUT_OF_MEMORY, NO_THREAD, CLOSED, DEVICE_LOST -> throw refusal;
       }
       throw refusal;
     }

@@ -20,7 +20,7 @@ public final class Failures {
       refused.warn("model '" + model + "': execution failed: " + device.getMessage());
       Status status =
           switch (device.code()) {
-            case OUT_OF_MEMORY -> Status.RESOURCE_EXHAUSTED;
+            case OUT_OF_MEMORY, NO_THREAD -> Status.RESOURCE_EXHAUSTED;
             case UNSUPPORTED -> Status.UNIMPLEMENTED;
             case DEVICE_LOST -> Status.UNAVAILABLE;
             case INVALID_ARGUMENT, CLOSED, INTERNAL -> Status.INTERNAL;

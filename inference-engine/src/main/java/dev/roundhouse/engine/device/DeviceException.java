@@ -26,6 +26,8 @@ public final class DeviceException extends RuntimeException {
     OUT_OF_MEMORY,
     /** The device or plugin cannot do this. */
     UNSUPPORTED,
+    /** The system gave no thread or no process; may pass. */
+    NO_THREAD,
     /** A handle was used after it was closed. */
     CLOSED,
     /** The runtime failed for a reason of its own; another call may succeed. */

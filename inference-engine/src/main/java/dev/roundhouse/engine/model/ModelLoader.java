@@ -10,8 +10,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -30,6 +32,9 @@ import org.slf4j.LoggerFactory;
 public final class ModelLoader {
   private static final Logger log = LoggerFactory.getLogger(ModelLoader.class);
 
+  /** How the JVM tells it. */
+  private static final String NO_THREAD = "native thread";
+
   private final ModelRegistry registry;
   private final ModelBuilder builder;
   private final NanoClock clock;
@@ -37,6 +42,10 @@ public final class ModelLoader {
   private final Executor compilers;
   private final Executor unloader;
   private final ServingLanes lanes;
+
+  /** Models of which it was said that they found no thread, and that have not been ready since. */
+  private final Set<String> starved = ConcurrentHashMap.newKeySet();
+
   private volatile boolean stopping;
 
   /**
@@ -213,6 +222,7 @@ public final class ModelLoader {
     ModelStatus ready = status(built, clock.nanoTime() - started);
     PublishedVersion published = new PublishedVersion(ready, built);
     model.totals().add(built.counters());
+    starved.remove(model.name());
     registry.publish(model, versions -> versions.with(published));
     log.info(
         "model '{}' version {} is ready after {} ms",
@@ -238,17 +248,37 @@ public final class ModelLoader {
             ? failure.getCause()
             : failure;
     boolean expected = cause instanceof BundleException || cause instanceof DeviceException;
+    boolean isStarved = isStarved(cause);
     String reason = cause.getMessage() == null ? cause.toString() : cause.getMessage();
     ModelStatus failed =
-        ModelStatus.loading(model.name(), version).failed(reason, clock.nanoTime() - started);
+        ModelStatus.loading(model.name(), version)
+            .failed(reason, clock.nanoTime() - started, isStarved);
     registry.publish(model, versions -> versions.with(afterFailure(versions, failed)));
     String serves = model.versions().isReady() ? "; what served before still does" : "";
-    if (expected || stopping) {
+    if (isStarved && !starved.add(model.name())) {
+      log.debug("model '{}' failed to load again: {}", model.name(), reason);
+    } else if (isStarved) {
+      log.error(
+          "model '{}' failed to load for want of a thread or a process: {}{}; this is not said again until it is ready",
+          model.name(),
+          reason,
+          serves);
+    } else if (expected || stopping) {
       log.error("model '{}' failed to load: {}{}", model.name(), reason, serves);
     } else {
       log.error("model '{}' failed to load{}", model.name(), serves, cause);
     }
     return failed;
+  }
+
+  /** What another try may mend, whatever the model. */
+  private static boolean isStarved(Throwable cause) {
+    return switch (cause) {
+      case DeviceException device -> device.code() == DeviceException.Code.NO_THREAD;
+      case OutOfMemoryError error ->
+          error.getMessage() != null && error.getMessage().contains(NO_THREAD);
+      default -> false;
+    };
   }
 
   private static PublishedVersion afterFailure(ModelVersions versions, ModelStatus failed) {
@@ -308,6 +338,7 @@ public final class ModelLoader {
     PublishedVersion unloading = PublishedVersion.of(version.status().unloading());
     PublishedVersion unloaded = PublishedVersion.of(version.status().unloaded());
     registry.publish(model, versions -> versions.with(unloading));
+    starved.remove(model.name());
     return retire(model, serving)
         .thenRun(
             () ->

@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param spec absent until the manifest has been read
  * @param maxBatchSize largest compiled batch size; 0 for a model without a batch axis
  * @param loadNanos how long it took from the start of loading to ready or failed; 0 while loading
+ * @param starved it failed because the system gave no thread or process, which may pass
  */
 public record ModelStatus(
     String name,
@@ -19,23 +20,25 @@ public record ModelStatus(
     String reason,
     Optional<ModelSpec> spec,
     int maxBatchSize,
-    long loadNanos) {
+    long loadNanos,
+    boolean starved) {
 
   public boolean isReady() {
     return state == ModelState.READY;
   }
 
   public static ModelStatus loading(String name, String version) {
-    return new ModelStatus(name, version, ModelState.LOADING, "", Optional.empty(), 0, 0);
+    return new ModelStatus(name, version, ModelState.LOADING, "", Optional.empty(), 0, 0, false);
   }
 
-  public ModelStatus failed(String reason, long loadNanos) {
-    return new ModelStatus(name, version, ModelState.FAILED, reason, spec, maxBatchSize, loadNanos);
+  public ModelStatus failed(String reason, long loadNanos, boolean starved) {
+    return new ModelStatus(
+        name, version, ModelState.FAILED, reason, spec, maxBatchSize, loadNanos, starved);
   }
 
   public ModelStatus ready(ModelSpec spec, int maxBatchSize, long loadNanos) {
     return new ModelStatus(
-        name, version, ModelState.READY, "", Optional.of(spec), maxBatchSize, loadNanos);
+        name, version, ModelState.READY, "", Optional.of(spec), maxBatchSize, loadNanos, false);
   }
 
   /** A ready version whose replacement could not be loaded. */
@@ -47,16 +50,24 @@ public record ModelStatus(
         "this version still serves; its newer files could not be loaded: " + reason,
         spec,
         maxBatchSize,
-        loadNanos);
+        loadNanos,
+        starved);
   }
 
   public ModelStatus unloading() {
     return new ModelStatus(
-        name, version, ModelState.UNLOADING, "", Optional.empty(), maxBatchSize, loadNanos);
+        name, version, ModelState.UNLOADING, "", Optional.empty(), maxBatchSize, loadNanos, false);
   }
 
   public ModelStatus unloaded() {
     return new ModelStatus(
-        name, version, ModelState.UNLOADED, "unloaded", Optional.empty(), maxBatchSize, loadNanos);
+        name,
+        version,
+        ModelState.UNLOADED,
+        "unloaded",
+        Optional.empty(),
+        maxBatchSize,
+        loadNanos,
+        false);
   }
 }

@@ -21,7 +21,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param pollInterval For `dynamic`: how often the files are looked at. A change counts when two
  *     looks in a row see the same.
  * @param loadAttempts For `dynamic`: how often a model that fails is loaded before its files are
- *     left alone until they change.
+ *     left alone until they change. Loads that find no thread or process do not count.
  * @param versionPolicy Which versions of a model serve: `latest`, `latest:N` for the N newest,
  *     `all`, or numbers such as `1,3`.
  * @param load For `explicit`: models to load at the start; `*` for all.

@@ -24,10 +24,14 @@ import org.slf4j.LoggerFactory;
  * unloaded, each when two polls in a row have seen the same, so that no bundle is loaded while it
  * is being copied. A directory or a model that cannot be read for the moment leaves what serves
  * alone. A model whose load keeps failing is tried again a few times, then left alone until its
- * files change. Polls on the thread {@code watch}, or when a test calls {@link #poll}.
+ * files change; one that found no thread or process is tried until it does. Polls on the thread
+ * {@code watch}, or when a test calls {@link #poll}.
  */
 final class RepositoryWatch implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(RepositoryWatch.class);
+
+  /** Of the polls that a model waits which found no thread: up to 8. */
+  private static final int MOST_DOUBLINGS = 3;
 
   private final ModelRepository repository;
   private final Supplier<RepositoryScan> scan;
@@ -104,9 +108,10 @@ final class RepositoryWatch implements AutoCloseable {
       if (settled) {
         model.acted = found.fingerprint();
         model.failures = 0;
+        model.starved = 0;
         load(name, model, found, started);
       }
-    } else if (model.failures > 0 && model.failures < loadAttempts && --model.pollsToWait <= 0) {
+    } else if (model.isTriedAgain(loadAttempts) && --model.pollsToWait <= 0) {
       load(name, model, found, started);
     }
   }
@@ -143,9 +148,17 @@ final class RepositoryWatch implements AutoCloseable {
     if (status.isReady()) {
       model.loaded = true;
       model.failures = 0;
+      model.starved = 0;
       repository.note(name, "");
       return;
     }
+    if (status.starved()) {
+      model.starved++;
+      model.pollsToWait = 1 << Math.min(model.starved, MOST_DOUBLINGS);
+      repository.note(name, "; tried again until there are threads and processes");
+      return;
+    }
+    model.starved = 0;
     model.failures++;
     model.pollsToWait = 1 << Math.min(model.failures, 10);
     if (model.failures >= loadAttempts) {
@@ -190,9 +203,19 @@ final class RepositoryWatch implements AutoCloseable {
     private String seen = "";
 
     private boolean loaded;
+
+    /** Loads of the files that failed, but for those that found no thread or process. */
     private int failures;
+
+    /** Loads in a row that found no thread or process. */
+    private int starved;
+
     private int pollsToWait;
     private int polledMissing;
+
+    boolean isTriedAgain(int loadAttempts) {
+      return starved > 0 || (failures > 0 && failures < loadAttempts);
+    }
 
     Model() {}
 

@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.device.DeviceException;
+import dev.roundhouse.engine.device.DeviceException.Code;
+import dev.roundhouse.engine.device.DeviceProgram;
+import dev.roundhouse.engine.device.ForwardingDevice;
+import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.model.ModelState;
@@ -21,6 +26,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -41,7 +47,17 @@ class RepositoryWatchTest {
 
   private final SimulatedDevice device =
       new SimulatedDevice(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), NanoClock.SYSTEM);
-  private final Engine engine = Engine.open(EngineOptions.DEFAULT, device);
+  private final AtomicReference<Runnable> beforeCompile = new AtomicReference<>(() -> {});
+  private final Engine engine =
+      Engine.open(
+          EngineOptions.DEFAULT,
+          new ForwardingDevice(device) {
+            @Override
+            public DeviceProgram compile(ProgramSource source) {
+              beforeCompile.get().run();
+              return super.compile(source);
+            }
+          });
   private ModelRepository models;
   private RepositoryWatch watch;
 
@@ -201,6 +217,29 @@ class RepositoryWatchTest {
     pollTwice();
     assertThat(state("m")).isEqualTo(ModelState.READY);
     assertThat(models.index().getFirst().note()).isEmpty();
+  }
+
+  @Test
+  void shouldTryAModelUntilThereAreThreadsAndSayItOnce(CapturedOutput output) throws Exception {
+    AtomicInteger tries = new AtomicInteger();
+    beforeCompile.set(
+        () -> {
+          if (tries.incrementAndGet() <= 6) {
+            throw new DeviceException(Code.NO_THREAD, "no process for the test");
+          }
+        });
+    write("m");
+    int polls = 0;
+    while (engine.model("m").map(ModelStatus::state).orElse(null) != ModelState.READY) {
+      assertThat(polls++).as("polls, with 2 + 4 + 8 + 8 + ... between tries").isLessThan(120);
+      poll();
+      if (tries.get() == 5) {
+        assertThat(models.index().getFirst().note()).contains("tried again until there are");
+      }
+    }
+    assertThat(tries).as("more than the 3 that failing files get").hasValue(7);
+    assertThat(models.index().getFirst().note()).isEmpty();
+    assertThat(output.getAll().split("for want of a thread or a process", -1)).hasSize(2);
   }
 
   @Test
