@@ -158,8 +158,7 @@ public final class FleetWatch implements AutoCloseable {
 
   /** What is wrong with TLS does not mend itself: somebody has to hear of it, once. */
   private static void tell(Watched worker) {
-    String failure = worker.last.failure();
-    String trouble = failure.contains(TlsTrouble.KEY) ? failure : "";
+    String trouble = worker.last.disagreesOnTls() ? worker.last.failure() : "";
     if (!trouble.isEmpty() && !trouble.equals(worker.told)) {
       log.warn("worker '{}' cannot be asked: {}", worker.link.name(), trouble);
     }

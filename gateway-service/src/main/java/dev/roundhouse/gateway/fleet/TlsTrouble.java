@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Tells when a worker cannot be spoken to because of TLS, and what to do about it. */
 final class TlsTrouble {
-  /** What all that it tells names. */
-  static final String KEY = "roundhouse.gateway.tls.";
+  private static final String KEY = "roundhouse.gateway.tls.";
 
   private static final int MOST_MILLIS = 1_000;
 

@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param control what models have cost and where their weights are; empty of a server that has no
  *     control service
  * @param failure why it was not asked, or is not ready though it says so; empty for none
+ * @param disagreesOnTls the failure is one of TLS, which does not mend itself
  */
 public record WorkerLook(
     WorkerLink link,
@@ -34,7 +35,8 @@ public record WorkerLook(
     boolean ready,
     Map<String, Boolean> models,
     Optional<WorkerStatus> control,
-    String failure) {
+    String failure,
+    boolean disagreesOnTls) {
   private static final String READY = "READY";
 
   /** Bytes of weights that reach a device in a second, as long as no worker says how many do. */
@@ -66,7 +68,8 @@ public record WorkerLook(
                             ready.join().getReady(),
                             states(index.join()),
                             control.join(),
-                            ""))
+                            "",
+                            false))
                     : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls)))
         .thenCompose(Function.identity());
   }
@@ -74,12 +77,12 @@ public record WorkerLook(
   /** What is taken of a worker that has not been asked yet. */
   static WorkerLook none(WorkerLink link) {
     return new WorkerLook(
-        link, link.worker().grpc(), false, Map.of(), Optional.empty(), "not asked yet");
+        link, link.worker().grpc(), false, Map.of(), Optional.empty(), "not asked yet", false);
   }
 
   /** The same, of a worker that takes no requests, and why. */
   public WorkerLook notReady(String why) {
-    return new WorkerLook(link, address, false, models, control, why);
+    return new WorkerLook(link, address, false, models, control, why, false);
   }
 
   private static Optional<WorkerStatus> noneWhenUnimplemented(Throwable failure) {
@@ -98,7 +101,8 @@ public record WorkerLook(
         false,
         Map.of(),
         Optional.empty(),
-        status.getCode() + tls.map(": "::concat).orElse(text == null ? "" : ": " + text));
+        status.getCode() + tls.map(": "::concat).orElse(text == null ? "" : ": " + text),
+        tls.isPresent());
   }
 
   /** A model is ready when one of its versions is. */

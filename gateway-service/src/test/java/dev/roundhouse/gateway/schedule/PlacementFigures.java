@@ -87,7 +87,8 @@ public final class PlacementFigures {
               true,
               index,
               Optional.of(WorkerStatus.of(status.build())),
-              ""));
+              "",
+              false));
     }
     routes =
         new ModelRoutes(
