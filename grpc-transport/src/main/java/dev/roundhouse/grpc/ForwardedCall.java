@@ -199,8 +199,10 @@ final class ForwardedCall implements StreamHandler {
 
   /** Finds a server by what has come. */
   private void choose() {
+    // empty ones would be released, and are not this method's to release
     ByteBuf have =
-        Unpooled.wrappedBuffer(kept.stream().map(HeldPart::data).toArray(ByteBuf[]::new));
+        Unpooled.wrappedBuffer(
+            kept.stream().map(HeldPart::data).filter(ByteBuf::isReadable).toArray(ByteBuf[]::new));
     if (have.readableBytes() < PREFIX_BYTES) {
       if (halfClosed) {
         end(Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));

@@ -117,6 +117,23 @@ class ForwardingTest {
   }
 
   @Test
+  void shouldSendACallThatBeginsWithNothing() throws Exception {
+    try (RawClient client = new RawClient(servers.getLast().getPort()).settings()) {
+      client.frame(RawClient.HEADERS, RawClient.END_HEADERS, 1, RawClient.call("Echo"));
+      client.frame(RawClient.DATA, 0, 1, new byte[0]);
+      client.frame(RawClient.DATA, 0, 1, new byte[0]);
+      byte[] message = message("good", 100);
+      byte[] framed = RawClient.message(message.length);
+      System.arraycopy(message, 0, framed, framed.length - message.length, message.length);
+      client.frame(RawClient.DATA, 0, 1, Arrays.copyOf(framed, 3));
+      client.frame(RawClient.DATA, 0, 1, new byte[0]);
+      client.frame(
+          RawClient.DATA, RawClient.END_STREAM, 1, Arrays.copyOfRange(framed, 3, framed.length));
+      assertThat(client.awaitEnd(1).status()).isEqualTo(Status.Code.OK);
+    }
+  }
+
+  @Test
   void shouldTellWhyThereIsNoWay() {
     assertThat(statusOf(() -> call(TestService.ECHO, message("none", 10))))
         .satisfies(
