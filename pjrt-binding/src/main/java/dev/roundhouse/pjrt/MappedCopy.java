@@ -18,6 +18,11 @@ public final class MappedCopy {
 
   private MappedCopy() {}
 
+  /** Does what the first copy would do first; harmless when repeated. */
+  public static void load() {
+    // the class has been initialised
+  }
+
   /**
    * Copies all of one segment into another. Any thread; the thread is in native code meanwhile, so
    * that it keeps no collector waiting.

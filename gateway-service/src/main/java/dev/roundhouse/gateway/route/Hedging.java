@@ -52,10 +52,9 @@ public final class Hedging {
     }
   }
 
-  /** True when one more call may be sent twice. */
+  /** True when one more call may be sent twice; it is {@link #started}, or given back. */
   boolean take() {
     if (budget.take()) {
-      started.increment();
       return true;
     }
     refused.increment();
@@ -65,7 +64,11 @@ public final class Hedging {
   /** There is no second worker after all. */
   void giveBack() {
     budget.giveBack();
-    started.decrement();
+  }
+
+  /** A call is sent to a second worker. */
+  void started() {
+    started.increment();
   }
 
   /** The second worker's answer was the call's. */

@@ -428,6 +428,7 @@ public final class ModelRoutes implements CallRouter {
         hedging.giveBack();
         return null;
       }
+      hedging.started();
       Way way = new Way(this, asked(), true, second);
       way.asked();
       return way;

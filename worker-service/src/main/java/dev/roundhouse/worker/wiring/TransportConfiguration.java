@@ -110,6 +110,9 @@ class TransportConfiguration {
   @Bean
   ClientRegions clientRegions(WorkerProperties properties, CudaAccess cuda) {
     SharedMemoryProperties settings = properties.sharedMemory();
+    if (settings.enabled()) {
+      MappedCopy.load(); // what is wrong with it is said now, and not to the dispatch thread
+    }
     return new ClientRegions(
         new ClientRegions.Settings(
             settings.enabled(), settings.keyPrefixes(), settings.maxRegions()),

@@ -19,6 +19,9 @@ public final class ClientRegions implements AutoCloseable {
   private static final List<String> KEPT =
       List.of("roundhouse-", "triton_python_backend_shm_region_");
 
+  /** Of one region: address space, which a process has 128 TiB of. */
+  private static final long MOST_BYTES = 1L << 40;
+
   private final Settings settings;
   private final RegionCopy copy;
   private final SharedObjects objects = new SharedObjects();
@@ -59,6 +62,9 @@ public final class ClientRegions implements AutoCloseable {
     Path object = object(key);
     if (byteSize <= 0) {
       throw refused(name, "byte_size is %s; it must be 1 or more", Long.toUnsignedString(byteSize));
+    }
+    if (byteSize > MOST_BYTES) {
+      throw refused(name, "byte_size is %d; a region may have %d (1 TiB)", byteSize, MOST_BYTES);
     }
     if (offset < 0 || offset + byteSize < 0) {
       throw refused(
@@ -102,13 +108,17 @@ public final class ClientRegions implements AutoCloseable {
             size);
       }
       return new SystemRegion(name, key, offset, byteSize, channel, copy);
-    } catch (IOException | WireException e) {
+    } catch (IOException | RuntimeException | Error e) {
       try {
         channel.close();
       } catch (IOException closing) {
         e.addSuppressed(closing);
       }
-      throw e instanceof WireException refusal ? refusal : cannotOpen(key);
+      switch (e) {
+        case RuntimeException refusal -> throw refusal;
+        case Error error -> throw error;
+        default -> throw cannotOpen(key);
+      }
     }
   }
 

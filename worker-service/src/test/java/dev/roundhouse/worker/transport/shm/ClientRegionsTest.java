@@ -178,6 +178,16 @@ class ClientRegionsTest {
           WireStatus.INVALID_ARGUMENT,
           "failed to register shared memory region 'r'");
     }
+    try (SharedObject sparse = new SharedObject(8)) {
+      long most = 1L << 40;
+      sparse.grow(2 * most);
+      assertRefused(
+          () -> regions.register("r", sparse.key(), 0, most + 1),
+          WireStatus.INVALID_ARGUMENT,
+          "a region may have 1099511627776 (1 TiB)");
+      regions.register("r", sparse.key(), most, most);
+      regions.unregister("r");
+    }
     assertRefused(
         () -> regions.register("", object.key(), 0, 8),
         WireStatus.INVALID_ARGUMENT,

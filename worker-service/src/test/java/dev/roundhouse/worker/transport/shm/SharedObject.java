@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport.shm;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -38,6 +39,13 @@ public final class SharedObject implements AutoCloseable {
     float[] values = new float[count];
     bytes.flip().asFloatBuffer().get(values);
     return values;
+  }
+
+  /** Without taking memory for what is new. */
+  public void grow(long byteSize) throws IOException {
+    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+      file.setLength(byteSize);
+    }
   }
 
   public void truncate(int byteSize) throws IOException {
