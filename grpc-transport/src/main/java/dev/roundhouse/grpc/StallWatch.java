@@ -5,9 +5,9 @@ package dev.roundhouse.grpc;
  * so many bytes of one, that a client which trickles is told from one that is slow. What is watched
  * need not read the clock. For one event loop.
  */
-final class StallWatch {
+public final class StallWatch {
   /** The largest frame that is allowed: at this rate at least whole frames keep coming. */
-  static final int LEAST_BYTES = 1 << 14;
+  public static final int LEAST_BYTES = 1 << 14;
 
   private boolean watching;
   private long sinceNanos;
@@ -21,7 +21,7 @@ final class StallWatch {
    * @param bytes that have ever moved
    * @return true when no part was completed for so long, and less than {@link #LEAST_BYTES} moved
    */
-  boolean hasStalled(long done, long bytes, long nowNanos, long timeoutNanos) {
+  public boolean hasStalled(long done, long bytes, long nowNanos, long timeoutNanos) {
     if (!watching || done != doneThen || bytes - bytesThen >= LEAST_BYTES) {
       watching = true;
       sinceNanos = nowNanos;
@@ -33,7 +33,7 @@ final class StallWatch {
   }
 
   /** There is nothing to wait for at the moment. */
-  void rest() {
+  public void rest() {
     watching = false;
   }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
-import dev.roundhouse.worker.transport.grpc.GrpcLoad;
+import dev.roundhouse.worker.transport.ReceivingLoad;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -53,7 +53,7 @@ class GrpcMetersTest {
                 "--roundhouse.worker.server.transport=http2",
                 "--roundhouse.worker.scheduler.max-queued-bytes=4MB")
             .awaitLoaded()) {
-      GrpcLoad load = worker.bean(GrpcLoad.class);
+      ReceivingLoad load = worker.bean(ReceivingLoad.class);
       assertThat(load.take(3 << 20)).isNull();
       assertThat(load.take(2 << 20)).contains("requests hold 3145728 bytes", "2097152 more");
       awaitMetrics(worker, "receiving_bytes 3145728.0");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.worker.config.HttpTransport;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -14,23 +15,34 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** What becomes of requests over HTTP when the worker stops. */
 @Timeout(60)
+@ParameterizedClass
+@EnumSource
 @ExtendWith(OutputCaptureExtension.class)
 class RestShutdownTest {
+
   private static final String DRAIN = "--roundhouse.worker.shutdown.drain=";
   private static final String BODY =
       "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],\"datatype\":\"FP32\",\"data\":[1,2]}]}";
 
   private final Gate gate = new Gate();
+  private final HttpTransport transport;
   @TempDir Path repository;
+
+  RestShutdownTest(HttpTransport transport) {
+    this.transport = transport;
+  }
 
   @Test
   void shouldAnswerAcceptedRequestsBeforeItStops() throws Exception {
@@ -75,18 +87,37 @@ class RestShutdownTest {
   }
 
   @Test
-  void shouldNotWaitForABodyThatDoesNotCome(CapturedOutput output) throws Exception {
-    try (RunningWorker worker = start("100ms", "--server.tomcat.connection-timeout=5s");
-        Socket silent = new Socket(InetAddress.getLoopbackAddress(), worker.port("http"))) {
-      silent
-          .getOutputStream()
-          .write(
-              "POST /v2/models/double/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"
-                  .getBytes(StandardCharsets.UTF_8));
-      while (worker.bean(Engine.class).heldBytes() == 0) {
-        Thread.onSpinWait();
-      }
+  void shouldGiveUpABodyThatDoesNotCome() throws Exception {
+    Assumptions.assumeThat(transport).isEqualTo(HttpTransport.EVENT_LOOP);
+    try (RunningWorker worker = start("100ms");
+        Socket silent = sendingNothingMore(worker)) {
+      Engine engine = worker.bean(Engine.class);
+      worker.stop();
 
+      assertThat(engine.heldBytes()).isZero();
+      assertThat(silent.getInputStream().readAllBytes()).isEmpty();
+    }
+  }
+
+  /** A request that has begun, and of whose body a byte has come. */
+  private static Socket sendingNothingMore(RunningWorker worker) throws Exception {
+    Socket silent = new Socket(InetAddress.getLoopbackAddress(), worker.port("http"));
+    silent
+        .getOutputStream()
+        .write(
+            "POST /v2/models/double/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"
+                .getBytes(StandardCharsets.UTF_8));
+    while (worker.bean(Engine.class).heldBytes() == 0) {
+      Thread.onSpinWait();
+    }
+    return silent;
+  }
+
+  @Test
+  void shouldNotWaitForAThreadWhoseBodyDoesNotCome(CapturedOutput output) throws Exception {
+    Assumptions.assumeThat(transport).isEqualTo(HttpTransport.TOMCAT);
+    try (RunningWorker worker = start("100ms", "--server.tomcat.connection-timeout=5s");
+        Socket silent = sendingNothingMore(worker)) {
       Engine engine = worker.bean(Engine.class);
       worker.stop();
 
@@ -105,8 +136,9 @@ class RestShutdownTest {
 
   private RunningWorker start(String drain, String... more) throws Exception {
     TestBundle.doubling(2, 1).write(repository, "double");
-    String[] settings = Arrays.copyOf(more, more.length + 1);
+    String[] settings = Arrays.copyOf(more, more.length + 2);
     settings[more.length] = DRAIN + drain;
+    settings[more.length + 1] = RestTest.carriedBy(transport);
     return new RunningWorker(repository, gate, settings).awaitLoaded();
   }
 

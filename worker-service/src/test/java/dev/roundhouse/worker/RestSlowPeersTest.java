@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.worker.config.HttpTransport;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -13,14 +14,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -28,7 +31,10 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 /** Clients of HTTP that send or read next to nothing are ended, and hold nothing afterwards. */
 @Timeout(120)
 @ExtendWith(OutputCaptureExtension.class)
+@ParameterizedClass
+@EnumSource
 class RestSlowPeersTest {
+
   /** Between two bytes of a client that trickles: many in the time that it is allowed. */
   private static final int TRICKLE_MILLIS = 20;
 
@@ -38,19 +44,23 @@ class RestSlowPeersTest {
 
   private final List<Socket> sockets = new ArrayList<>();
 
-  @BeforeAll
-  static void start() throws Exception {
+  /** The worker is started by it; the tests are the same. */
+  RestSlowPeersTest(HttpTransport transport) {}
+
+  @BeforeParameterizedClassInvocation
+  static void start(HttpTransport transport) throws Exception {
     TestBundle.doubling(WIDE, 1).write(repository, "wide");
     worker =
         new RunningWorker(
                 repository,
                 TestBundle.DOUBLE,
+                RestTest.carriedBy(transport),
                 "--roundhouse.worker.server.stalled-message-timeout=1s",
                 "--server.tomcat.connection-timeout=3s")
             .awaitLoaded();
   }
 
-  @AfterAll
+  @AfterParameterizedClassInvocation
   static void stop() {
     worker.close();
   }

@@ -15,14 +15,19 @@ public final class JsonReply {
 
   public static void send(HttpServletResponse response, int code, Consumer<JsonGenerator> body)
       throws IOException {
+    byte[] bytes = bytes(body);
+    response.setStatus(code);
+    response.setContentType(MediaType.APPLICATION_JSON_VALUE);
+    response.setContentLength(bytes.length);
+    response.getOutputStream().write(bytes);
+  }
+
+  private static byte[] bytes(Consumer<JsonGenerator> body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (JsonGenerator json = Json.generator(bytes)) {
       body.accept(json);
     }
-    response.setStatus(code);
-    response.setContentType(MediaType.APPLICATION_JSON_VALUE);
-    response.setContentLength(bytes.size());
-    bytes.writeTo(response.getOutputStream());
+    return bytes.toByteArray();
   }
 
   /** A message of gRPC's, as JSON. */
@@ -32,13 +37,17 @@ public final class JsonReply {
   }
 
   public static void error(HttpServletResponse response, int code, String text) throws IOException {
-    send(
-        response,
-        code,
-        json -> {
-          json.writeStartObject();
-          json.writeStringProperty("error", text);
-          json.writeEndObject();
-        });
+    send(response, code, json -> writeError(json, text));
+  }
+
+  /** What {@link #error} sends. */
+  public static byte[] error(String text) {
+    return bytes(json -> writeError(json, text));
+  }
+
+  private static void writeError(JsonGenerator json, String text) {
+    json.writeStartObject();
+    json.writeStringProperty("error", text);
+    json.writeEndObject();
   }
 }

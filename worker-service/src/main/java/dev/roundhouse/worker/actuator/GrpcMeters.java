@@ -1,6 +1,6 @@
 package dev.roundhouse.worker.actuator;
 
-import dev.roundhouse.worker.transport.grpc.GrpcLoad;
+import dev.roundhouse.worker.transport.ReceivingLoad;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -8,7 +8,7 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 
 /** Shows how near the gRPC server is to what it allows; requests that wait, the engine tells. */
 public final class GrpcMeters implements MeterBinder {
-  private final GrpcLoad load;
+  private final ReceivingLoad load;
   private final int maxConnections;
   private final int maxCalls;
 
@@ -16,7 +16,7 @@ public final class GrpcMeters implements MeterBinder {
    * @param maxConnections further ones are closed
    * @param maxCalls further ones are refused
    */
-  public GrpcMeters(GrpcLoad load, int maxConnections, int maxCalls) {
+  public GrpcMeters(ReceivingLoad load, int maxConnections, int maxCalls) {
     this.load = load;
     this.maxConnections = maxConnections;
     this.maxCalls = maxCalls;
@@ -24,23 +24,23 @@ public final class GrpcMeters implements MeterBinder {
 
   @Override
   public void bindTo(MeterRegistry meters) {
-    Gauge.builder("roundhouse.grpc.connections.open", load, GrpcLoad::connections)
+    Gauge.builder("roundhouse.grpc.connections.open", load, ReceivingLoad::connections)
         .description("gRPC connections, those in their handshake included")
         .register(meters);
     Gauge.builder("roundhouse.grpc.connections.limit", this, each -> each.maxConnections)
         .description("gRPC connections that there may be; further ones are closed")
         .register(meters);
-    Gauge.builder("roundhouse.grpc.calls.open", load, GrpcLoad::calls)
+    Gauge.builder("roundhouse.grpc.calls.open", load, ReceivingLoad::calls)
         .description("gRPC calls that have not ended, of any method; a stream is one")
         .register(meters);
     Gauge.builder("roundhouse.grpc.calls.limit", this, each -> each.maxCalls)
         .description("gRPC calls that there may be; further ones are refused")
         .register(meters);
-    FunctionCounter.builder("roundhouse.grpc.stalled", load, GrpcLoad::stalledEver)
+    FunctionCounter.builder("roundhouse.grpc.stalled", load, ReceivingLoad::stalledEver)
         .description(
             "gRPC calls and connections that were ended because their client stopped sending or reading")
         .register(meters);
-    Gauge.builder("roundhouse.grpc.receiving", load, GrpcLoad::receivingBytes)
+    Gauge.builder("roundhouse.grpc.receiving", load, ReceivingLoad::receivingBytes)
         .description("gRPC messages that are arriving, as far as they are counted one by one")
         .baseUnit("bytes")
         .register(meters);

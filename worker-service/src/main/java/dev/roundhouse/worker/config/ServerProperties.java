@@ -15,6 +15,9 @@ import org.springframework.util.unit.DataSize;
  * @param name Server name in ServerMetadata. Set it to `triton` for clients that insist on that.
  * @param transport What carries gRPC: `http2` is the worker's own, `grpc-java` that of the library,
  *     which copies more.
+ * @param httpTransport What carries HTTP: `event-loop` is the worker's own server, which answers
+ *     inference itself and has Tomcat behind it for all else; with `tomcat` that answers
+ *     everything, and has HTTP/2 and an access log.
  * @param maxMessageSize Largest request that is accepted.
  * @param maxUnread Answers that a connection's client may leave unread; beyond them its next call
  *     is refused with RESOURCE_EXHAUSTED.
@@ -38,6 +41,7 @@ import org.springframework.util.unit.DataSize;
 public record ServerProperties(
     @NotBlank @DefaultValue("roundhouse") String name,
     @DefaultValue("http2") GrpcTransport transport,
+    @DefaultValue("event-loop") HttpTransport httpTransport,
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
     @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread,
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,

@@ -198,6 +198,11 @@ public final class InferExchange implements AutoCloseable {
     return bytes;
   }
 
+  /** True when outputs go to memory that the client shares. */
+  public boolean writesShared() {
+    return !places.isEmpty();
+  }
+
   private List<String> outputNames() {
     List<RequestedOutput> outputs = request.requestedOutputs();
     if (outputs.isEmpty()) {

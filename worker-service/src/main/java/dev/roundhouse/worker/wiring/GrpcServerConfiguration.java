@@ -9,7 +9,7 @@ import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
-import dev.roundhouse.worker.transport.grpc.GrpcLoad;
+import dev.roundhouse.worker.transport.ReceivingLoad;
 import io.grpc.Codec;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
@@ -83,7 +83,7 @@ class GrpcServerConfiguration {
         SslBundles bundles,
         CompressorRegistry compressors,
         DecompressorRegistry decompressors,
-        GrpcLoad load) {
+        ReceivingLoad grpcLoad) {
       Http2GrpcServerFactory factory =
           new Http2GrpcServerFactory(
               grpc,
@@ -91,7 +91,7 @@ class GrpcServerConfiguration {
               ", or set roundhouse.worker.server.transport to grpc-java",
               builder -> {
                 builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
-                configure(builder, properties, load);
+                configure(builder, properties, grpcLoad);
               });
       services.findServices().stream()
           .map(service -> configurer.configure(service, factory))
@@ -100,7 +100,7 @@ class GrpcServerConfiguration {
     }
 
     private static void configure(
-        Http2ServerBuilder builder, WorkerProperties properties, GrpcLoad load) {
+        Http2ServerBuilder builder, WorkerProperties properties, ReceivingLoad load) {
       ServerProperties server = properties.server();
       builder
           .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
@@ -117,14 +117,14 @@ class GrpcServerConfiguration {
     }
 
     @Bean
-    GrpcLoad grpcLoad(Engine engine) {
-      return new GrpcLoad(engine);
+    ReceivingLoad grpcLoad(Engine engine) {
+      return new ReceivingLoad(engine);
     }
 
     @Bean
-    GrpcMeters grpcMeters(GrpcLoad load, WorkerProperties properties) {
+    GrpcMeters grpcMeters(ReceivingLoad grpcLoad, WorkerProperties properties) {
       ServerProperties server = properties.server();
-      return new GrpcMeters(load, server.maxConnections(), server.maxCalls());
+      return new GrpcMeters(grpcLoad, server.maxConnections(), server.maxCalls());
     }
 
     @Bean

@@ -8,11 +8,9 @@ import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
-import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.actuator.TraceMeters;
-import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.SharedMemoryProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
@@ -43,14 +41,11 @@ import java.util.List;
 import java.util.function.IntSupplier;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.info.BuildProperties;
 import org.springframework.boot.logging.LogFile;
-import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.support.DefaultLifecycleProcessor;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
@@ -191,13 +186,6 @@ class TransportConfiguration {
   }
 
   @Bean
-  HttpServerSettings httpServerSettings(WorkerProperties properties) {
-    ServerProperties server = properties.server();
-    return new HttpServerSettings(
-        Math.toIntExact(server.maxMessageSize().toBytes()), server.stalledMessageTimeout());
-  }
-
-  @Bean
   UnroutedController unroutedController() {
     return new UnroutedController();
   }
@@ -218,16 +206,6 @@ class TransportConfiguration {
         }
       }
     };
-  }
-
-  /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
-  @Bean
-  SmartInitializingSingleton httpDrain(
-      DefaultLifecycleProcessor lifecycle, WorkerProperties properties) {
-    Duration drain = properties.shutdown().drain().plus(LAST_ANSWERS);
-    return () ->
-        lifecycle.setTimeoutForShutdownPhase(
-            WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE, drain.toMillis());
   }
 
   @Bean

@@ -316,6 +316,7 @@ class WorkerPropertiesTest {
             new ServerProperties(
                 "roundhouse",
                 GrpcTransport.HTTP2,
+                HttpTransport.EVENT_LOOP,
                 DataSize.ofMegabytes(512),
                 DataSize.ofMegabytes(256),
                 4096,
@@ -332,6 +333,7 @@ class WorkerPropertiesTest {
             bind(
                     "server.name=triton",
                     "server.transport=grpc-java",
+                    "server.http-transport=tomcat",
                     "server.max-message-size=1MB",
                     "server.max-unread=4MB",
                     "server.max-concurrent-streams=7",
@@ -345,6 +347,7 @@ class WorkerPropertiesTest {
             new ServerProperties(
                 "triton",
                 GrpcTransport.GRPC_JAVA,
+                HttpTransport.TOMCAT,
                 DataSize.ofMegabytes(1),
                 DataSize.ofMegabytes(4),
                 7,

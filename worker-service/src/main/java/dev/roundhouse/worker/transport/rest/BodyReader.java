@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.kserve.status.WireException;
 import jakarta.servlet.http.HttpServletRequest;
+import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -49,15 +50,28 @@ final class BodyReader {
    * @throws IOException when the client is gone or too slow
    */
   Body read(HttpServletRequest request) throws IOException {
-    String encoding = request.getHeader(HttpHeaders.CONTENT_ENCODING);
-    ContentCoding coding = ContentCoding.ofRequest(encoding);
     long announced = request.getContentLengthLong();
     if (announced > limit) {
       throw tooLarge("has " + announced + " bytes");
     }
-    int expected = coding == ContentCoding.IDENTITY ? (int) announced : -1;
-    try (InputStream in = coding.uncompressed(request.getInputStream())) {
-      return read(in, expected);
+    return read(
+        request.getHeader(HttpHeaders.CONTENT_ENCODING), request.getInputStream(), (int) announced);
+  }
+
+  /**
+   * The body of a request that is here, uncompressed.
+   *
+   * @param encoding its Content-Encoding
+   * @param body of which so many bytes are its own
+   */
+  Body uncompressed(@Nullable String encoding, byte[] body, int length) throws IOException {
+    return read(encoding, new ByteArrayInputStream(body, 0, length), length);
+  }
+
+  private Body read(@Nullable String encoding, InputStream body, int announced) throws IOException {
+    ContentCoding coding = ContentCoding.ofRequest(encoding);
+    try (InputStream in = coding.uncompressed(body)) {
+      return read(in, coding == ContentCoding.IDENTITY ? announced : -1);
     } catch (ClientAbortException e) {
       throw e;
     } catch (ZipException | EOFException e) {

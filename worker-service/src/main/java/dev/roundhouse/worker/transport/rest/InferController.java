@@ -1,10 +1,8 @@
 package dev.roundhouse.worker.transport.rest;
 
-import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.kserve.codec.WireRequest;
-import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.platform.rest.ClientConnection;
 import dev.roundhouse.worker.config.WorkerProperties;
@@ -15,7 +13,7 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
@@ -24,14 +22,14 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 final class InferController {
   private final Engine engine;
-  private final ModelLookup models;
+  private final InferDocuments documents;
   private final Inference inference;
   private final int maxBodyBytes;
 
   InferController(Inference inference, ModelLookup models, WorkerProperties properties) {
     this.inference = inference;
     engine = inference.engine();
-    this.models = models;
+    documents = new InferDocuments(models);
     maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
   }
 
@@ -56,7 +54,10 @@ final class InferController {
         try (Answer answer =
             awaited.run(engine, inference.request(exchange, WireRequest.NO_TIMEOUT, awaited))) {
           new InferWriter(exchange.response(answer, awaited.outcome(), Map.of()), document.forms())
-              .write(request, response, memory);
+              .write(
+                  request.getHeader(HttpHeaders.ACCEPT_ENCODING),
+                  new ServletTarget(response),
+                  memory);
         }
       }
     }
@@ -66,17 +67,8 @@ final class InferController {
   private InferDocument read(
       String name, String version, HttpServletRequest request, MemoryHold memory)
       throws IOException {
-    Body body =
-        new BodyReader(
-                memory,
-                maxBodyBytes,
-                "send less, or raise roundhouse.worker.server.max-message-size")
-            .read(request);
-    InferDocument document = read(name, version, request, body, memory);
-    if (!document.sharesBody()) {
-      memory.giveBack(body.bytes().length);
-    }
-    return document;
+    Body body = new BodyReader(memory, maxBodyBytes, InferRoutes.REMEDY).read(request);
+    return documents.read(name, version, request.getHeader(InferWriter.JSON_LENGTH), body, memory);
   }
 
   /** Checks; what the inputs hold is counted by admission from here on. */
@@ -84,33 +76,5 @@ final class InferController {
     InferExchange exchange = inference.begin(document.message());
     memory.giveBack(exchange.inlineBytes());
     return exchange;
-  }
-
-  private InferDocument read(
-      String name, String version, HttpServletRequest request, Body body, MemoryHold memory) {
-    String header = request.getHeader(InferWriter.JSON_LENGTH);
-    int jsonLength = jsonLength(header, body);
-    if (header != null && jsonLength == 0) {
-      ModelSpec spec = models.ready(name, version).spec().orElseThrow();
-      return RawInfer.read(name, version, spec.clientInputs(), body, memory);
-    }
-    return InferReader.read(name, version, body, jsonLength, memory);
-  }
-
-  private static int jsonLength(@Nullable String header, Body body) {
-    if (header == null) {
-      return body.length();
-    }
-    try {
-      int length = Integer.parseInt(header.strip());
-      if (length >= 0 && length <= body.length()) {
-        return length;
-      }
-    } catch (NumberFormatException e) {
-      // answered below
-    }
-    throw WireException.invalidArgument(
-        "Unable to parse %s, got: '%s'; it must be a number of bytes from 0 to the body's %d"
-            .formatted(InferWriter.JSON_LENGTH, header, body.length()));
   }
 }

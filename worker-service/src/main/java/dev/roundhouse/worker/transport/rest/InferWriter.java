@@ -6,14 +6,12 @@ import dev.roundhouse.kserve.codec.ResponseTensor;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.worker.transport.rest.InferDocument.OutputForms;
-import jakarta.servlet.ServletOutputStream;
-import jakarta.servlet.http.HttpServletRequest;
-import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import tools.jackson.core.JsonGenerator;
@@ -29,6 +27,9 @@ final class InferWriter {
 
   /** An answer with less of tensors does not get smaller by being compressed. */
   private static final int SMALL_BYTES = 1 << 10;
+
+  /** Of tensors, that are written as JSON before others on a thread would notice. */
+  private static final int BRIEF_BYTES = 4 << 10;
 
   private static final int COPY_BYTES = 64 << 10;
 
@@ -48,57 +49,69 @@ final class InferWriter {
   /**
    * Writes all of it.
    *
+   * @param accepted the request's Accept-Encoding
    * @param memory what JSON before binary tensors is made in
    * @throws WireException INVALID_ARGUMENT, before anything is sent, when an output has no form in
    *     JSON
    * @throws IOException when the client is gone
    */
-  void write(HttpServletRequest request, HttpServletResponse response, MemoryHold memory)
-      throws IOException {
-    long tensorBytes = 0;
+  void write(@Nullable String accepted, AnswerTarget target, MemoryHold memory) throws IOException {
     boolean anyBinary = false;
     for (ResponseTensor output : outputs) {
-      tensorBytes += output.data().remaining();
       anyBinary |= isBinary(output);
       if (isJson(output)) {
         ElementsJson.requireForm(output);
       }
     }
-    ContentCoding coding =
-        AcceptEncoding.choose(
-            request.getHeader(HttpHeaders.ACCEPT_ENCODING), tensorBytes < SMALL_BYTES);
-    response.addHeader(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING);
+    ContentCoding coding = coding(accepted);
+    target.header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING);
     if (coding != ContentCoding.IDENTITY) {
-      response.setHeader(HttpHeaders.CONTENT_ENCODING, coding.token());
+      target.header(HttpHeaders.CONTENT_ENCODING, coding.token());
     }
     if (anyBinary) {
-      writeWithBinary(response, coding, memory);
+      writeWithBinary(target, coding, memory);
     } else {
-      response.setContentType(MediaType.APPLICATION_JSON_VALUE);
-      try (OutputStream out = coding.compressing(response.getOutputStream())) {
+      target.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
+      try (OutputStream out = coding.compressing(target.body())) {
         writeJson(out);
       }
     }
   }
 
-  private void writeWithBinary(
-      HttpServletResponse response, ContentCoding coding, MemoryHold memory) throws IOException {
+  private ContentCoding coding(@Nullable String accepted) {
+    long tensorBytes = 0;
+    for (ResponseTensor output : outputs) {
+      tensorBytes += output.data().remaining();
+    }
+    return AcceptEncoding.choose(accepted, tensorBytes < SMALL_BYTES);
+  }
+
+  /** True when writing takes the processor for long: much JSON, or compression. */
+  boolean takesLong(@Nullable String accepted) {
+    long jsonBytes = 0;
+    for (ResponseTensor output : outputs) {
+      jsonBytes += isJson(output) ? output.data().remaining() : 0;
+    }
+    return jsonBytes > BRIEF_BYTES || coding(accepted) != ContentCoding.IDENTITY;
+  }
+
+  private void writeWithBinary(AnswerTarget target, ContentCoding coding, MemoryHold memory)
+      throws IOException {
     HeldBytes json = new HeldBytes(memory);
     writeJson(json);
-    response.setContentType(MediaType.APPLICATION_OCTET_STREAM_VALUE);
-    response.setHeader(JSON_LENGTH, Integer.toString(json.size()));
-    ServletOutputStream body = response.getOutputStream();
+    target.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_OCTET_STREAM_VALUE);
+    target.header(JSON_LENGTH, Integer.toString(json.size()));
     if (coding == ContentCoding.IDENTITY) {
-      response.setContentLengthLong(json.size() + binaryBytes());
-      json.writeTo(body);
+      target.length(json.size() + binaryBytes());
+      json.writeTo(target.body());
       for (ResponseTensor output : outputs) {
         if (isBinary(output)) {
-          body.write(output.data().duplicate());
+          target.write(output.data().duplicate());
         }
       }
       return;
     }
-    try (OutputStream out = coding.compressing(body)) {
+    try (OutputStream out = coding.compressing(target.body())) {
       json.writeTo(out);
       byte[] copy = new byte[COPY_BYTES];
       for (ResponseTensor output : outputs) {

@@ -32,6 +32,11 @@ final class MemoryHold implements AutoCloseable {
     held += bytes;
   }
 
+  /** Counts bytes as its own that have been taken already. */
+  void adopt(long bytes) {
+    held += bytes;
+  }
+
   void giveBack(long bytes) {
     held -= bytes;
     engine.giveBackBytes(bytes);

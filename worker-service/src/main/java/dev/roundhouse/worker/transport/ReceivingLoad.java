@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.grpc;
+package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.grpc.MemoryBudget;
@@ -7,18 +7,18 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the gRPC server has open at the moment; and counts the messages that it is receiving where
- * the engine counts memory. Thread-safe.
+ * What a port has open at the moment; and counts the requests that it is receiving where the engine
+ * counts memory. Thread-safe.
  */
-public final class GrpcLoad extends PortLoad implements MemoryBudget {
+public final class ReceivingLoad extends PortLoad implements MemoryBudget {
   private final Engine engine;
   private final AtomicLong receivingBytes = new AtomicLong();
 
-  public GrpcLoad(Engine engine) {
+  public ReceivingLoad(Engine engine) {
     this.engine = engine;
   }
 
-  /** Of messages that have begun to arrive and have not been taken by the engine. */
+  /** Of requests that have begun to arrive and have not been taken by the engine. */
   public long receivingBytes() {
     return receivingBytes.get();
   }
@@ -31,6 +31,11 @@ public final class GrpcLoad extends PortLoad implements MemoryBudget {
     }
     return "Exceeds maximum queue size: requests hold %d bytes, this one needs %d more to be received, and the limit is %d; retry later, send less per request or raise roundhouse.worker.scheduler.max-queued-bytes"
         .formatted(engine.heldBytes(), bytes, engine.maxHeldBytes());
+  }
+
+  /** Bytes that were taken are counted as the engine's from here on, by whoever gives them back. */
+  public void handOver(long bytes) {
+    receivingBytes.addAndGet(-bytes);
   }
 
   @Override

@@ -1,0 +1,338 @@
+package dev.roundhouse.http;
+
+import dev.roundhouse.grpc.StallWatch;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's connection, whose requests are taken one after the other: what it sends ahead waits,
+ * and is not read beyond what one read has brought. For its event loop.
+ */
+final class Http1Connection extends ChannelInboundHandlerAdapter {
+  private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
+  private static final int BAD_REQUEST = 400;
+  private static final int EXPECTATION_FAILED = 417;
+
+  /** A part of a connection's time after which is looked whether it is over. */
+  private static final int LOOKS = 2;
+
+  private final Http1Settings settings;
+  private final Arrivals arrivals;
+  private final BooleanSupplier draining;
+  private final StallWatch arrival = new StallWatch();
+  private final StallWatch departure = new StallWatch();
+
+  /** Sent ahead of the answer to the request before. */
+  private final Queue<Object> ahead = new ArrayDeque<>();
+
+  private @Nullable ChannelHandlerContext ctx;
+  private @Nullable Bridge bridge;
+
+  /** The request that is being taken or answered; null between requests. */
+  private @Nullable Exchange current;
+
+  private @Nullable ScheduledFuture<?> timer;
+  private int requests;
+  private boolean closing;
+
+  /** Since when no request has been under way, and what had come by then. */
+  private long idleSinceNanos = System.nanoTime();
+
+  private long arrivedBefore;
+
+  /** One request on its way. For the event loop. */
+  interface Exchange {
+    /** The next part of the request, which is taken. */
+    void content(HttpContent content);
+
+    /** True when the last part has come. */
+    boolean isReceived();
+
+    /** The client has gone. Called once. */
+    void gone();
+
+    /** The client has stopped sending the request. */
+    void stalled(String text);
+  }
+
+  /**
+   * @param draining whether connections are closed as soon as they may be
+   */
+  Http1Connection(Http1Settings settings, Arrivals arrivals, BooleanSupplier draining) {
+    this.settings = settings;
+    this.arrivals = arrivals;
+    this.draining = draining;
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext added) {
+    ctx = added;
+    Http1Settings.Times times = settings.times();
+    long least = Math.min(times.stalled(), Math.min(times.silent(), times.idle())) / LOOKS;
+    timer =
+        added
+            .executor()
+            .scheduleWithFixedDelay(this::look, least, Math.max(least, 1), TimeUnit.NANOSECONDS);
+  }
+
+  ChannelHandlerContext context() {
+    ChannelHandlerContext known = ctx;
+    if (known == null) {
+      throw new IllegalStateException("the connection is not part of a channel");
+    }
+    return known;
+  }
+
+  Http1Settings settings() {
+    return settings;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object message) {
+    if (closing) {
+      ReferenceCountUtil.release(message);
+    } else if (!ahead.isEmpty() || (current != null && current.isReceived())) {
+      ahead.add(message);
+      context.channel().config().setAutoRead(false);
+    } else {
+      take(message);
+    }
+  }
+
+  private void take(Object message) {
+    if (message instanceof HttpRequest head) {
+      begin(head);
+    }
+    if (message instanceof HttpContent content) {
+      Exchange taking = current;
+      if (taking == null) {
+        content.release(); // of a head that was refused
+      } else {
+        taking.content(content);
+      }
+    }
+  }
+
+  private void begin(HttpRequest head) {
+    requests++;
+    Throwable malformed = head.decoderResult().cause();
+    if (malformed != null) {
+      refuse(codeOf(malformed), "the request's head is malformed: " + malformed.getMessage());
+      return;
+    }
+    String expected = head.headers().get(HttpHeaderNames.EXPECT);
+    if (expected != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expected)) {
+      refuse(EXPECTATION_FAILED, "Expect '" + expected + "' is not known; 100-continue is");
+      return;
+    }
+    RequestHandler handler = settings.routes().route(head.method().name(), head.uri());
+    if (handler == null) {
+      if (expected != null) {
+        sendContinue();
+      }
+      current = bridge().begin(head);
+      return;
+    }
+    LocalExchange exchange = new LocalExchange(this, head, handler);
+    current = exchange;
+    exchange.begin(expected != null);
+  }
+
+  private static int codeOf(Throwable malformed) {
+    if (malformed instanceof TooLongHttpLineException) {
+      return HttpResponseStatus.REQUEST_URI_TOO_LONG.code();
+    }
+    return malformed instanceof TooLongHttpHeaderException
+        ? HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code()
+        : BAD_REQUEST;
+  }
+
+  private Bridge bridge() {
+    Bridge known = bridge;
+    if (known == null) {
+      known = new Bridge(this);
+      bridge = known;
+    }
+    return known;
+  }
+
+  /** Has a client send its body that waits to be asked for it. */
+  void sendContinue() {
+    context()
+        .writeAndFlush(
+            new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE));
+  }
+
+  /** Nothing that follows what has come can be understood. */
+  private void refuse(int code, String text) {
+    closing = true;
+    context()
+        .writeAndFlush(Replies.error(settings, code, text, false))
+        .addListener(ChannelFutureListener.CLOSE);
+  }
+
+  /** True when the connection stays open after the answer to a request. */
+  boolean keepsAlive(HttpRequest request) {
+    int most = settings.limits().maxRequests();
+    return HttpUtil.isKeepAlive(request)
+        && !draining.getAsBoolean()
+        && (most < 0 || requests < most);
+  }
+
+  /** The request has come and its answer has left: the next one, or the end. */
+  void done(boolean keepAlive) {
+    current = null;
+    if (!keepAlive || draining.getAsBoolean()) {
+      close();
+      return;
+    }
+    idleSinceNanos = System.nanoTime();
+    arrivedBefore = arrivals.bytes();
+    while (!closing && !ahead.isEmpty() && (current == null || !current.isReceived())) {
+      take(ahead.remove());
+    }
+    if (ahead.isEmpty() && !closing) {
+      context().channel().config().setAutoRead(true);
+    }
+  }
+
+  /** Ends the connection with what has been written. */
+  void close() {
+    closing = true;
+    context().close();
+  }
+
+  /** Ends the connection unless a request is under way. */
+  void closeIfIdle() {
+    if (current == null && arrivals.bytes() == arrivedBefore) {
+      close();
+    }
+  }
+
+  /** More of the request may be read, or not. */
+  void readOn(boolean wanted) {
+    context().channel().config().setAutoRead(wanted && ahead.isEmpty());
+  }
+
+  /** Looks whether the client has taken too long. */
+  private void look() {
+    long now = System.nanoTime();
+    Http1Settings.Times times = settings.times();
+    if (hasStoppedReading(now, times.silent())) {
+      settings.load().stalled();
+      context().channel().config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
+      close();
+      return;
+    }
+    Exchange taking = current;
+    if (taking == null) {
+      lookForHead(now, times);
+      return;
+    }
+    if (taking.isReceived() || !context().channel().config().isAutoRead()) {
+      arrival.rest();
+    } else if (arrival.hasStalled(requests, arrivals.bytes(), now, times.stalled())) {
+      taking.stalled(
+          "the request's body has stopped arriving: neither the rest nor %d bytes of it have come in %d ms; send it faster, or %s"
+              .formatted(
+                  StallWatch.LEAST_BYTES,
+                  TimeUnit.NANOSECONDS.toMillis(times.stalled()),
+                  times.stalledRemedy()));
+    }
+  }
+
+  /** Between requests: part of a head may have come. */
+  private void lookForHead(long now, Http1Settings.Times times) {
+    long came = arrivals.bytes() - arrivedBefore;
+    if (came == 0) {
+      arrival.rest();
+      long allowed = requests == 0 ? times.silent() : times.idle();
+      if (now - idleSinceNanos >= allowed) {
+        close();
+      }
+    } else if (arrival.hasStalled(-requests, 0, now, times.stalled())) {
+      settings.load().stalled();
+      close();
+    }
+  }
+
+  private boolean hasStoppedReading(long now, long allowed) {
+    ChannelOutboundBuffer unsent = context().channel().unsafe().outboundBuffer();
+    if (unsent == null || unsent.totalPendingWriteBytes() == 0) {
+      departure.rest();
+      return false;
+    }
+    long left = unsent.totalPendingWriteBytes() - unsent.currentProgress();
+    return departure.hasStalled(unsent.size(), -left, now, allowed);
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext context) {
+    if (bridge != null) {
+      bridge.clientWritable(context.channel().isWritable());
+    }
+    context.fireChannelWritabilityChanged();
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext context) {
+    closing = true;
+    end();
+    context.fireChannelInactive();
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext context) {
+    end();
+  }
+
+  private void end() {
+    if (timer != null) {
+      timer.cancel(false);
+    }
+    while (!ahead.isEmpty()) {
+      ReferenceCountUtil.release(ahead.remove());
+    }
+    Exchange left = current;
+    current = null;
+    if (left != null) {
+      left.gone();
+    }
+    if (bridge != null) {
+      bridge.close();
+    }
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    if (cause instanceof IOException || cause.getCause() instanceof IOException) {
+      log.debug("a connection has failed", cause); // TLS that is none, too
+    } else {
+      log.error("a connection failed unexpectedly, and is closed", cause);
+    }
+    context.close();
+  }
+}

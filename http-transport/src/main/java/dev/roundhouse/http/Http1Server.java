@@ -1,0 +1,182 @@
+package dev.roundhouse.http;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPipeline;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.FixedRecvByteBufAllocator;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.ServerChannel;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Listens for HTTP/1.1. Requests that {@link RequestRoutes} knows are answered on event loops, all
+ * others by a server behind, one connection to it for each of a client's. Thread-safe.
+ */
+public final class Http1Server implements AutoCloseable {
+  private static final int MAX_THREADS = 8;
+
+  /** Read at once; a body's parts are handed on in these. */
+  static final int READ_BYTES = 1 << 16;
+
+  private final Http1Settings settings;
+  private final Set<Channel> sockets = ConcurrentHashMap.newKeySet();
+  private final CompletableFuture<Void> drained = new CompletableFuture<>();
+  private @Nullable EventLoopGroup group;
+  private volatile @Nullable Channel listening;
+  private volatile boolean draining;
+
+  public Http1Server(Http1Settings settings) {
+    this.settings = settings;
+  }
+
+  /**
+   * Begins to listen.
+   *
+   * @throws IOException when it cannot
+   */
+  public synchronized void start() throws IOException {
+    if (group != null) {
+      throw new IllegalStateException("the server has been started");
+    }
+    boolean epoll = Epoll.isAvailable();
+    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    Class<? extends ServerChannel> type =
+        epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
+    int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
+    EventLoopGroup loops =
+        new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("http", true), io);
+    group = loops;
+    ServerBootstrap bootstrap =
+        new ServerBootstrap()
+            .group(loops)
+            .channel(type)
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .option(ChannelOption.SO_BACKLOG, settings.limits().backlog())
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(ChannelOption.SO_KEEPALIVE, true)
+            .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+            .childOption(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(READ_BYTES))
+            .childHandler(new Accepted());
+    ChannelFuture bound = bootstrap.bind(settings.address()).awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+      throw new IOException("cannot listen on " + settings.address(), bound.cause());
+    }
+    listening = bound.channel();
+  }
+
+  /** Where it listens; negative before it does. */
+  public int port() {
+    Channel bound = listening;
+    return bound != null && bound.localAddress() instanceof InetSocketAddress known
+        ? known.getPort()
+        : -1;
+  }
+
+  /** Puts together what handles a socket that was accepted. */
+  private final class Accepted extends ChannelInitializer<SocketChannel> {
+    @Override
+    protected void initChannel(SocketChannel socket) {
+      sockets.add(socket);
+      settings.load().connectionOpened();
+      socket.closeFuture().addListener(closed -> leave(socket));
+      acceptAsAllowed();
+      ChannelPipeline pipeline = socket.pipeline();
+      SslContext secured = settings.tls().get();
+      if (secured != null) {
+        SslHandler tls = secured.newHandler(socket.alloc());
+        tls.setHandshakeTimeoutMillis(
+            Math.max(1, TimeUnit.NANOSECONDS.toMillis(settings.times().silent())));
+        pipeline.addLast(tls);
+      }
+      Arrivals arrivals = new Arrivals();
+      int head = settings.limits().maxHeadBytes();
+      pipeline.addLast(
+          arrivals,
+          new HttpServerCodec(
+              new HttpDecoderConfig()
+                  .setMaxInitialLineLength(head)
+                  .setMaxHeaderSize(head)
+                  .setMaxChunkSize(READ_BYTES)),
+          new Http1Connection(settings, arrivals, () -> draining));
+    }
+  }
+
+  private void leave(Channel socket) {
+    sockets.remove(socket);
+    settings.load().connectionClosed();
+    acceptAsAllowed();
+    endIfDrained();
+  }
+
+  /** Further connections wait while there are as many as there may be. */
+  private void acceptAsAllowed() {
+    Channel bound = listening;
+    if (bound != null) {
+      bound.config().setAutoRead(sockets.size() < settings.limits().maxConnections());
+    }
+  }
+
+  private void endIfDrained() {
+    if (draining && sockets.isEmpty()) {
+      drained.complete(null);
+    }
+  }
+
+  /**
+   * Stops listening, and closes each connection as soon as the request that it is at has been
+   * answered.
+   *
+   * @return done when all are closed
+   */
+  public synchronized CompletableFuture<Void> drain() {
+    draining = true;
+    Channel bound = listening;
+    if (bound != null) {
+      bound.close().awaitUninterruptibly();
+    }
+    for (Channel socket : sockets) {
+      Http1Connection connection = socket.pipeline().get(Http1Connection.class);
+      if (connection != null) {
+        socket.eventLoop().execute(connection::closeIfIdle);
+      }
+    }
+    endIfDrained();
+    return drained;
+  }
+
+  /** Closes all connections, whatever they are at. */
+  @Override
+  public void close() {
+    drain();
+    sockets.forEach(Channel::close);
+    synchronized (this) {
+      if (group != null) {
+        group.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+      }
+    }
+  }
+}

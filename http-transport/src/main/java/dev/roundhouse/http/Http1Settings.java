@@ -1,0 +1,64 @@
+package dev.roundhouse.http;
+
+import dev.roundhouse.grpc.LoadListener;
+import dev.roundhouse.grpc.MemoryBudget;
+import io.netty.handler.ssl.SslContext;
+import java.net.SocketAddress;
+import java.nio.file.Path;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What all connections of a server have in common. Immutable.
+ *
+ * @param address to listen on; port 0 takes a free one
+ * @param tls asked for each connection; gives null for plain text
+ * @param behind domain socket of the server that answers what is not answered here, in HTTP/1.1
+ * @param routes say which requests are answered here
+ * @param error makes a body, which is JSON, of a text for the client
+ * @param load hears of connections, of requests that are answered here, and of those that stalled
+ * @param body of requests that are answered here
+ * @param limits of connections
+ * @param times that clients have
+ */
+public record Http1Settings(
+    SocketAddress address,
+    Supplier<@Nullable SslContext> tls,
+    Path behind,
+    RequestRoutes routes,
+    Function<String, byte[]> error,
+    LoadListener load,
+    BodyLimits body,
+    Limits limits,
+    Times times) {
+
+  /**
+   * What a request that is answered here may hold.
+   *
+   * @param maxBytes of a body as it is sent; of one that is refused, so many are read and forgotten
+   *     so that its client reads why
+   * @param remedy what a client is told whose body is larger
+   * @param budget where bodies are counted while they arrive
+   */
+  public record BodyLimits(int maxBytes, String remedy, MemoryBudget budget) {}
+
+  /**
+   * @param maxConnections further ones wait to be accepted
+   * @param backlog how many may wait so
+   * @param maxHeadBytes of a request's line, and of its header fields together
+   * @param maxRequests of one connection, which is then closed; negative for any number
+   */
+  public record Limits(int maxConnections, int backlog, int maxHeadBytes, int maxRequests) {}
+
+  /**
+   * How long clients may take, in nanoseconds.
+   *
+   * @param silent from the connection to the first byte, and for each that the client does not take
+   *     of an answer
+   * @param idle from an answer to the next request
+   * @param stalled for a head, and for the rest of a body or 16 KiB more of it
+   * @param stalledRemedy what a client is told whose body stalls
+   */
+  public record Times(long silent, long idle, long stalled, String stalledRemedy) {}
+}

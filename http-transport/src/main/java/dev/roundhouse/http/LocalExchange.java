@@ -1,0 +1,190 @@
+package dev.roundhouse.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One request that is answered here. For the event loop. */
+final class LocalExchange implements Http1Connection.Exchange {
+  private static final Logger log = LoggerFactory.getLogger(LocalExchange.class);
+  private static final int BAD_REQUEST = 400;
+  private static final int STALLED = 504;
+
+  private final Http1Connection connection;
+  private final HttpRequest head;
+  private final RequestHandler handler;
+
+  /** Null once the body has been handed over, or is not wanted. */
+  private @Nullable BodyAssembly body;
+
+  /** Null until the request has been handed over. */
+  private @Nullable Reply reply;
+
+  private boolean keepAlive;
+  private boolean received;
+  private boolean replied;
+  private boolean ended;
+
+  /** Bytes of a body that is not wanted. */
+  private long forgotten;
+
+  LocalExchange(Http1Connection connection, HttpRequest head, RequestHandler handler) {
+    this.connection = connection;
+    this.head = head;
+    this.handler = handler;
+    keepAlive = connection.keepsAlive(head);
+  }
+
+  /**
+   * @param asked whether the client waits to be asked for the body
+   */
+  void begin(boolean asked) {
+    connection.settings().load().callOpened();
+    long length =
+        HttpUtil.isTransferEncodingChunked(head) ? -1 : HttpUtil.getContentLength(head, 0L);
+    try {
+      body = new BodyAssembly(connection.settings().body(), length);
+    } catch (RequestRefusedException e) {
+      keepAlive &= !asked; // nobody knows whether the body still comes
+      refuse(e.code(), e.text());
+      return;
+    }
+    if (asked) {
+      connection.sendContinue();
+    }
+  }
+
+  @Override
+  public void content(HttpContent content) {
+    try {
+      if (content.decoderResult().isFailure()) {
+        malformed(content.decoderResult().cause());
+        return;
+      }
+      add(content.content());
+      received = content instanceof LastHttpContent;
+    } finally {
+      content.release();
+    }
+    if (received) {
+      handOver();
+    }
+  }
+
+  private void add(ByteBuf data) {
+    BodyAssembly wanted = body;
+    if (wanted == null) {
+      if (forgotten > connection.settings().body().maxBytes()) {
+        connection.close();
+      }
+      forgotten += data.readableBytes();
+      return;
+    }
+    try {
+      wanted.add(data);
+    } catch (RequestRefusedException e) {
+      refuse(e.code(), e.text());
+    }
+  }
+
+  private void malformed(@Nullable Throwable why) {
+    received = true; // where the next request begins is not known
+    keepAlive = false;
+    if (body != null) {
+      refuse(BAD_REQUEST, "the request's body is malformed: " + message(why));
+    } else {
+      connection.close();
+    }
+  }
+
+  private static String message(@Nullable Throwable why) {
+    return why == null ? "it is not understood" : String.valueOf(why.getMessage());
+  }
+
+  private void handOver() {
+    BodyAssembly whole = body;
+    if (whole == null) {
+      finish();
+      return;
+    }
+    body = null;
+    Reply made = new Reply(this, connection.context(), head.protocolVersion(), keepAlive);
+    reply = made;
+    ReceivedRequest request =
+        new ReceivedRequest(head.headers(), whole.bytes(), whole.length(), whole.bytes().length);
+    try {
+      handler.handle(request, made);
+    } catch (Throwable e) { // an Error too: the client would wait for ever
+      log.error("a request failed unexpectedly", e);
+      made.abort(() -> {});
+    }
+  }
+
+  /** Says why before the rest has come, which is then forgotten. */
+  private void refuse(int code, String text) {
+    if (body != null) {
+      body.close();
+      body = null;
+    }
+    ChannelHandlerContext ctx = connection.context();
+    ctx.writeAndFlush(Replies.error(connection.settings(), code, text, keepAlive))
+        .addListener(written -> replied(written.isSuccess() && keepAlive));
+  }
+
+  /** The last of the reply has left, or never will. On the event loop. */
+  void replied(boolean staysOpen) {
+    replied = true;
+    keepAlive = staysOpen;
+    finish();
+  }
+
+  private void finish() {
+    if (!ended && replied && (received || !keepAlive)) {
+      end();
+      connection.done(keepAlive);
+    }
+  }
+
+  private void end() {
+    if (!ended) {
+      ended = true;
+      connection.settings().load().callClosed();
+    }
+  }
+
+  @Override
+  public boolean isReceived() {
+    return received;
+  }
+
+  @Override
+  public void gone() {
+    if (body != null) {
+      body.close();
+      body = null;
+    }
+    Reply begun = reply;
+    if (begun != null && !ended) {
+      begun.lose();
+      handler.gone();
+    }
+    end();
+  }
+
+  @Override
+  public void stalled(String text) {
+    connection.settings().load().stalled();
+    keepAlive = false;
+    if (body == null) {
+      connection.close(); // it has been told
+    } else {
+      refuse(STALLED, text);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+package dev.roundhouse.worker.transport.rest;
+
+import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.http.ReceivedRequest;
+import dev.roundhouse.http.Reply;
+import dev.roundhouse.http.RequestHandler;
+import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.worker.transport.InferExchange;
+import dev.roundhouse.worker.transport.Inference;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+
+/**
+ * One inference over HTTP, from its request to the engine. Read on the connection's event loop,
+ * unless that takes the processor for long: then on a virtual thread.
+ */
+final class HttpInferCall implements RequestHandler {
+  /** Of JSON that is read before others on a thread would notice. */
+  private static final int BRIEF_BYTES = 16 << 10;
+
+  private final InferRoutes routes;
+  private final String name;
+  private final String version;
+  private volatile @Nullable Submission submission;
+
+  HttpInferCall(InferRoutes routes, String name, String version) {
+    this.routes = routes;
+    this.name = name;
+    this.version = version;
+  }
+
+  @Override
+  public void handle(ReceivedRequest request, Reply reply) {
+    MemoryHold memory = routes.holdOf(request.heldBytes());
+    if (takesLong(request)) {
+      Thread.ofVirtual().name("http-read").start(() -> begin(request, reply, memory));
+    } else {
+      begin(request, reply, memory);
+    }
+  }
+
+  private static boolean takesLong(ReceivedRequest request) {
+    if (request.header(HttpHeaders.CONTENT_ENCODING) != null) {
+      return true;
+    }
+    String json = request.header(InferWriter.JSON_LENGTH);
+    if (json == null || request.length() <= BRIEF_BYTES) {
+      return request.length() > BRIEF_BYTES;
+    }
+    try {
+      return Integer.parseInt(json.strip()) > BRIEF_BYTES;
+    } catch (NumberFormatException e) {
+      return false; // it is refused before anything is read
+    }
+  }
+
+  private void begin(ReceivedRequest request, Reply reply, MemoryHold memory) {
+    try {
+      submit(request, reply, memory);
+    } catch (Throwable e) { // an Error too: the client would wait for ever
+      HttpFailure.tell(reply, routes.texts(), "", e, memory::close);
+    }
+  }
+
+  private void submit(ReceivedRequest request, Reply reply, MemoryHold memory) throws IOException {
+    InferDocument document =
+        routes
+            .documents()
+            .read(
+                name,
+                version,
+                request.header(InferWriter.JSON_LENGTH),
+                body(request, memory),
+                memory);
+    Inference inference = routes.inference();
+    InferExchange exchange = inference.begin(document.message());
+    memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
+    Submission submitted;
+    try {
+      HttpInferAnswer answer =
+          new HttpInferAnswer(
+              exchange,
+              document.forms(),
+              request.header(HttpHeaders.ACCEPT_ENCODING),
+              reply,
+              memory,
+              routes.texts());
+      submitted =
+          inference.engine().submit(inference.request(exchange, WireRequest.NO_TIMEOUT, answer));
+    } catch (Throwable e) {
+      exchange.close();
+      throw e;
+    }
+    submission = submitted;
+    if (reply.isGone()) {
+      submitted.cancel(); // it may have gone before there was anything to cancel
+    }
+  }
+
+  private Body body(ReceivedRequest request, MemoryHold memory) throws IOException {
+    String encoding = request.header(HttpHeaders.CONTENT_ENCODING);
+    if (encoding == null) {
+      return new Body(request.body(), request.length());
+    }
+    Body body = routes.bodies(memory).uncompressed(encoding, request.body(), request.length());
+    memory.giveBack(request.heldBytes());
+    return body;
+  }
+
+  @Override
+  public void gone() {
+    Submission submitted = submission;
+    if (submitted != null) {
+      submitted.cancel();
+    }
+  }
+}
