@@ -32,7 +32,7 @@ public final class Leaks<T> extends LeakPresenceDetector<T> {
    * @throws IllegalStateException with where each of the others was allocated; tests that follow do
    *     not wait for these again
    */
-  static void awaitNone() {
+  public static void awaitNone() {
     ResourceScope all = scope;
     long end = System.nanoTime() + LONG.toNanos();
     while (all.hasOpenResources() && System.nanoTime() < end) {

@@ -292,7 +292,7 @@ final class Bridge implements Http1Connection.Exchange {
       answering = true;
       lastOfBehind = !HttpUtil.isKeepAlive(head);
       withoutOwn(head.headers());
-      keepAlive &= hasEnd(head, asked);
+      keepAlive &= hasEnd(head, asked) && connection.mayStayOpen();
       Replies.connection(head.headers(), asked.protocolVersion(), keepAlive);
     }
     ChannelFuture written = connection.context().write(part);

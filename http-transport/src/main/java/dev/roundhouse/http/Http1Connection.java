@@ -35,6 +35,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
   private static final int BAD_REQUEST = 400;
   private static final int EXPECTATION_FAILED = 417;
+  private static final int NOT_IMPLEMENTED = 501;
 
   /** A part of a connection's time after which is looked whether it is over. */
   private static final int LOOKS = 2;
@@ -148,6 +149,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       refuse(EXPECTATION_FAILED, "Expect '" + expected + "' is not known; 100-continue is");
       return;
     }
+    String coding = head.headers().get(HttpHeaderNames.TRANSFER_ENCODING);
+    if (coding != null && !HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(coding)) {
+      refuse(NOT_IMPLEMENTED, "Transfer-Encoding '" + coding + "' is not supported; chunked is");
+      return;
+    }
     RequestHandler handler = settings.routes().route(head.method().name(), head.uri());
     if (handler == null) {
       if (expected != null) {
@@ -197,15 +203,18 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** True when the connection stays open after the answer to a request. */
   boolean keepsAlive(HttpRequest request) {
     int most = settings.limits().maxRequests();
-    return HttpUtil.isKeepAlive(request)
-        && !draining.getAsBoolean()
-        && (most < 0 || requests < most);
+    return HttpUtil.isKeepAlive(request) && mayStayOpen() && (most < 0 || requests < most);
+  }
+
+  /** False when connections are closed as soon as they may be. Any thread. */
+  boolean mayStayOpen() {
+    return !draining.getAsBoolean();
   }
 
   /** The request has come and its answer has left: the next one, or the end. */
   void done(boolean keepAlive) {
     current = null;
-    if (!keepAlive || draining.getAsBoolean()) {
+    if (!keepAlive || !mayStayOpen()) {
       close();
       return;
     }

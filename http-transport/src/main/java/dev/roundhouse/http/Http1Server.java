@@ -4,6 +4,8 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
@@ -11,7 +13,9 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.FixedRecvByteBufAllocator;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.ServerChannel;
+import io.netty.channel.ServerChannelRecvByteBufAllocator;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerSocketChannel;
@@ -75,6 +79,8 @@ public final class Http1Server implements AutoCloseable {
             .channel(type)
             .option(ChannelOption.SO_REUSEADDR, true)
             .option(ChannelOption.SO_BACKLOG, settings.limits().backlog())
+            .option(ChannelOption.RECVBUF_ALLOCATOR, oneByOne())
+            .handler(new Accepting())
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
@@ -96,6 +102,29 @@ public final class Http1Server implements AutoCloseable {
         : -1;
   }
 
+  private static RecvByteBufAllocator oneByOne() {
+    return new ServerChannelRecvByteBufAllocator().maxMessagesPerRead(1);
+  }
+
+  /** Has further connections wait while there are as many as there may be. */
+  private final class Accepting extends ChannelInboundHandlerAdapter {
+    /** Touched on the event loop that accepts, so that the last word is right. */
+    private int open;
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object accepted) {
+      Channel socket = (Channel) accepted;
+      count(ctx, 1);
+      socket.closeFuture().addListener(closed -> ctx.executor().execute(() -> count(ctx, -1)));
+      ctx.fireChannelRead(socket);
+    }
+
+    private void count(ChannelHandlerContext ctx, int change) {
+      open += change;
+      ctx.channel().config().setAutoRead(open < settings.limits().maxConnections());
+    }
+  }
+
   /** Puts together what handles a socket that was accepted. */
   private final class Accepted extends ChannelInitializer<SocketChannel> {
     @Override
@@ -103,7 +132,6 @@ public final class Http1Server implements AutoCloseable {
       sockets.add(socket);
       settings.load().connectionOpened();
       socket.closeFuture().addListener(closed -> leave(socket));
-      acceptAsAllowed();
       ChannelPipeline pipeline = socket.pipeline();
       SslContext secured = settings.tls().get();
       if (secured != null) {
@@ -128,16 +156,7 @@ public final class Http1Server implements AutoCloseable {
   private void leave(Channel socket) {
     sockets.remove(socket);
     settings.load().connectionClosed();
-    acceptAsAllowed();
     endIfDrained();
-  }
-
-  /** Further connections wait while there are as many as there may be. */
-  private void acceptAsAllowed() {
-    Channel bound = listening;
-    if (bound != null) {
-      bound.config().setAutoRead(sockets.size() < settings.limits().maxConnections());
-    }
   }
 
   private void endIfDrained() {

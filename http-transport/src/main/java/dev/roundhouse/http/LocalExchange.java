@@ -137,6 +137,11 @@ final class LocalExchange implements Http1Connection.Exchange {
         .addListener(written -> replied(written.isSuccess() && keepAlive));
   }
 
+  /** Any thread. */
+  boolean mayStayOpen() {
+    return connection.mayStayOpen();
+  }
+
   /** The last of the reply has left, or never will. On the event loop. */
   void replied(boolean staysOpen) {
     replied = true;

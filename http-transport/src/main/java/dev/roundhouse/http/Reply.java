@@ -190,6 +190,7 @@ public final class Reply {
 
   private void begin() {
     begun = true;
+    keepAlive &= exchange.mayStayOpen();
     if (length >= 0) {
       headers.set(Replies.CONTENT_LENGTH, length);
     } else if (version.isKeepAliveDefault()) {

@@ -53,7 +53,7 @@ class GrpcMetersTest {
                 "--roundhouse.worker.server.transport=http2",
                 "--roundhouse.worker.scheduler.max-queued-bytes=4MB")
             .awaitLoaded()) {
-      ReceivingLoad load = worker.bean(ReceivingLoad.class);
+      ReceivingLoad load = worker.bean("grpcLoad", ReceivingLoad.class);
       assertThat(load.take(3 << 20)).isNull();
       assertThat(load.take(2 << 20)).contains("requests hold 3145728 bytes", "2097152 more");
       awaitMetrics(worker, "receiving_bytes 3145728.0");

@@ -54,11 +54,7 @@ final class HttpInferAnswer implements AnswerSink {
 
   @Override
   public void onEnd(Outcome outcome) {
-    if (exchange.writesShared()) {
-      onVirtualThread(() -> tell(outcome));
-    } else {
-      reply.execute(() -> tell(outcome));
-    }
+    reply.execute(() -> tell(outcome));
   }
 
   private static void onVirtualThread(Runnable task) {
@@ -70,6 +66,10 @@ final class HttpInferAnswer implements AnswerSink {
       Answer part = answer;
       if (part == null) {
         throw Outcomes.failure(outcome);
+      }
+      if (exchange.writesShared() && !Thread.currentThread().isVirtual()) {
+        onVirtualThread(() -> tell(outcome));
+        return;
       }
       ResponseMessage response = exchange.response(part, outcome, Map.of());
       InferWriter writer = new InferWriter(response, forms);

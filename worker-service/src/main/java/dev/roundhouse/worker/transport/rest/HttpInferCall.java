@@ -33,11 +33,16 @@ final class HttpInferCall implements RequestHandler {
   @Override
   public void handle(ReceivedRequest request, Reply reply) {
     MemoryHold memory = routes.holdOf(request.heldBytes());
-    if (takesLong(request)) {
-      Thread.ofVirtual().name("http-read").start(() -> begin(request, reply, memory));
-    } else {
-      begin(request, reply, memory);
+    try {
+      if (takesLong(request)) {
+        Thread.ofVirtual().name("http-read").start(() -> begin(request, reply, memory));
+        return;
+      }
+    } catch (Throwable e) { // an Error too: the client would wait for ever
+      HttpFailure.tell(reply, routes.texts(), "", e, memory::close);
+      return;
     }
+    begin(request, reply, memory);
   }
 
   private static boolean takesLong(ReceivedRequest request) {

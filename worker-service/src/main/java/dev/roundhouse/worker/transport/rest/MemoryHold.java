@@ -6,8 +6,8 @@ import dev.roundhouse.kserve.status.WireStatus;
 
 /**
  * What one HTTP request holds of the engine's budget beside what admission counts: its body and
- * what is made of it until it is submitted, and what must be written in one piece. For the thread
- * of the request.
+ * what is made of it until it is submitted, and what must be written in one piece. For one thread
+ * at a time.
  */
 final class MemoryHold implements AutoCloseable {
   private final Engine engine;

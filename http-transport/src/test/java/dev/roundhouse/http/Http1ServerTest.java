@@ -1,0 +1,381 @@
+package dev.roundhouse.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.grpc.Leaks;
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(120)
+class Http1ServerTest {
+  private static final Duration SHORT = Duration.ofMillis(500);
+
+  @TempDir Path folder;
+
+  @AfterEach
+  void shouldHaveReleasedEveryBuffer() {
+    Leaks.awaitNone();
+  }
+
+  @Test
+  void shouldAnswerHereAndBehindByOneConnection() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      for (int i = 0; i < 3; i++) {
+        assertThat(peer.send(Peer.post("/own/echo", "a" + i)).answer()).isEqualTo("200 own a" + i);
+        assertThat(peer.send(Peer.post("/other", "b" + i)).answer())
+            .isEqualTo("200 behind /other b" + i);
+        assertThat(peer.send(Peer.get("/chunks")).answer()).isEqualTo("200 abcde");
+      }
+      assertThat(served.behind.connections).hasValue(1);
+      await(() -> served.sent.get() == 3);
+      assertThat(served.held).hasValue(0);
+    }
+  }
+
+  @Test
+  void shouldAnswerInOrderWhatIsSentAhead() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      StringBuilder all = new StringBuilder();
+      for (int i = 0; i < 500; i++) {
+        all.append(Peer.post(i % 3 == 0 ? "/behind" : "/own/echo", "" + i));
+      }
+      CompletableFuture<Void> sending =
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  peer.send(all.toString());
+                } catch (IOException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      for (int i = 0; i < 500; i++) {
+        assertThat(peer.answer()).isEqualTo("200 " + (i % 3 == 0 ? "behind /behind " : "own ") + i);
+      }
+      sending.get(60, TimeUnit.SECONDS);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/own/echo,own", "/other,behind /other"})
+  void shouldReadBodiesInChunks(String path, String answer) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST "
+              + path
+              + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n");
+      peer.send("3\r\nefg\r\n0\r\n\r\n");
+      assertThat(peer.answer()).isEqualTo("200 " + answer + " abcdefg");
+      assertThat(peer.send(Peer.post("/own/echo", "x")).answer()).isEqualTo("200 own x");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldAskForABodyThatWaitsForIt(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST "
+              + path
+              + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+      assertThat(peer.head()).startsWith("HTTP/1.1 100 ");
+      assertThat(peer.send("ab").answer()).startsWith("200 ").endsWith("ab");
+      assertThat(peer.send(Peer.post(path, "x")).answer()).endsWith("x");
+    }
+  }
+
+  @Test
+  void shouldNotAskForABodyThatIsTooLarge() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST /own/echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 70000\r\n\r\n");
+      assertThat(peer.answer())
+          .isEqualTo("400 the request's body has 70000 bytes, the limit is 65536; send less");
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "400|NONSENSE",
+        "400|GET / HTTP/x",
+        "400|GET / HTTP/1.1~Content-Length: x",
+        "417|GET / HTTP/1.1~Expect: miracles",
+        "501|POST /own/echo HTTP/1.1~Transfer-Encoding: gzip, chunked",
+        "414|GET /%s HTTP/1.1",
+        "431|GET / HTTP/1.1~Name: %s",
+      })
+  void shouldRefuseAHeadThatIsNone(int code, String head) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      String text = head.replace("%s", "x".repeat(9000)).replace("~", "\r\n");
+      peer.send(text + "\r\n\r\n");
+      assertThat(peer.rest()).startsWith("HTTP/1.1 " + code).contains("Connection: close");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldRefuseChunksThatAreNone(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST " + path + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n");
+      assertThat(peer.rest()).startsWith("HTTP/1.1 400").contains("Connection: close");
+      assertThat(served.held).hasValue(0);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldCloseAfterTheAnswerWhenAsked(String path) throws Exception {
+    try (Served served = Served.start(folder)) {
+      for (String asked : new String[] {"HTTP/1.0\r\n", "HTTP/1.1\r\nConnection: close\r\n"}) {
+        try (Peer peer = served.peer()) {
+          peer.send("POST " + path + " " + asked + "Content-Length: 1\r\n\r\nx");
+          assertThat(peer.rest()).contains("Connection: close").endsWith("x");
+        }
+      }
+      try (Peer peer = served.peer()) {
+        for (int i = 0; i < 2; i++) {
+          peer.send(
+              "POST " + path + " HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx");
+          String head = peer.head();
+          assertThat(head).containsIgnoringCase("Connection: keep-alive");
+          int at = head.toLowerCase().indexOf("content-length: ") + 16;
+          peer.socket
+              .getInputStream()
+              .readNBytes(Integer.parseInt(head.substring(at, head.indexOf('\r', at))));
+        }
+      }
+    }
+  }
+
+  @Test
+  void shouldHandOnNothingThatConcernsOneConnection() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("GET /a HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n\r\n");
+      assertThat(peer.answer()).isEqualTo("200 behind /a ");
+      peer.send("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n");
+      assertThat(peer.head()).startsWith("HTTP/1.1 200").containsIgnoringCase("content-length: 7");
+      assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
+    }
+  }
+
+  @Test
+  void shouldReadOnAfterABodyThatIsTooLarge() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      assertThat(peer.send(Peer.post("/own/echo", "x".repeat(70_000))).answer())
+          .startsWith("400 the request's body has 70000 bytes");
+      assertThat(peer.send(Peer.post("/own/echo", "y")).answer()).isEqualTo("200 own y");
+      served.limit = 10;
+      assertThat(peer.send(Peer.post("/own/echo", "x".repeat(100))).answer())
+          .isEqualTo("429 there is no room");
+      served.limit = Long.MAX_VALUE;
+      assertThat(peer.send(Peer.post("/own/echo", "z")).answer()).isEqualTo("200 own z");
+      assertThat(served.held).hasValue(0);
+    }
+  }
+
+  @Test
+  void shouldHoldWhatHasComeAndNotWhatWasAnnounced() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST /own/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+      await(() -> served.held.get() > 0);
+      assertThat(served.held.get()).isLessThanOrEqualTo(1 << 16);
+      peer.close();
+      await(() -> served.held.get() == 0);
+    }
+  }
+
+  @Test
+  void shouldWaitForAClientThatDoesNotRead() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/wide", ""));
+      assertThat(peer.head()).contains("Transfer-Encoding: chunked");
+      int before = -1;
+      while (before != served.pieces.get()) {
+        before = served.pieces.get();
+        TimeUnit.MILLISECONDS.sleep(200); // long enough for another piece, were it not waiting
+      }
+      assertThat(before).isLessThan(1 << 9);
+      assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
+    }
+  }
+
+  @Test
+  void shouldEndAReplyWhoseClientHasGone() throws Exception {
+    try (Served served = Served.start(folder)) {
+      try (Peer peer = served.peer()) {
+        peer.send(Peer.post("/own/wide", ""));
+        peer.head();
+      }
+      await(() -> served.sent.get() == 1);
+      assertThat(served.gone).hasValue(1);
+      Reply reply;
+      try (Peer peer = served.peer()) {
+        peer.send(Peer.post("/own/later", "x"));
+        reply = served.waiting.take();
+      }
+      await(reply::isGone);
+      assertThat(served.gone).hasValue(2);
+      served.end(reply, "nobody reads it");
+      await(() -> served.sent.get() == 2);
+    }
+  }
+
+  @Test
+  void shouldPassOnAnAnswerAsItsClientReads() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.get("/wide"));
+      peer.head();
+      TimeUnit.MILLISECONDS.sleep(500); // what is not bounded is here by then
+      assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
+      assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
+    }
+  }
+
+  @Test
+  void shouldTellBeforeABodyThatNobodyWantsHasCome() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+      assertThat(peer.answer()).isEqualTo("404 nobody wants it");
+      peer.send("x".repeat(100_000) + Peer.get("/b"));
+      assertThat(peer.answer()).isEqualTo("200 behind /b ");
+      assertThat(served.behind.bodyBytes).hasValue(100_000);
+    }
+  }
+
+  @Test
+  void shouldOutliveConnectionsToTheServerBehind() throws Exception {
+    try (Served served = Served.start(folder)) {
+      try (Peer peer = served.peer()) {
+        assertThat(peer.send(Peer.get("/last")).answer()).isEqualTo("200 last");
+        assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
+        assertThat(peer.send(Peer.get("/none")).answer()).isEqualTo("503 Server exiting");
+      }
+      try (Peer peer = served.peer()) {
+        assertThat(peer.send(Peer.get("/cut")).rest()).endsWith("half");
+      }
+      served.behind.close();
+      try (Peer peer = served.peer()) {
+        assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("503 Server exiting");
+      }
+    }
+  }
+
+  @Test
+  void shouldCloseWhenAHandlerFails() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      assertThat(peer.send(Peer.post("/own/throws", "x")).rest()).isEmpty();
+    }
+  }
+
+  @Test
+  void shouldTakeNoMoreConnectionsAndRequestsThanAllowed() throws Exception {
+    var limits = new Http1Settings.Limits(1, 10, 8192, 2);
+    try (Served served = Served.start(folder, limits, Duration.ofMinutes(1));
+        Peer first = served.peer();
+        Peer second = served.peer()) {
+      assertThat(first.send(Peer.get("/a")).answer()).isEqualTo("200 behind /a ");
+      second.send(Peer.get("/b"));
+      second.socket.setSoTimeout(300);
+      assertThatThrownBy(second::head).isInstanceOf(SocketTimeoutException.class);
+      assertThat(first.send(Peer.post("/own/echo", "x")).rest()).contains("Connection: close");
+      second.socket.setSoTimeout(60_000);
+      assertThat(second.answer()).isEqualTo("200 behind /b ");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "POST /own/echo HT", "POST /own/echo HTTP/1.1\r\nName: "})
+  void shouldCloseWhenNoRequestComes(String begun) throws Exception {
+    try (Served served = Served.start(folder, new Http1Settings.Limits(9, 9, 8192, -1), SHORT);
+        Peer peer = served.peer()) {
+      assertThat(peer.send(begun).rest()).isEmpty();
+      try (Peer idle = served.peer()) {
+        assertThat(idle.send(Peer.post("/own/echo", "x")).answer()).isEqualTo("200 own x");
+        assertThat(idle.rest()).isEmpty();
+      }
+    }
+  }
+
+  @Test
+  void shouldRefuseABodyThatStopsAndCloseOnAnAnswerThatIsNotRead() throws Exception {
+    try (Served served = Served.start(folder, new Http1Settings.Limits(9, 9, 8192, -1), SHORT)) {
+      try (Peer peer = served.peer()) {
+        peer.send("POST /own/echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nx");
+        assertThat(peer.rest())
+            .startsWith("HTTP/1.1 504")
+            .contains("has stopped arriving", "hurry");
+      }
+      for (String request : new String[] {Peer.post("/own/wide", ""), Peer.get("/wide")}) {
+        try (Peer peer = served.peer()) {
+          peer.send(request).head();
+          int sent = served.sent.get();
+          if (request.startsWith("POST")) {
+            await(() -> served.sent.get() > sent);
+          }
+          TimeUnit.MILLISECONDS.sleep(4 * SHORT.toMillis());
+          assertThat(peer.rest().length()).isLessThan(64 << 20);
+        }
+      }
+      assertThat(served.held).hasValue(0);
+    }
+  }
+
+  @Test
+  void shouldDrain() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer idle = served.peer();
+        Peer used = served.peer();
+        Peer busy = served.peer()) {
+      used.send(Peer.get("/a")).answer();
+      busy.send(Peer.post("/own/later", "x"));
+      Reply reply = served.waiting.take();
+      CompletableFuture<Void> drained = served.server.drain();
+      assertThat(idle.rest()).isEmpty();
+      assertThat(used.rest()).isEmpty();
+      assertThat(drained).isNotDone();
+      served.end(reply, "late");
+      assertThat(busy.rest()).startsWith("HTTP/1.1 200").contains("Connection: close");
+      drained.get(60, TimeUnit.SECONDS);
+      assertThatThrownBy(served::peer).isInstanceOf(IOException.class);
+    }
+  }
+
+  private static void await(BooleanSupplier condition) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("in time").isLessThan(end);
+      Thread.onSpinWait();
+    }
+  }
+}
