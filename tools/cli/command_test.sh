@@ -144,7 +144,7 @@ prepare_clients() {
 }
 
 fuzz() { # ROUNDS
-    maven -q test -pl shared-kserve,grpc-transport -am -Dtest=RequestFuzzTest,FrameFuzzTest \
+    maven -q test -pl shared-kserve,grpc-transport,http-transport -am -Dtest=RequestFuzzTest,FrameFuzzTest,HostileBytesTest \
         -Dsurefire.failIfNoSpecifiedTests=false "-Dcodec.rounds=$1" "-Dframes.rounds=$(($1 / 500 + 1))"
 }
 

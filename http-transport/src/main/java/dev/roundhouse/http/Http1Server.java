@@ -115,7 +115,14 @@ public final class Http1Server implements AutoCloseable {
     public void channelRead(ChannelHandlerContext ctx, Object accepted) {
       Channel socket = (Channel) accepted;
       count(ctx, 1);
-      socket.closeFuture().addListener(closed -> ctx.executor().execute(() -> count(ctx, -1)));
+      socket
+          .closeFuture()
+          .addListener(
+              closed -> {
+                if (ctx.channel().isOpen()) {
+                  ctx.executor().execute(() -> count(ctx, -1));
+                }
+              });
       ctx.fireChannelRead(socket);
     }
 

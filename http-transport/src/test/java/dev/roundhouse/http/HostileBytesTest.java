@@ -15,7 +15,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** Whatever bytes come, no buffer stays behind, nothing stays counted and others are served. */
 @Timeout(300)
 class HostileBytesTest {
-  private static final int CONNECTIONS = 1_500;
   private static final List<String> SEEDS =
       List.of(
           Peer.post("/own/echo", "abc") + Peer.post("/other", "def"),
@@ -27,14 +26,15 @@ class HostileBytesTest {
           "GET /early HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + Peer.post("/early", "x"),
           "OPTIONS * HTTP/1.1\r\n\r\nCONNECT a:1 HTTP/1.1\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
+  private final long seed = Long.getLong("frames.seed", System.nanoTime());
+  private final int rounds = Integer.getInteger("frames.rounds", 1500);
   @TempDir Path folder;
 
   @Test
   void shouldSurvive() throws Exception {
-    long seed = 20261123;
     Random random = new Random(seed);
     try (Served served = Served.start(folder)) {
-      for (int i = 0; i < CONNECTIONS; i++) {
+      for (int i = 0; i < rounds; i++) {
         byte[] bytes = mutated(random);
         try (Peer peer = served.peer()) {
           int cut = random.nextInt(bytes.length + 1);
