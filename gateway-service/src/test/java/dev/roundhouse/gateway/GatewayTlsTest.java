@@ -31,11 +31,11 @@ class GatewayTlsTest {
           .build();
 
   @TempDir static Path folder;
-  private static TestKeys keys;
+  private static WorkerKeys keys;
 
   @BeforeAll
   static void makeKeys() throws Exception {
-    keys = new TestKeys(folder.resolve("keys.p12"));
+    keys = new WorkerKeys(folder);
   }
 
   @Test

@@ -5,14 +5,12 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.grpc.CallOptions;
 import io.grpc.Deadline;
-import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
-import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
@@ -22,7 +20,6 @@ import java.net.ServerSocket;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -33,7 +30,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,14 +38,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where calls are sent on to, by what they begin with, and what becomes of those that fail. */
 @Timeout(60)
-class ForwardingTest {
+class ForwardingTest extends SentOn {
   private static final int NAME_BYTES = 4;
 
-  private final List<Server> servers = new ArrayList<>();
   private final TestService service = new TestService();
   private final Names names = new Names();
-  private final HeldMemory memory = new HeldMemory(64 << 20, "wait");
-  private @Nullable ManagedChannel channel;
 
   @BeforeEach
   void start() throws Exception {
@@ -58,30 +51,7 @@ class ForwardingTest {
     names.add("gone", address(serve(failing(Status.NOT_FOUND))));
     names.add("over", address(serve(breaking())));
     names.add("down", closedPort());
-    Server front =
-        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
-            .forward(names)
-            .forwardMemory(memory)
-            .maxInboundMessageSize(8 << 20)
-            .build()
-            .start();
-    servers.add(front);
-    channel =
-        NettyChannelBuilder.forAddress("127.0.0.1", front.getPort())
-            .usePlaintext()
-            .maxInboundMessageSize(16 << 20)
-            .build();
-  }
-
-  @AfterEach
-  void stop() throws InterruptedException {
-    channel().shutdownNow();
-    for (Server server : servers) {
-      assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
-    }
-    assertThat(names.open).as("every route is told its end").hasValue(0);
-    Leaks.awaitNone();
-    assertThat(memory.held()).as("bytes of calls that have ended").isZero();
+    startFront(names);
   }
 
   // --- which server
@@ -262,10 +232,6 @@ class ForwardingTest {
 
   // --- of this test
 
-  private ManagedChannel channel() {
-    return Objects.requireNonNull(channel);
-  }
-
   /** A call that has arrived and is not answered. */
   private CompletableFuture<Status> startWaiting() throws InterruptedException {
     CompletableFuture<Status> end = new CompletableFuture<>();
@@ -279,21 +245,6 @@ class ForwardingTest {
 
   private byte[] call(MethodDescriptor<byte[], byte[]> method, byte[] message) {
     return ClientCalls.blockingUnaryCall(channel(), method, CallOptions.DEFAULT, message);
-  }
-
-  private Server serve(ServerServiceDefinition definition) throws Exception {
-    Server server =
-        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
-            .addService(definition)
-            .maxInboundMessageSize(16 << 20)
-            .build()
-            .start();
-    servers.add(server);
-    return server;
-  }
-
-  private static SocketAddress address(Server server) {
-    return new InetSocketAddress(InetAddress.getLoopbackAddress(), server.getPort());
   }
 
   private static SocketAddress closedPort() throws Exception {
@@ -348,10 +299,9 @@ class ForwardingTest {
   }
 
   /** A message begins with the name of the server that it is for. */
-  private static final class Names implements CallRouter {
+  private final class Names implements CallRouter {
     private final List<Named> known = new CopyOnWriteArrayList<>();
     private final List<String> ends = new CopyOnWriteArrayList<>();
-    private final AtomicInteger open = new AtomicInteger();
     private final AtomicInteger asked = new AtomicInteger();
     private volatile List<String> others = List.of();
     private volatile int needs = NAME_BYTES;
@@ -392,7 +342,7 @@ class ForwardingTest {
     private Route way(String name, int next) throws StatusException {
       for (Named each : known) {
         if (each.name().equals(name)) {
-          open.incrementAndGet();
+          openRoutes.incrementAndGet();
           return new Way(each, next);
         }
       }
@@ -423,7 +373,7 @@ class ForwardingTest {
         }
         try {
           Route other = way(others.get(next), next + 1);
-          open.decrementAndGet();
+          openRoutes.decrementAndGet();
           return other;
         } catch (StatusException e) {
           return null;
@@ -432,7 +382,7 @@ class ForwardingTest {
 
       @Override
       public void ended(Status status) {
-        open.decrementAndGet();
+        openRoutes.decrementAndGet();
         ends.add(to.name() + " " + status.getCode());
       }
     }

@@ -6,24 +6,19 @@ import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Context;
 import io.grpc.Deadline;
-import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
-import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -34,7 +29,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,45 +37,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A call that is sent to a second server: one answer, and nothing left of the other. */
 @Timeout(60)
-class HedgedCallTest {
+class HedgedCallTest extends SentOn {
   private static final Metadata.Key<String> MINE =
       Metadata.Key.of("mine", Metadata.ASCII_STRING_MARSHALLER);
 
-  private final HeldMemory memory = new HeldMemory(64 << 20, "wait");
   private final Two router = new Two();
-  private final List<Server> servers = new ArrayList<>();
   private @Nullable Backend slow;
   private @Nullable Backend fast;
-  private @Nullable ManagedChannel channel;
 
   @BeforeEach
   void start() throws Exception {
     slow = new Backend("slow");
     fast = new Backend("fast");
-    Server front =
-        Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
-            .forward(router)
-            .forwardMemory(memory)
-            .maxInboundMessageSize(8 << 20)
-            .build()
-            .start();
-    servers.add(front);
-    channel =
-        NettyChannelBuilder.forAddress("127.0.0.1", front.getPort())
-            .usePlaintext()
-            .maxInboundMessageSize(16 << 20)
-            .build();
-  }
-
-  @AfterEach
-  void stop() throws InterruptedException {
-    Objects.requireNonNull(channel).shutdownNow();
-    for (Server server : servers) {
-      assertThat(server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS)).isTrue();
-    }
-    assertThat(router.open).as("every route is told its end").hasValue(0);
-    Leaks.awaitNone();
-    assertThat(memory.held()).as("bytes of calls that have ended").isZero();
+    startFront(router);
   }
 
   @ParameterizedTest
@@ -267,15 +235,10 @@ class HedgedCallTest {
     Backend(String name) throws IOException {
       this.name = name;
       server =
-          Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
-              .addService(
-                  ServerServiceDefinition.builder("test.Test")
-                      .addMethod(TestService.ECHO, ServerCalls.asyncUnaryCall(this::ask))
-                      .build())
-              .maxInboundMessageSize(16 << 20)
-              .build()
-              .start();
-      servers.add(server);
+          serve(
+              ServerServiceDefinition.builder("test.Test")
+                  .addMethod(TestService.ECHO, ServerCalls.asyncUnaryCall(this::ask))
+                  .build());
     }
 
     private void ask(byte[] message, StreamObserver<byte[]> call) {
@@ -320,7 +283,7 @@ class HedgedCallTest {
     }
 
     Called(MethodDescriptor<byte[], byte[]> method, byte[] message, CallOptions options) {
-      call = Objects.requireNonNull(channel).newCall(method, options);
+      call = channel().newCall(method, options);
       call.start(this, new Metadata());
       call.request(2);
       call.sendMessage(message);
@@ -355,7 +318,6 @@ class HedgedCallTest {
   private final class Two implements CallRouter {
     final List<String> ends = new CopyOnWriteArrayList<>();
     final List<byte[]> shown = new CopyOnWriteArrayList<>();
-    final AtomicInteger open = new AtomicInteger();
     volatile long afterNanos = 1_000_000;
     volatile boolean hedges = true;
     volatile boolean follows;
@@ -385,12 +347,12 @@ class HedgedCallTest {
 
       Way(Backend to) {
         this.to = to;
-        open.incrementAndGet();
+        openRoutes.incrementAndGet();
       }
 
       @Override
       public SocketAddress address() {
-        return new InetSocketAddress(InetAddress.getLoopbackAddress(), to.server.getPort());
+        return SentOn.address(to.server);
       }
 
       @Override
@@ -398,7 +360,7 @@ class HedgedCallTest {
         if (!follows || status.getCode() != Status.Code.UNAVAILABLE || to == fast()) {
           return null;
         }
-        open.decrementAndGet();
+        openRoutes.decrementAndGet();
         return new Way(fast());
       }
 
@@ -419,13 +381,13 @@ class HedgedCallTest {
 
       @Override
       public void gaveWay(Status status) {
-        open.decrementAndGet();
+        openRoutes.decrementAndGet();
         ends.add(to.name + " gave way " + status.getCode());
       }
 
       @Override
       public void ended(Status status) {
-        open.decrementAndGet();
+        openRoutes.decrementAndGet();
         ends.add(to.name + " ended " + status.getCode());
       }
     }

@@ -19,12 +19,9 @@ import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ClientCalls;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContextBuilder;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.KeyManagerFactory;
@@ -42,8 +39,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class TlsTest {
-  private static final char[] PASSWORD = "password".toCharArray();
-
   @TempDir static Path folder;
   private static KeyManagerFactory keys;
   private static TrustManagerFactory trusted;
@@ -54,39 +49,9 @@ class TlsTest {
 
   @BeforeAll
   static void makeCertificate() throws Exception {
-    Path store = folder.resolve("keys.p12");
-    Process keytool =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair",
-                "-keyalg",
-                "EC",
-                "-alias",
-                "test",
-                "-dname",
-                "CN=localhost",
-                "-ext",
-                "SAN=DNS:localhost",
-                "-storetype",
-                "PKCS12",
-                "-keystore",
-                store.toString(),
-                "-storepass",
-                new String(PASSWORD))
-            .inheritIO()
-            .start();
-    assertThat(keytool.waitFor()).isZero();
-    KeyStore loaded = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(store)) {
-      loaded.load(in, PASSWORD);
-    }
-    keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-    keys.init(loaded, PASSWORD);
-    KeyStore known = KeyStore.getInstance("PKCS12");
-    known.load(null, null);
-    known.setCertificateEntry("test", loaded.getCertificate("test"));
-    trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trusted.init(known);
+    TestKeys made = new TestKeys("localhost", folder);
+    keys = made.identity();
+    trusted = made.trust();
   }
 
   @AfterEach

@@ -4,65 +4,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.bundle.tensor.Shape;
-import dev.roundhouse.client.retry.RetryPolicy;
 import dev.roundhouse.client.tensor.Tensor;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import io.grpc.Status;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
-class SharedMemoryTest {
-  /** Rows of the model {@code pair} that make 32 KiB. */
-  private static final int ROWS = 4096;
-
-  private static final SharedMemory AUTO =
-      SharedMemory.AUTO.withRegion(8 << 16, 8).withLeastBytes(16 << 10).withName("test");
-  private static final SharedMemory ON = AUTO.withMode(SharedMemory.Mode.ON);
-
-  private final SharingServer server = new SharingServer();
-
+/** Calls whose tensors are passed in shared memory. */
+class SharedMemoryTest extends Sharing {
   SharedMemoryTest() throws IOException {}
 
-  @AfterEach
-  void close() throws IOException {
-    server.close();
-    for (String key : server.keys) {
-      assertThat(Path.of("/dev/shm" + key)).as("left behind").doesNotExist();
-    }
+  private static InferRequest.Builder pairs(int first) {
+    return pairs(first, ROWS);
   }
 
-  private KServeClient client(SharedMemory memory) {
-    return KServeClient.to(server.address())
-        .deadline(Duration.ofSeconds(30))
-        .retry(RetryPolicy.NONE)
-        .sharedMemory(memory)
-        .build();
-  }
-
-  private static InferRequest.Builder pairs(float first) {
-    float[] values = new float[2 * ROWS];
-    for (int i = 0; i < values.length; i++) {
-      values[i] = first + i;
-    }
-    return InferRequest.to("pair").input("x", Tensor.of(values, ROWS, 2));
-  }
-
-  private static void assertDoubled(InferResult result, float first) {
-    float[] values = result.output("y").floats();
-    assertThat(values).hasSize(2 * ROWS);
-    for (int i = 0; i < values.length; i++) {
-      assertThat(values[i]).isEqualTo(2 * (first + i));
-    }
+  private static void assertDoubled(InferResult result, int first) {
+    assertDoubled(result, first, ROWS);
   }
 
   private static long shared(InferResult result) {

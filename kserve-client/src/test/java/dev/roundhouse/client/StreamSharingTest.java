@@ -5,64 +5,27 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.client.StreamAnswer.Answered;
 import dev.roundhouse.client.StreamAnswer.Failed;
-import dev.roundhouse.client.retry.RetryPolicy;
 import dev.roundhouse.client.tensor.Tensor;
 import io.grpc.Status;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
-class StreamSharingTest {
-  /** Rows of the model {@code pair} that make 32 KiB. */
-  private static final int ROWS = 4096;
-
+/** Streams whose tensors are passed in shared memory. */
+class StreamSharingTest extends Sharing {
   private static final long BOTH_WAYS = 2L * 8 * ROWS;
-
-  private static final SharedMemory AUTO =
-      SharedMemory.AUTO.withRegion(8 << 16, 8).withLeastBytes(16 << 10).withName("test");
-  private static final SharedMemory ON = AUTO.withMode(SharedMemory.Mode.ON);
-
-  private final SharingServer server = new SharingServer();
 
   StreamSharingTest() throws IOException {}
 
-  @AfterEach
-  void close() throws IOException {
-    server.close();
-    for (String key : server.keys) {
-      assertThat(Path.of("/dev/shm" + key)).as("left behind").doesNotExist();
-    }
-  }
-
-  private KServeClient client(SharedMemory memory) {
-    return KServeClient.to(server.address())
-        .deadline(Duration.ofSeconds(30))
-        .retry(RetryPolicy.NONE)
-        .sharedMemory(memory)
-        .build();
-  }
-
-  private static InferRequest pairs(int first, int rows) {
-    float[] values = new float[2 * rows];
-    for (int i = 0; i < values.length; i++) {
-      values[i] = first + i;
-    }
-    return InferRequest.to("pair").input("x", Tensor.of(values, rows, 2)).id("" + first).build();
+  private static InferRequest request(int first, int rows) {
+    return pairs(first, rows).id("" + first).build();
   }
 
   private static void assertAnswered(InferStream stream, int first, int rows) throws Exception {
     StreamAnswer answer = stream.next().orElseThrow();
     assertThat(answer).isInstanceOf(Answered.class);
     assertThat(answer.id()).isEqualTo("" + first);
-    float[] values = ((Answered) answer).result().output("y").floats();
-    assertThat(values).hasSize(2 * rows);
-    for (int i = 0; i < values.length; i++) {
-      assertThat(values[i]).isEqualTo(2f * (first + i));
-    }
+    assertDoubled(((Answered) answer).result(), first, rows);
   }
 
   @Test
@@ -70,7 +33,7 @@ class StreamSharingTest {
     try (KServeClient client = client(ON);
         InferStream stream = client.stream()) {
       for (int i = 0; i < 40; i++) {
-        stream.send(pairs(i, i % 2 == 0 ? ROWS : 1));
+        stream.send(request(i, i % 2 == 0 ? ROWS : 1));
         if (i % 4 == 3) {
           for (int j = i - 3; j <= i; j++) {
             assertAnswered(stream, j, j % 2 == 0 ? ROWS : 1);
@@ -90,14 +53,14 @@ class StreamSharingTest {
         InferStream stream = client.stream()) {
       int many = 12; // of a region for four of them, and nobody takes an answer meanwhile
       for (int i = 0; i < many; i++) {
-        stream.send(pairs(i, ROWS));
+        stream.send(request(i, ROWS));
       }
       for (int i = 0; i < many; i++) {
         assertAnswered(stream, i, ROWS);
       }
       assertThat(client.counters().sharedBytes()).isPositive().isLessThan(many * BOTH_WAYS);
       for (int i = 0; i < 2; i++) {
-        stream.send(pairs(i, ROWS)); // slots have been given back
+        stream.send(request(i, ROWS)); // slots have been given back
         assertAnswered(stream, i, ROWS);
       }
     }
@@ -108,7 +71,7 @@ class StreamSharingTest {
     try (KServeClient client = client(ON);
         InferStream stream = client.stream()) {
       int sent = 0;
-      while (stream.send(pairs(sent, ROWS), Duration.ofMillis(200))) {
+      while (stream.send(request(sent, ROWS), Duration.ofMillis(200))) {
         sent++;
         assertThat(sent).as("requests in a region for four").isLessThan(9);
       }
@@ -124,12 +87,12 @@ class StreamSharingTest {
     for (SharedMemory memory : new SharedMemory[] {AUTO, ON}) {
       try (KServeClient client = client(memory);
           InferStream stream = client.stream()) {
-        stream.send(pairs(0, ROWS));
+        stream.send(request(0, ROWS));
         assertAnswered(stream, 0, ROWS);
         server.lose();
-        stream.send(pairs(1, ROWS));
-        stream.send(pairs(2, 1));
-        stream.send(pairs(3, 1));
+        stream.send(request(1, ROWS));
+        stream.send(request(2, 1));
+        stream.send(request(3, 1));
         stream.halfClose(); // which waits: the first is sent again
         assertAnswered(stream, 1, ROWS);
         assertAnswered(stream, 2, 1);
@@ -163,7 +126,7 @@ class StreamSharingTest {
     for (SharedMemory memory : new SharedMemory[] {AUTO, ON}) {
       try (KServeClient client = client(memory);
           InferStream stream = client.stream()) {
-        stream.send(pairs(1, ROWS));
+        stream.send(request(1, ROWS));
         assertAnswered(stream, 1, ROWS);
         assertThat(client.counters().sharedBytes()).as("its input").isEqualTo(BOTH_WAYS / 2);
       }
@@ -175,8 +138,8 @@ class StreamSharingTest {
     server.forgetful = true;
     try (KServeClient client = client(ON);
         InferStream stream = client.stream()) {
-      stream.send(pairs(1, ROWS));
-      stream.send(pairs(2, 1));
+      stream.send(request(1, ROWS));
+      stream.send(request(2, 1));
       StreamAnswer first = stream.next().orElseThrow();
       assertThat(first)
           .isInstanceOfSatisfying(
@@ -193,17 +156,17 @@ class StreamSharingTest {
     server.decoupled = true;
     try (KServeClient client = client(AUTO);
         InferStream stream = client.stream()) {
-      stream.send(pairs(1, ROWS));
+      stream.send(request(1, ROWS));
       assertAnswered(stream, 1, ROWS);
       assertThat(client.counters().sharedBytes()).isZero();
     }
     try (KServeClient client = client(ON);
         InferStream stream = client.stream()) {
       KServeException refusal =
-          catchThrowableOfType(KServeException.class, () -> stream.send(pairs(1, ROWS)));
+          catchThrowableOfType(KServeException.class, () -> stream.send(request(1, ROWS)));
       assertThat(refusal.code()).isEqualTo(Status.Code.FAILED_PRECONDITION);
       assertThat(refusal).hasMessageContaining("'pair', which may answer a request many times");
-      stream.send(pairs(2, 1)); // too small to be shared
+      stream.send(request(2, 1)); // too small to be shared
       assertAnswered(stream, 2, 1);
     }
   }
@@ -213,14 +176,14 @@ class StreamSharingTest {
     try (KServeClient client = client(ON)) {
       for (int i = 0; i < 6; i++) {
         InferStream stream = client.stream();
-        stream.send(pairs(0, ROWS));
-        stream.send(pairs(1, ROWS));
+        stream.send(request(0, ROWS));
+        stream.send(request(1, ROWS));
         assertAnswered(stream, 0, ROWS);
         stream.halfClose();
         InferTest.await("the stream has ended", stream::hasEnded);
         stream.close();
       }
-      assertThat(client.infer(pairs(9, ROWS)).output("y").floats()[0]).isEqualTo(18f);
+      assertThat(client.infer(request(9, ROWS)).output("y").floats()[0]).isEqualTo(18f);
       assertThat(client.counters().registrations()).as("of one region").isEqualTo(1);
     }
   }
@@ -231,12 +194,12 @@ class StreamSharingTest {
     try (KServeClient client = client(ON);
         InferStream stream = client.stream()) {
       KServeException refusal =
-          catchThrowableOfType(KServeException.class, () -> stream.send(pairs(1, ROWS)));
+          catchThrowableOfType(KServeException.class, () -> stream.send(request(1, ROWS)));
       assertThat(refusal.code()).isEqualTo(Status.Code.FAILED_PRECONDITION);
     }
     try (KServeClient client = client(AUTO);
         InferStream stream = client.stream()) {
-      stream.send(pairs(1, ROWS));
+      stream.send(request(1, ROWS));
       assertAnswered(stream, 1, ROWS);
     }
   }

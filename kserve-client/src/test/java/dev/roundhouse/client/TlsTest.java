@@ -4,14 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.client.retry.RetryPolicy;
+import dev.roundhouse.grpc.TestKeys;
 import io.grpc.ServerCredentials;
 import io.grpc.TlsServerCredentials;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.util.Base64;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -20,49 +17,15 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class TlsTest {
-  private static final String PASSWORD = "password";
-
   @TempDir static Path folder;
   private static Path certificate;
   private static Path key;
 
   @BeforeAll
   static void makeCertificate() throws Exception {
-    Path store = folder.resolve("keys.p12");
-    Process keytool =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair",
-                "-keyalg",
-                "EC",
-                "-alias",
-                "test",
-                "-dname",
-                "CN=localhost",
-                "-ext",
-                "SAN=DNS:localhost",
-                "-storetype",
-                "PKCS12",
-                "-keystore",
-                store.toString(),
-                "-storepass",
-                PASSWORD)
-            .inheritIO()
-            .start();
-    assertThat(keytool.waitFor()).isZero();
-    KeyStore loaded = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(store)) {
-      loaded.load(in, PASSWORD.toCharArray());
-    }
-    certificate = pem("CERTIFICATE", loaded.getCertificate("test").getEncoded());
-    key = pem("PRIVATE KEY", loaded.getKey("test", PASSWORD.toCharArray()).getEncoded());
-  }
-
-  private static Path pem(String what, byte[] bytes) throws IOException {
-    String text =
-        "-----BEGIN %s-----\n%s\n-----END %s-----\n"
-            .formatted(what, Base64.getMimeEncoder().encodeToString(bytes), what);
-    return Files.writeString(folder.resolve(what.replace(' ', '-')), text);
+    TestKeys made = new TestKeys("localhost", folder);
+    certificate = made.certificate();
+    key = made.key();
   }
 
   private static ServerCredentials server(TlsServerCredentials.ClientAuth clients)

@@ -1,0 +1,75 @@
+package dev.roundhouse.gateway;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
+
+/** The REST port of a {@link FakeWorker}. */
+final class FakeHttp implements AutoCloseable {
+  private final FakeWorker worker;
+  private final HttpServer server;
+
+  /**
+   * @param keys of its TLS; null for plain text
+   */
+  FakeHttp(FakeWorker worker, @Nullable WorkerKeys keys) throws IOException {
+    this.worker = worker;
+    if (keys == null) {
+      server = HttpServer.create(FakeWorker.loopback(0), 0);
+    } else {
+      HttpsServer secret = HttpsServer.create(FakeWorker.loopback(0), 0);
+      secret.setHttpsConfigurator(keys.http());
+      server = secret;
+    }
+    server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
+    server.createContext("/", this::answer);
+    server.start();
+  }
+
+  int port() {
+    return server.getAddress().getPort();
+  }
+
+  @Override
+  public void close() {
+    server.stop(0);
+  }
+
+  /** Says who it is, what was asked, and what came with it. */
+  private void answer(HttpExchange exchange) {
+    try (exchange) {
+      if (worker.refusesUnread) {
+        exchange.sendResponseHeaders(400, -1);
+        return;
+      }
+      byte[] body = exchange.getRequestBody().readAllBytes();
+      String path = exchange.getRequestURI().getPath();
+      worker.calls.add(exchange.getRequestMethod() + " " + path);
+      CountDownLatch until = worker.held;
+      if (until != null && path.endsWith("/infer")) {
+        FakeWorker.await(until);
+      }
+      int code = worker.failure.isOk() ? 200 : 503;
+      if (worker.began) {
+        exchange.getResponseHeaders().add(FakeWorker.BEGAN.name(), "true");
+      }
+      byte[] text =
+          (worker.name + " " + path + " " + new String(body, StandardCharsets.UTF_8))
+              .getBytes(StandardCharsets.UTF_8);
+      exchange.getResponseHeaders().add("Content-Type", "text/plain");
+      exchange
+          .getResponseHeaders()
+          .add("X-Echo", String.valueOf(exchange.getRequestHeaders().getFirst("X-Echo")));
+      exchange.sendResponseHeaders(code, text.length);
+      exchange.getResponseBody().write(text);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package dev.roundhouse.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.grpc.Status;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/** The same over HTTP. */
+class GatewayRestTest extends TwoWorkers {
+  @Test
+  void shouldPassInferenceOnOverHttp() throws Exception {
+    Set<String> answered = new TreeSet<>();
+    for (int i = 0; i < 4; i++) {
+      var answer =
+          gateway.send("POST", "/v2/models/both/infer", "{\"inputs\":[]}", "X-Echo", "e" + i);
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(answer.body()).endsWith(" /v2/models/both/infer {\"inputs\":[]}");
+      assertThat(answer.headers().firstValue("X-Echo")).hasValue("e" + i);
+      answered.add(answer.body().substring(0, 2));
+    }
+    assertThat(answered).containsExactly("w0", "w1");
+    String large = "x".repeat(3_000_000);
+    assertThat(gateway.send("POST", "/v2/models/right/infer", large).body())
+        .isEqualTo("w1 /v2/models/right/infer " + large);
+  }
+
+  @Test
+  void shouldAskAnotherOverHttp() throws Exception {
+    w0.failure = Status.UNAVAILABLE;
+    for (int i = 0; i < 3; i++) {
+      assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").body()).startsWith("w1 ");
+    }
+    w1.failure = Status.UNAVAILABLE;
+    assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").statusCode()).isEqualTo(503);
+  }
+
+  @Test
+  void shouldTakeTheNextRequestWhenAWorkerHasNotReadTheOneBefore() throws Exception {
+    String large = "x".repeat(5_000_000);
+    for (int i = 0; i < 5; i++) {
+      w1.refusesUnread = true;
+      assertThat(gateway.send("POST", "/v2/models/right/infer", large).statusCode())
+          .isIn(400, 503); // as the connection's end is seen before the answer or after it
+      w1.refusesUnread = false;
+      assertThat(gateway.send("POST", "/v2/models/right/infer", large).body())
+          .isEqualTo("w1 /v2/models/right/infer " + large);
+    }
+  }
+
+  @Test
+  void shouldRefuseABodyThatIsTooLarge() throws Exception {
+    String large = "x".repeat(9_000_000);
+    assertThat(gateway.send("POST", "/v2/models/right/infer", large))
+        .satisfies(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(400);
+              assertThat(answer.body())
+                  .contains("has 9000000 bytes, the limit is 8388608; send less, or raise");
+            });
+    assertThat(w1.calls).isEmpty();
+  }
+
+  @Test
+  void shouldKeepSequencesWithTheirWorkerOverHttp() throws Exception {
+    for (int sequence = 1; sequence <= 10; sequence++) {
+      String home = gateway.stub().modelInfer(step("both", sequence)).getId();
+      String body = "{\"parameters\":{\"sequence_id\":" + sequence + "},\"inputs\":[]}";
+      assertThat(gateway.send("POST", "/v2/models/both/infer", body).body()).startsWith(home);
+    }
+  }
+
+  @Test
+  void shouldAnswerForAllOverHttp() throws Exception {
+    assertThat(gateway.send("GET", "/v2/health/ready", "").body()).isEqualTo("{\"ready\":true}");
+    assertThat(gateway.send("GET", "/v2/models", "").body())
+        .isEqualTo("{\"models\":[\"both\",\"left\",\"right\"]}");
+    assertThat(gateway.send("POST", "/v2/repository/index", "").body())
+        .startsWith("[{\"name\":\"both\",\"version\":\"1\",\"state\":\"READY\"},");
+    assertThat(gateway.send("GET", "/v2/models/left", "").body()).startsWith("w0 ");
+    assertThat(gateway.send("GET", "/v2/models/both/stats", "").body())
+        .contains("\"inference_count\":20");
+    assertThat(gateway.send("POST", "/v2/logging", "{}").statusCode()).isEqualTo(200);
+    assertThat(w0.calls).contains("POST /v2/logging");
+    assertThat(w1.calls).contains("POST /v2/logging");
+    assertThat(gateway.send("GET", "/v2/nothing", ""))
+        .satisfies(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(404);
+              assertThat(answer.body()).isEqualTo("{\"error\":\"Not Found\"}");
+            });
+    assertThat(
+            gateway
+                .send(
+                    "POST",
+                    "/v2/systemsharedmemory/region/r/register",
+                    "{\"key\":\"/k\",\"byte_size\":8}")
+                .statusCode())
+        .isEqualTo(200);
+    assertThat(w1.memory.system.get("r").getByteSize()).isEqualTo(8);
+    assertThat(gateway.send("POST", "/v2/systemsharedmemory/region/r/register", "{}"))
+        .satisfies(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(400);
+              assertThat(answer.body()).contains("'key' is missing");
+            });
+  }
+}
