@@ -25,8 +25,8 @@ final class FakeRegions {
   /** On the GPU. */
   final Map<String, CudaSharedMemoryRegisterRequest> cuda = new ConcurrentHashMap<>();
 
-  /** Whether regions of the system can be opened. */
-  volatile boolean opens = true;
+  /** What regions of the system are refused with; OK when they are opened. */
+  volatile Status refusal = Status.OK;
 
   /** The one GPU whose memory can be opened. */
   volatile long gpu;
@@ -45,7 +45,7 @@ final class FakeRegions {
 
   void reset() {
     forget();
-    opens = true;
+    refusal = Status.OK;
     gpu = 0;
   }
 
@@ -63,11 +63,8 @@ final class FakeRegions {
   void register(
       SystemSharedMemoryRegisterRequest request,
       StreamObserver<SystemSharedMemoryRegisterResponse> call) {
-    if (!opens) {
-      call.onError(
-          Status.INVALID_ARGUMENT
-              .withDescription("Unable to open shared memory region")
-              .asRuntimeException());
+    if (!refusal.isOk()) {
+      call.onError(refusal.asRuntimeException());
       return;
     }
     system.put(request.getName(), request);

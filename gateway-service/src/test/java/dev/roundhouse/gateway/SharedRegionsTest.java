@@ -2,16 +2,27 @@ package dev.roundhouse.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryStatusRequest;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterRequest;
+import io.grpc.Status;
+import io.grpc.Status.Code;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** Memory of clients: every worker is told of it. */
+@ExtendWith(OutputCaptureExtension.class)
 class SharedRegionsTest extends TwoWorkers {
 
   @AfterEach
@@ -35,11 +46,11 @@ class SharedRegionsTest extends TwoWorkers {
     var unused = gateway.stub().systemSharedMemoryRegister(register("r"));
     assertThat(w0.memory.system).containsKey("r");
     assertThat(w1.memory.system).containsKey("r");
-    w0.stop();
-    gateway.awaitReady(1);
-    var alsoUnused = gateway.stub().systemSharedMemoryRegister(register("s")); // one is away
-    w0.start();
-    gateway.awaitReady(2);
+    restart(
+        w0,
+        () -> {
+          var alsoUnused = gateway.stub().systemSharedMemoryRegister(register("s")); // one is away
+        });
     assertThat(w0.memory.system).containsOnlyKeys("r", "s");
     assertThat(
             gateway
@@ -57,7 +68,8 @@ class SharedRegionsTest extends TwoWorkers {
 
   @Test
   void shouldRegisterWithAllOrNone() {
-    w1.memory.opens = false;
+    w1.memory.refusal =
+        Status.INVALID_ARGUMENT.withDescription("Unable to open shared memory region");
     assertThat(refusal(() -> gateway.stub().systemSharedMemoryRegister(register("r"))))
         .hasMessage("INVALID_ARGUMENT: Unable to open shared memory region");
     assertThat(w0.memory.system).isEmpty();
@@ -83,6 +95,103 @@ class SharedRegionsTest extends TwoWorkers {
     for (String wrong : List.of("{}", body.replace("AAAA", "!"), body.replace("b64", "b65"))) {
       assertThat(gateway.send("POST", path, wrong).statusCode()).as(wrong).isEqualTo(400);
     }
+  }
+
+  @Test
+  void shouldTellWorkersOfMemoryOfAGpuAgainWhenTheyHaveStartedAgain() throws Exception {
+    CudaSharedMemoryRegisterRequest r = onGpu("r");
+    var unused = gateway.stub().cudaSharedMemoryRegister(r);
+    restart(w0, () -> assertThat(registerOnGpu("s")).isEqualTo(200)); // one is away
+    assertThat(w0.memory.cuda).containsOnlyKeys("r", "s").containsEntry("r", r);
+    assertThat(w0.memory.cuda).isEqualTo(w1.memory.cuda);
+
+    String unregister = "/v2/cudasharedmemory/region/s/unregister";
+    assertThat(gateway.send("POST", unregister, "").statusCode()).isEqualTo(200);
+    assertThat(w1.memory.cuda).containsOnlyKeys("r");
+    restart(w0, () -> {});
+    assertThat(w0.memory.cuda).containsOnlyKeys("r");
+    assertThat(gateway.send("POST", "/v2/cudasharedmemory/unregister", "").statusCode())
+        .isEqualTo(200);
+    restart(w0, () -> {});
+    assertThat(w0.memory.cuda).isEmpty();
+  }
+
+  @Test
+  void shouldGiveUpMemoryOfAGpuThatAWorkerRefuses(CapturedOutput output) throws Exception {
+    var unused = gateway.stub().cudaSharedMemoryRegister(onGpu("r"));
+    restart(w0, () -> w0.memory.gpu = 1);
+    assertThat(w0.memory.cuda).isEmpty();
+    assertThat(output)
+        .contains(
+            "CUDA shared memory 'r' is given up: worker 'w0' cannot open it any more (this worker's GPU is 1)");
+    w0.memory.gpu = 0;
+    restart(w1, () -> assertThat(statusOfGpu()).as("of the other").isEmpty());
+    assertThat(w1.memory.cuda).as("nobody is told of it again").isEmpty();
+    assertThat(statusOfGpu()).isEmpty();
+
+    var again = gateway.stub().cudaSharedMemoryRegister(onGpu("r"));
+    assertThat(statusOfGpu()).containsExactly("r");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"INVALID_ARGUMENT", "UNIMPLEMENTED"})
+  void shouldGiveUpMemoryThatAWorkerRefuses(String code, CapturedOutput output) throws Exception {
+    var unused = gateway.stub().systemSharedMemoryRegister(register("r"));
+    restart(
+        w0, () -> w0.memory.refusal = Status.fromCode(Code.valueOf(code)).withDescription(code));
+    assertThat(w0.memory.system).isEmpty();
+    assertThat(output)
+        .contains(
+            "shared memory 'r' is given up: worker 'w0' cannot open it any more (" + code + ")");
+    restart(w1, () -> {});
+    assertThat(w1.memory.system).as("nobody is told of it again").isEmpty();
+  }
+
+  @Test
+  void shouldTellAWorkerAgainThatHadNoRoom() throws Exception {
+    var unused = gateway.stub().systemSharedMemoryRegister(register("r"));
+    restart(w0, () -> w0.memory.refusal = Status.RESOURCE_EXHAUSTED);
+    assertThat(w0.memory.system).isEmpty();
+    w0.memory.refusal = Status.OK;
+    RunningGateway.await("it is told again", () -> w0.memory.system.containsKey("r"));
+  }
+
+  private interface Meanwhile {
+    void run() throws Exception;
+  }
+
+  /** Stops a worker, and starts it once the gateway has seen that and something is done. */
+  private static void restart(FakeWorker worker, Meanwhile meanwhile) throws Exception {
+    worker.stop();
+    gateway.awaitReady(1);
+    meanwhile.run();
+    worker.start();
+    gateway.awaitReady(2);
+  }
+
+  private static CudaSharedMemoryRegisterRequest onGpu(String name) {
+    return CudaSharedMemoryRegisterRequest.newBuilder()
+        .setName(name)
+        .setRawHandle(ByteString.copyFromUtf8("handle of " + name))
+        .setByteSize(8)
+        .build();
+  }
+
+  private static int registerOnGpu(String name) throws Exception {
+    return gateway
+        .send(
+            "POST",
+            "/v2/cudasharedmemory/region/" + name + "/register",
+            "{\"raw_handle\":{\"b64\":\"AAAA\"},\"device_id\":0,\"byte_size\":8}")
+        .statusCode();
+  }
+
+  private static Set<String> statusOfGpu() {
+    return gateway
+        .stub()
+        .cudaSharedMemoryStatus(CudaSharedMemoryStatusRequest.getDefaultInstance())
+        .getRegionsMap()
+        .keySet();
   }
 
   private static SystemSharedMemoryRegisterRequest register(String name) {

@@ -146,9 +146,7 @@ public final class GatewayInferenceService extends GRPCInferenceServiceImplBase 
   public void cudaSharedMemoryUnregister(
       CudaSharedMemoryUnregisterRequest request,
       StreamObserver<CudaSharedMemoryUnregisterResponse> call) {
-    Answer.later(
-        call,
-        () -> calls.same(request, GRPCInferenceServiceFutureStub::cudaSharedMemoryUnregister));
+    Answer.later(call, () -> regions.unregister(request));
   }
 
   @Override

@@ -7,6 +7,7 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
+import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterRequest;
 import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexResponse.ModelIndex;
@@ -214,6 +215,20 @@ final class FleetController {
             .setByteSize(number(body, "byte_size"))
             .build();
     var unused = regions.register(wanted).join();
+    response.setStatus(HttpStatus.OK.value());
+  }
+
+  @PostMapping("/v2/cudasharedmemory/unregister")
+  void unregisterCuda(HttpServletResponse response) {
+    unregisterCuda("", response);
+  }
+
+  @PostMapping("/v2/cudasharedmemory/region/{region}/unregister")
+  void unregisterCuda(@PathVariable String region, HttpServletResponse response) {
+    var unused =
+        regions
+            .unregister(CudaSharedMemoryUnregisterRequest.newBuilder().setName(region).build())
+            .join();
     response.setStatus(HttpStatus.OK.value());
   }
 

@@ -126,15 +126,6 @@ final class PassedOn {
     each(request, response);
   }
 
-  @PostMapping({
-    "/v2/cudasharedmemory/region/{region}/unregister",
-    "/v2/cudasharedmemory/unregister"
-  })
-  void cuda(HttpServletRequest request, HttpServletResponse response)
-      throws IOException, StatusException {
-    each(request, response);
-  }
-
   /** All workers that take requests; the answer of the first that refuses, or of the first. */
   private void each(HttpServletRequest request, HttpServletResponse response)
       throws IOException, StatusException {

@@ -1,0 +1,149 @@
+package dev.roundhouse.gateway.calls;
+
+import dev.roundhouse.gateway.calls.Replies.Reply;
+import dev.roundhouse.gateway.fleet.WorkerLink;
+import dev.roundhouse.gateway.fleet.Workers;
+import io.grpc.Status;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Regions of one kind as clients have registered them, which workers are told of. Thread-safe.
+ *
+ * @param <Q> registers a region
+ * @param <R> what a worker answers to that
+ * @param <U> what a worker answers when it has unregistered one
+ */
+final class KnownRegions<Q, R, U> {
+  private static final Logger log = LoggerFactory.getLogger(KnownRegions.class);
+
+  private final String kind;
+  private final Workers workers;
+  private final Calls<Q, R, U> calls;
+  private final Map<String, Q> registered = new ConcurrentHashMap<>();
+
+  /** How a worker is asked. */
+  interface Calls<Q, R, U> {
+    CompletableFuture<R> register(WorkerLink worker, Q request);
+
+    /**
+     * @param name empty for every region
+     */
+    CompletableFuture<U> unregister(WorkerLink worker, String name);
+
+    /** Which it knows. */
+    CompletableFuture<Set<String>> names(WorkerLink worker);
+  }
+
+  /**
+   * @param kind of memory, in log records
+   */
+  KnownRegions(String kind, Workers workers, Calls<Q, R, U> calls) {
+    this.kind = kind;
+    this.workers = workers;
+    this.calls = calls;
+  }
+
+  /** Registers with all workers that are there, or with none. */
+  CompletableFuture<R> register(String name, Q request) {
+    return Replies.of(workers.ready(), worker -> calls.register(worker, request))
+        .thenCompose(
+            replies -> {
+              try {
+                R answer = replies.answersOfAll().getFirst();
+                registered.put(name, request);
+                return CompletableFuture.completedFuture(answer);
+              } catch (RuntimeException refusal) {
+                return takeBack(replies, name, refusal);
+              }
+            });
+  }
+
+  /** Those that did register are not left with it, unless they had it before. */
+  private CompletableFuture<R> takeBack(Replies<R> replies, String name, RuntimeException refusal) {
+    List<CompletableFuture<?>> undone = new ArrayList<>();
+    if (!registered.containsKey(name)) {
+      for (Reply<R> reply : replies.all()) {
+        if (reply.isOk()) {
+          workers
+              .worker(reply.worker())
+              .ifPresent(worker -> undone.add(calls.unregister(worker, name).handle((u, e) -> u)));
+        }
+      }
+    }
+    return CompletableFuture.allOf(undone.toArray(CompletableFuture<?>[]::new))
+        .thenCompose(done -> CompletableFuture.failedFuture(refusal));
+  }
+
+  /**
+   * Unregisters with all workers that are there.
+   *
+   * @param name empty for every region
+   */
+  CompletableFuture<U> unregister(String name) {
+    return Replies.of(workers.ready(), worker -> calls.unregister(worker, name))
+        .thenApply(
+            replies -> {
+              U answer = replies.answersOfAll().getFirst();
+              if (name.isEmpty()) {
+                registered.clear();
+              } else {
+                registered.remove(name);
+              }
+              return answer;
+            });
+  }
+
+  /**
+   * Tells a worker of the regions that it does not know. One that it refuses is given up.
+   *
+   * @return fails when it cannot be asked which it knows
+   */
+  CompletableFuture<Void> complete(WorkerLink worker) {
+    return registered.isEmpty()
+        ? CompletableFuture.completedFuture(null)
+        : calls.names(worker).thenCompose(present -> registerMissing(worker, present));
+  }
+
+  private CompletableFuture<Void> registerMissing(WorkerLink worker, Set<String> present) {
+    List<CompletableFuture<?>> told = new ArrayList<>();
+    registered.forEach(
+        (name, request) -> {
+          if (!present.contains(name)) {
+            told.add(
+                calls
+                    .register(worker, request)
+                    .handle((done, failure) -> noted(worker, name, request, failure)));
+          }
+        });
+    return CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new));
+  }
+
+  private @Nullable Void noted(
+      WorkerLink worker, String name, Q request, @Nullable Throwable failure) {
+    if (failure == null) {
+      log.info("worker '{}' has been told of {} '{}' again", worker.name(), kind, name);
+    } else if (isRefusal(Status.fromThrowable(failure)) && registered.remove(name, request)) {
+      log.warn(
+          "{} '{}' is given up: worker '{}' cannot open it any more ({})",
+          kind,
+          name,
+          worker.name(),
+          Status.fromThrowable(failure).getDescription());
+    }
+    return null;
+  }
+
+  /** What the worker would say again; anything else is tried at the next look. */
+  private static boolean isRefusal(Status status) {
+    return status.getCode() == Status.Code.INVALID_ARGUMENT
+        || status.getCode() == Status.Code.UNIMPLEMENTED;
+  }
+}
