@@ -1,6 +1,7 @@
 package dev.roundhouse.client;
 
 import dev.roundhouse.client.SharedTensors.Borrowed;
+import dev.roundhouse.kserve.proto.ModelInferResponse;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import org.jspecify.annotations.Nullable;
@@ -57,9 +58,14 @@ final class CallSharing {
     return shared != null && may() ? shared.borrow(request, leftNanos, true, true) : null;
   }
 
-  void onAnswer(long bytesInMessage) {
+  /** An answer has come that shares nothing. */
+  void onAnswer(ModelInferResponse response) {
     if (shared != null) {
-      shared.onAnswer(request.model(), bytesInMessage);
+      long bytes = 0;
+      for (int i = 0; i < response.getRawOutputContentsCount(); i++) {
+        bytes += response.getRawOutputContents(i).size();
+      }
+      shared.onAnswer(request.model(), bytes);
     }
   }
 

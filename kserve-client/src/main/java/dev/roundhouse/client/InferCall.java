@@ -3,11 +3,9 @@ package dev.roundhouse.client;
 import dev.roundhouse.client.retry.RetryPolicy;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import io.grpc.ClientCall;
-import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -30,11 +28,8 @@ final class InferCall {
 
   private final AtomicBoolean ended = new AtomicBoolean();
 
-  /**
-   * What is under way, and whether the caller wants no more of it; both under this object's lock.
-   */
+  // Under this object's lock: what is under way, and why the caller wants no more of it.
   private @Nullable ClientCall<?, ?> current;
-
   private @Nullable String cancelled;
 
   // Of the attempts so far: each begins after the one before it has ended.
@@ -89,18 +84,8 @@ final class InferCall {
     }
   }
 
-  static void requireSize(InferRequest request, OutgoingMessage message, int most) {
-    if (message.byteSize() > most) {
-      throw new KServeException(
-          Status.Code.RESOURCE_EXHAUSTED,
-          "a request to '%s' of %d bytes, and the limit is %d; send fewer rows, or raise maxRequestBytes as far as the server takes it"
-              .formatted(request.model(), message.byteSize(), most),
-          null,
-          null);
-    }
-  }
-
-  private long leftNanos() {
+  /** Until its deadline; {@link Long#MAX_VALUE} without one. */
+  long leftNanos() {
     return allowedNanos == Long.MAX_VALUE
         ? Long.MAX_VALUE
         : allowedNanos - (System.nanoTime() - startNanos);
@@ -108,7 +93,8 @@ final class InferCall {
 
   private void attempt() {
     tries++;
-    Attempt attempt = new Attempt(link.targets.pick(request.sequence()));
+    InferAttempt attempt =
+        new InferAttempt(this, link, request, link.targets.pick(request.sequence()));
     try {
       long left = leftNanos();
       if (link.closed) {
@@ -121,7 +107,7 @@ final class InferCall {
                     .formatted(TimeUnit.NANOSECONDS.toMillis(allowedNanos)))
             .asRuntimeException();
       }
-      attempt.begin(left);
+      attempt.begin(sharing.borrow(left));
     } catch (Throwable e) {
       refused(e);
     }
@@ -236,7 +222,7 @@ final class InferCall {
     }
   }
 
-  private CallStats stats(@Nullable Attempt last, long nowNanos) {
+  private CallStats stats(@Nullable InferAttempt last, long nowNanos) {
     return new CallStats(
         attempts,
         Duration.ofNanos(System.nanoTime() - startNanos),
@@ -247,155 +233,72 @@ final class InferCall {
         last == null ? 0 : last.sharedBytes());
   }
 
-  static long outputBytes(ModelInferResponse response) {
-    long bytes = 0;
-    for (int i = 0; i < response.getRawOutputContentsCount(); i++) {
-      bytes += response.getRawOutputContents(i).size();
-    }
-    return bytes;
+  // What an attempt tells.
+
+  /** Counts one that is about to be sent; the number of it. */
+  int countAttempt() {
+    link.tally.attempts.increment();
+    return ++attempts;
   }
 
-  private final class Attempt extends ClientCall.Listener<ModelInferResponse> {
-    private final Target target;
-    private final WireCounts wire = new WireCounts();
-    private final long beginNanos = System.nanoTime();
-    private @Nullable ModelInferResponse response;
-    private @Nullable Loan loan;
-    private @Nullable OutgoingMessage message;
-    private boolean started;
-    private boolean closed; // under the call's lock
-
-    Attempt(Target target) {
-      this.target = target;
+  /**
+   * An attempt is under way.
+   *
+   * @return why the caller wants no more of it; null when it is wanted
+   */
+  synchronized @Nullable String started(InferAttempt attempt, ClientCall<?, ?> call) {
+    if (!attempt.hasEnded) { // which it may have before this
+      current = call;
     }
+    return cancelled;
+  }
 
-    void begin(long leftNanos) {
-      SharedTensors.Borrowed borrowed = sharing.borrow(leftNanos);
-      loan = borrowed == null ? null : borrowed.loan();
-      try {
-        send(borrowed == null ? Map.of() : borrowed.places());
-      } catch (RuntimeException e) {
-        if (loan != null && !started) {
-          loan.end(true);
-        }
-        throw e;
-      }
+  private synchronized @Nullable String unwanted(InferAttempt attempt) {
+    attempt.hasEnded = true;
+    current = null;
+    return cancelled;
+  }
+
+  /** An attempt has ended. */
+  void closed(InferAttempt attempt, Status status, long nowNanos) {
+    String unwanted = unwanted(attempt);
+    WireCounts wire = attempt.wire();
+    bytesSent += wire.bytesSent();
+    bytesReceived += wire.bytesReceived();
+    link.tally.bytesSent.add(wire.bytesSent());
+    link.tally.bytesReceived.add(wire.bytesReceived());
+    CallStats stats = stats(attempt, nowNanos);
+    if (lostItsMemory(attempt, stats)) {
+      attempt.endLoan(status);
+      return;
     }
-
-    private void send(Map<String, Long> places) {
-      long left = leftNanos();
-      long budget = link.settings.budgetParameter() && left != Long.MAX_VALUE ? left : 0;
-      message =
-          loan == null
-              ? RequestHead.inline(request, budget)
-              : loan.message(request, budget, places);
-      requireSize(request, message, link.settings.maxRequestBytes());
-      Metadata headers = link.headers();
-      ClientCall<OutgoingMessage, ModelInferResponse> call =
-          target.channel.newCall(
-              Methods.INFER, link.options(left).withStreamTracerFactory(wire.factory()));
-      attempts++;
-      link.tally.attempts.increment();
-      target.open.incrementAndGet();
-      if (attempts > 1) {
-        target.channel.resetConnectBackoff(); // waited long enough
+    ModelInferResponse response = attempt.response();
+    Loan loan = attempt.loan();
+    if (status.isOk() && response != null) {
+      if (loan == null) {
+        sharing.onAnswer(response);
       }
-      started = true; // from here on its end is told to onClose
-      call.start(this, headers);
-      String unwanted;
-      synchronized (InferCall.this) {
-        current = closed ? null : call;
-        unwanted = cancelled;
-      }
-      if (unwanted != null) {
-        call.cancel(unwanted, null);
-        return;
-      }
-      try {
-        call.request(2);
-        call.sendMessage(message);
-        call.halfClose();
-      } catch (RuntimeException e) {
-        call.cancel("the request cannot be sent", e);
-      }
+      answer(response, stats, loan);
+      return;
     }
-
-    @Override
-    public void onMessage(ModelInferResponse message) {
-      response = message;
+    attempt.endLoan(status);
+    if (unwanted != null) {
+      fail(Status.CANCELLED.withDescription(unwanted), stats);
+    } else if (status.isOk()) {
+      fail(Status.INTERNAL.withDescription("the server ended the call without an answer"), stats);
+    } else if (!shareOtherwise(status, loan) && !retry(status)) {
+      fail(status, stats);
     }
+  }
 
-    @Override
-    public void onClose(Status status, Metadata trailers) {
-      long now = System.nanoTime();
-      String unwanted;
-      synchronized (InferCall.this) {
-        closed = true;
-        current = null;
-        unwanted = cancelled;
-      }
-      target.open.decrementAndGet();
-      bytesSent += wire.bytesSent();
-      bytesReceived += wire.bytesReceived();
-      link.tally.bytesSent.add(wire.bytesSent());
-      link.tally.bytesReceived.add(wire.bytesReceived());
-      CallStats stats = stats(this, now);
-      if (lostItsMemory(stats)) {
-        if (loan != null) {
-          loan.end(settled(status));
-        }
-        return;
-      }
-      if (status.isOk() && response != null) {
-        if (loan == null) {
-          sharing.onAnswer(outputBytes(response));
-        }
-        answer(response, stats, loan);
-        return;
-      }
-      if (loan != null) {
-        loan.end(settled(status));
-      }
-      if (unwanted != null) {
-        fail(Status.CANCELLED.withDescription(unwanted), stats);
-      } else if (status.isOk()) {
-        fail(Status.INTERNAL.withDescription("the server ended the call without an answer"), stats);
-      } else if (!shareOtherwise(status, loan) && !retry(status)) {
-        fail(status, stats);
-      }
-    }
-
-    /** Fails the call when what was sent is not what the caller had in memory. */
-    private boolean lostItsMemory(CallStats stats) {
-      try {
-        if (message != null) {
-          message.requireSent();
-        }
-        return false;
-      } catch (KServeException e) {
-        fail(Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause()), stats);
-        return true;
-      }
-    }
-
-    /** Whether the server writes no more to memory that it was lent. */
-    private boolean settled(Status status) {
-      return switch (status.getCode()) {
-        case CANCELLED, DEADLINE_EXCEEDED -> wire.unsent();
-        default -> wire.settled();
-      };
-    }
-
-    long sharedBytes() {
-      return loan == null ? 0 : loan.sharedBytes();
-    }
-
-    long sendNanos() {
-      return wire.sentNanos() == 0 ? 0 : wire.sentNanos() - beginNanos;
-    }
-
-    long receiveNanos(long nowNanos) {
-      return wire.firstNanos() == 0 ? 0 : nowNanos - wire.firstNanos();
+  /** Fails the call when what was sent is not what the caller had in memory. */
+  private boolean lostItsMemory(InferAttempt attempt, CallStats stats) {
+    try {
+      attempt.requireSent();
+      return false;
+    } catch (KServeException e) {
+      fail(Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause()), stats);
+      return true;
     }
   }
 }

@@ -177,7 +177,7 @@ public final class InferStream implements AutoCloseable {
       try {
         requireOpen();
         message = turn.message(borrowed);
-        InferCall.requireSize(request, message, link.settings.maxRequestBytes());
+        message.requireAtMost(link.settings.maxRequestBytes(), request.model());
       } catch (RuntimeException e) {
         if (borrowed != null) {
           borrowed.loan().end(true);

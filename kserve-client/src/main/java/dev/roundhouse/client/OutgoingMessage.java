@@ -68,6 +68,22 @@ final class OutgoingMessage {
   }
 
   /**
+   * Throws when it is larger than it may be.
+   *
+   * @param model that it is for
+   */
+  void requireAtMost(int most, String model) {
+    if (byteSize > most) {
+      throw new KServeException(
+          Status.Code.RESOURCE_EXHAUSTED,
+          "a request to '%s' of %d bytes, and the limit is %d; send fewer rows, or raise maxRequestBytes as far as the server takes it"
+              .formatted(model, byteSize, most),
+          null,
+          null);
+    }
+  }
+
+  /**
    * Throws when the caller's memory was gone before it was sent: zeros were sent in its place, as
    * the transport knows no other end than that of all calls of the connection. The answer, if there
    * is one, is to be dropped.

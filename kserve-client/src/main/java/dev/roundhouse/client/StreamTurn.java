@@ -125,7 +125,7 @@ final class StreamTurn {
     }
     if (loan == null) {
       if (sharing != null) {
-        sharing.onAnswer(InferCall.outputBytes(message.getInferResponse()));
+        sharing.onAnswer(message.getInferResponse());
       }
       return 0;
     }

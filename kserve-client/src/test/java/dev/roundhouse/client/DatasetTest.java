@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -105,6 +106,24 @@ class DatasetTest {
     assertDoubled(result.complete());
     assertThat(result.chunks()).isEqualTo(34);
     assertThat(addresses).hasSizeBetween(1, 2);
+  }
+
+  @Test
+  void shouldLeaveRowsAloneUntilTheirCallHasEnded() throws Exception {
+    RetryPolicy quick =
+        RetryPolicy.DEFAULT.withWaits(Duration.ofMillis(20), 1, Duration.ofMillis(20));
+    int refused = 8;
+    try (KServeClient retrying = KServeClient.to(server.address()).retry(quick).build()) {
+      server.refuse(refused, Status.UNAVAILABLE); // the other chunks go on meanwhile
+      DatasetResult result =
+          retrying.infer(
+              Dataset.of(pair)
+                  .input("x", ROWS, Shape.of(2), DatasetTest::write)
+                  .chunkRows(3)
+                  .window(3));
+      assertDoubled(result.complete());
+      assertThat(result.attempts()).isEqualTo(result.chunks() + refused);
+    }
   }
 
   @Test
