@@ -253,7 +253,8 @@ final class InferCall {
     return cancelled;
   }
 
-  private synchronized @Nullable String unwanted(InferAttempt attempt) {
+  /** The same, once an attempt has ended. */
+  private synchronized @Nullable String stopped(InferAttempt attempt) {
     attempt.hasEnded = true;
     current = null;
     return cancelled;
@@ -261,7 +262,7 @@ final class InferCall {
 
   /** An attempt has ended. */
   void closed(InferAttempt attempt, Status status, long nowNanos) {
-    String unwanted = unwanted(attempt);
+    String unwanted = stopped(attempt);
     WireCounts wire = attempt.wire();
     bytesSent += wire.bytesSent();
     bytesReceived += wire.bytesReceived();

@@ -1,7 +1,7 @@
 package dev.roundhouse.node.plan;
 
 import dev.roundhouse.platform.config.StartRefusedException;
-import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.logging.StructuredLogs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,8 +52,8 @@ final class CommandLine {
   /** Has log records name the process, where they are records. */
   CommandLine logAs(String name, boolean structured) {
     if (structured) {
-      set(Announcer.FORMAT, "ecs");
-      set("logging.structured.ecs.service.node-name", name);
+      set(StructuredLogs.FORMAT, StructuredLogs.ECS);
+      set(StructuredLogs.ECS_PROCESS, name);
     }
     return this;
   }

@@ -4,7 +4,7 @@ import dev.roundhouse.node.plan.Drain;
 import dev.roundhouse.node.plan.PassedOn;
 import dev.roundhouse.node.upstream.UpstreamSettings;
 import dev.roundhouse.platform.config.StartRefusedException;
-import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.logging.StructuredLogs;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,7 +30,6 @@ import org.springframework.core.env.PropertySource;
 final class Passing {
   private static final String WORKER = "roundhouse.worker.";
   private static final String GATEWAY = "roundhouse.gateway.";
-  private static final String ECS = "ecs";
 
   private Passing() {}
 
@@ -51,12 +50,12 @@ final class Passing {
   }
 
   static boolean structuredLogs(ConfigurableEnvironment environment) {
-    String format = environment.getProperty(Announcer.FORMAT, "");
-    if (!format.isEmpty() && !format.equals(ECS)) {
+    String format = StructuredLogs.format(environment);
+    if (!format.isEmpty() && !format.equals(StructuredLogs.ECS)) {
       throw new StartRefusedException(
           "%s is '%s'; the supervisor puts the lines of all its processes together in '%s' only."
-              .formatted(Announcer.FORMAT, format, ECS),
-          "Set it to '%s', or leave it out for plain lines.".formatted(ECS));
+              .formatted(StructuredLogs.FORMAT, format, StructuredLogs.ECS),
+          "Set it to '%s', or leave it out for plain lines.".formatted(StructuredLogs.ECS));
     }
     return !format.isEmpty();
   }

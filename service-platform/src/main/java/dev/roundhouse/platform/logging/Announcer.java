@@ -10,16 +10,13 @@ import org.springframework.core.env.Environment;
  * so that nothing else stands between them. Thread-safe.
  */
 public final class Announcer {
-  /** Boot's key for the form of log records on standard output, such as {@code ecs}. */
-  public static final String FORMAT = "logging.structured.format.console";
-
   private static final Logger log = LoggerFactory.getLogger(Announcer.class);
 
   private final boolean structured;
   private final PrintStream out;
 
   public Announcer(Environment environment, PrintStream out) {
-    structured = !environment.getProperty(FORMAT, "").isEmpty();
+    structured = !StructuredLogs.format(environment).isEmpty();
     this.out = out;
   }
 

@@ -1,0 +1,5 @@
+package dev.roundhouse.gateway;
+
+import dev.roundhouse.platform.logging.LogLinesContract;
+
+class LogLinesTest extends LogLinesContract {}

@@ -1,0 +1,5 @@
+package dev.roundhouse.node;
+
+import dev.roundhouse.platform.logging.LogLinesContract;
+
+class LogLinesTest extends LogLinesContract {}

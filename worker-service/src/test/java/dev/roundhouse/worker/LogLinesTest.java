@@ -1,0 +1,5 @@
+package dev.roundhouse.worker;
+
+import dev.roundhouse.platform.logging.LogLinesContract;
+
+class LogLinesTest extends LogLinesContract {}
