@@ -9,12 +9,16 @@ import dev.roundhouse.kserve.proto.ModelMetadataRequest;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
+import dev.roundhouse.worker.config.HttpTransport;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -22,6 +26,8 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
 class StartTest {
@@ -88,6 +94,36 @@ class StartTest {
     assertThatThrownBy(() -> new RunningWorker(missing, gate).close())
         .hasStackTraceContaining(
             "roundhouse.worker.repository.directories[0] is '" + missing + "'");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "server.http2.enabled=true",
+        "server.tomcat.accesslog.enabled=true",
+        "server.server-header=roundhouse",
+        "server.ssl.server-name-bundles[0].server-name=a"
+      })
+  void shouldRefuseWhatTheHttpServerDoesNotHave(String setting) throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    assertThatThrownBy(() -> new RunningWorker(repository, gate, "--" + setting).close())
+        .hasStackTraceContaining(
+            setting.substring(0, setting.indexOf('=')).replace("[0].server-name", ""));
+    String tomcat = RestTest.carriedBy(HttpTransport.TOMCAT);
+    if (!setting.startsWith("server.ssl")) { // which needs a certificate to go with it
+      new RunningWorker(repository, gate, "--" + setting, tomcat).close();
+    }
+  }
+
+  @Test
+  void shouldNameThePortThatAnotherHas() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      String port = "--server.port=" + other.getLocalPort();
+      assertThatThrownBy(() -> new RunningWorker(repository, gate, port).close())
+          .hasRootCauseInstanceOf(IOException.class)
+          .hasStackTraceContaining("Port " + other.getLocalPort() + " is already in use");
+    }
   }
 
   private static void assertRefused(ThrowingCallable call) {

@@ -1,0 +1,151 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.grpc.TestKeys;
+import dev.roundhouse.worker.config.HttpTransport;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.cert.Certificate;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManager;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** HTTP over TLS, by Boot's settings under {@code server.ssl}. */
+@Timeout(120)
+class RestTlsTest {
+  private static final int WIDE = 1 << 20;
+
+  @TempDir Path repository;
+  @TempDir Path first;
+  @TempDir Path second;
+
+  @ParameterizedTest
+  @EnumSource
+  void shouldServeWhoShowsACertificate(HttpTransport transport) throws Exception {
+    TestKeys keys = new TestKeys("worker.test", first);
+    try (RunningWorker worker = start(transport, keys, "need")) {
+      try (SSLSocket client = connect(worker, keys, keys)) {
+        send(client, "GET /v2/health/ready HTTP/1.1\r\nHost: a\r\n\r\n");
+        assertThat(head(client)).startsWith("HTTP/1.1 200");
+      }
+      try (SSLSocket client = connect(worker, keys, keys)) {
+        send(
+            client,
+            "POST /v2/models/wide/infer HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: 0\r\nContent-Length: "
+                + 4 * WIDE
+                + "\r\n\r\n");
+        client.getOutputStream().write(new byte[4 * WIDE]);
+        assertThat(head(client)).startsWith("HTTP/1.1 200");
+        assertThat(client.getInputStream().readNBytes(4 * WIDE)).hasSize(4 * WIDE);
+      }
+      assertThatThrownBy(
+              () -> {
+                try (SSLSocket client = connect(worker, keys, null)) {
+                  send(client, "GET /v2/health/ready HTTP/1.1\r\nHost: a\r\n\r\n");
+                  head(client);
+                }
+              })
+          .isInstanceOfAny(SSLException.class, SocketException.class);
+      try (Socket plain = new Socket(InetAddress.getLoopbackAddress(), worker.port("http"))) {
+        send(plain, "GET /v2/health/ready HTTP/1.1\r\nHost: a\r\n\r\n");
+        assertThat(new String(plain.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))
+            .doesNotContain("HTTP/1.1 200");
+      }
+    }
+  }
+
+  @Test
+  void shouldShowARenewedCertificate() throws Exception {
+    TestKeys keys = new TestKeys("worker.test", first);
+    TestKeys renewed = new TestKeys("worker.test", second);
+    try (RunningWorker worker = start(HttpTransport.EVENT_LOOP, keys, "none")) {
+      Certificate shown = shown(worker, keys);
+      Files.move(renewed.key(), keys.key(), StandardCopyOption.REPLACE_EXISTING);
+      Files.move(renewed.certificate(), keys.certificate(), StandardCopyOption.REPLACE_EXISTING);
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+      while (true) {
+        assertThat(System.nanoTime()).as("in time").isLessThan(end);
+        try {
+          assertThat(shown(worker, renewed)).isNotEqualTo(shown);
+          return;
+        } catch (SSLException old) {
+          TimeUnit.MILLISECONDS.sleep(50);
+        }
+      }
+    }
+  }
+
+  private RunningWorker start(HttpTransport transport, TestKeys keys, String clients)
+      throws Exception {
+    TestBundle.doubling(WIDE, 1).write(repository, "wide");
+    return new RunningWorker(
+            repository,
+            TestBundle.DOUBLE,
+            RestTest.carriedBy(transport),
+            "--spring.ssl.bundle.pem.public.keystore.certificate=" + keys.certificate(),
+            "--spring.ssl.bundle.pem.public.keystore.private-key=" + keys.key(),
+            "--spring.ssl.bundle.pem.public.truststore.certificate=" + keys.certificate(),
+            "--spring.ssl.bundle.pem.public.reload-on-update=true",
+            "--spring.ssl.bundle.watch.file.quiet-period=100ms",
+            "--server.ssl.bundle=public",
+            "--server.ssl.client-auth=" + clients,
+            "--management.server.ssl.enabled=false")
+        .awaitLoaded();
+  }
+
+  private static Certificate shown(RunningWorker worker, TestKeys trusted) throws Exception {
+    try (SSLSocket client = connect(worker, trusted, null)) {
+      client.startHandshake();
+      return client.getSession().getPeerCertificates()[0];
+    }
+  }
+
+  private static SSLSocket connect(
+      RunningWorker worker, TestKeys trusted, @Nullable TestKeys identity) throws Exception {
+    SSLContext context = SSLContext.getInstance("TLS");
+    KeyManager[] shows = identity == null ? null : identity.identity().getKeyManagers();
+    TrustManager[] trusts = trusted.trust().getTrustManagers();
+    context.init(shows, trusts, null);
+    SSLSocket socket =
+        (SSLSocket)
+            context
+                .getSocketFactory()
+                .createSocket(InetAddress.getLoopbackAddress(), worker.port("http"));
+    socket.setSoTimeout(60_000);
+    return socket;
+  }
+
+  private static void send(Socket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  private static String head(Socket socket) throws IOException {
+    StringBuilder head = new StringBuilder();
+    while (head.indexOf("\r\n\r\n") < 0) {
+      int next = socket.getInputStream().read();
+      if (next < 0) {
+        throw new SocketException("the connection ended after '" + head + "'");
+      }
+      head.append((char) next);
+    }
+    return head.toString();
+  }
+}
