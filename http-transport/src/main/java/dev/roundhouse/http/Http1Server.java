@@ -28,6 +28,7 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -89,7 +90,7 @@ public final class Http1Server implements AutoCloseable {
     ChannelFuture bound = bootstrap.bind(settings.address()).awaitUninterruptibly();
     if (!bound.isSuccess()) {
       loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
-      throw new IOException("cannot listen on " + settings.address(), bound.cause());
+      throw new IOException("cannot listen on " + settings.address(), portable(bound.cause()));
     }
     listening = bound.channel();
   }
@@ -100,6 +101,17 @@ public final class Http1Server implements AutoCloseable {
     return bound != null && bound.localAddress() instanceof InetSocketAddress known
         ? known.getPort()
         : -1;
+  }
+
+  /** Native transports say otherwise than Java's that another has the port. */
+  private static Throwable portable(Throwable failure) {
+    String why = String.valueOf(failure.getMessage());
+    if (!(failure instanceof BindException) && why.contains("Address already in use")) {
+      BindException inUse = new BindException("Address already in use");
+      inUse.initCause(failure);
+      return inUse;
+    }
+    return failure;
   }
 
   private static RecvByteBufAllocator oneByOne() {
