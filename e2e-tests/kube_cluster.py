@@ -20,6 +20,7 @@ from worker_process import wait_until
 ADDRESS = "10.88.0.1"
 PORT = 6443
 SERVICE_ADDRESSES = "10.96.0.0/16"
+SERVICE_ADDRESS = "10.96.0.1"  # of the API server, for pods
 START_SECONDS = 180
 CALL_SECONDS = 60
 
@@ -85,7 +86,8 @@ class Cluster:
         self.folder = folder
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.keys = Keys(folder / "keys")
-        self.keys.sign("server", "/CN=kube-apiserver", f"IP:{ADDRESS}", "DNS:kubernetes.default.svc")
+        names = (f"IP:{ADDRESS}", f"IP:{SERVICE_ADDRESS}", "DNS:kubernetes.default.svc")
+        self.keys.sign("server", "/CN=kube-apiserver", *names)
         certificate, key = self.keys.sign("admin", "/O=system:masters/CN=admin")
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(kubeconfig(self.keys.authority, certificate, key))
@@ -118,6 +120,10 @@ class Cluster:
             f"--service-cluster-ip-range={SERVICE_ADDRESSES}",
             "--authorization-mode=Node,RBAC",
             f"--cert-dir={keys}",
+            # of kubelets, for logs of pods
+            f"--kubelet-client-certificate={keys}/admin.crt",
+            f"--kubelet-client-key={keys}/admin.key",
+            "--kubelet-preferred-address-types=InternalIP",
         )
         wait_until(self._answers, START_SECONDS, "the API server ready")
         common = (f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--bind-address=127.0.0.1")

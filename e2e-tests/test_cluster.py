@@ -3,50 +3,50 @@
 Real: admission (with the restricted profile enforced), RBAC and tokens of accounts, scheduling, Deployments and their
 rollouts, EndpointSlices, Helm, and the applications themselves, which find each other by the API server. Played
 (``pod_processes``): kubelet, container runtime and images. Not run here: kube-proxy and cluster DNS (clients take the
-endpoints' addresses), what enforces NetworkPolicies, metrics adapters, GPUs, KServe and prometheus-operator.
+endpoints' addresses; ``test_kubelet`` has both), what enforces NetworkPolicies, metrics adapters, GPUs, KServe and
+prometheus-operator.
 """
 
 import base64
 import json
 import os
-import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tritonclient.grpc as triton
 import yaml
 
-import spinning_bundle
+from chart_release import (
+    CHART,
+    NAMESPACE,
+    ROLLOUT_SECONDS,
+    Helm,
+    Known,
+    Load,
+    ask_for_long,
+    available,
+    endpoints,
+    fetched,
+    make_claim,
+    make_namespace,
+    pods_of,
+    values,
+)
 from conftest import Report
 from kube_cluster import Cluster, need, run
 from node_process import gateway_jar
 from pod_processes import Machines, Played, Program
-from worker_process import JVM_OPTIONS, ROOT, SAMPLE_MODELS, java, wait_until, worker_jar
+from worker_process import JVM_OPTIONS, ROOT, java, wait_until, worker_jar
 
 pytestmark = pytest.mark.skipif(
     "ROUNDHOUSE_E2E_CLUSTER" not in os.environ,
     reason="takes minutes, root and a network of its own: ./roundhouse test --cluster runs it",
 )
 
-CHART = ROOT / "helm" / "roundhouse"
-FETCH = ROOT / "tools" / "kube" / "fetch"
-NAMESPACE = "serving"
-ROLLOUT_SECONDS = 600
-CALLERS = 3
-LONG_SECONDS = 2.0
-PAUSE_SECONDS = 0.02  # between two calls of a caller, so that pods can start beside them
 NO_PROCESS = "played"  # the tag of images whose pods compute nothing
-
-
-def fetched(name: str) -> Path:
-    done = subprocess.run([FETCH, name], capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.split()[-1])
 
 
 def supervisor_jar() -> Path:
@@ -92,18 +92,6 @@ def images() -> Callable[[str], Program]:
     return image
 
 
-class Helm:
-    def __init__(self, cluster: Cluster) -> None:
-        self.program = fetched("helm") / "helm"
-        self.cluster = cluster
-
-    def __call__(self, *arguments: str | Path, seconds: float = ROLLOUT_SECONDS + 60) -> str:
-        home = self.cluster.folder / "helm"
-        folders = {f"HELM_{kind}_HOME": str(home / kind) for kind in ("CACHE", "CONFIG", "DATA")}
-        options = (f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={NAMESPACE}")
-        return run(self.program, *arguments, *options, seconds=seconds, **folders)
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     assert os.geteuid() == 0, "a cluster needs root, for networks and mounts of its own"
@@ -112,9 +100,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     started = Cluster(fetched("cluster"), tmp_path_factory.mktemp("cluster"))
     try:
         started.start()
-        enforced = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
-        metadata = {"name": NAMESPACE, "labels": enforced}
-        started.call("POST", "/api/v1/namespaces", {"metadata": metadata})
+        make_namespace(started)
         yield started
     finally:
         started.close()
@@ -145,33 +131,7 @@ def helm(cluster: Cluster) -> Helm:
 def claim(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A claim that is bound to a folder with a quick model and a slow one."""
     models = tmp_path_factory.mktemp("models")
-    models.chmod(0o755)  # pods are not root
-    shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
-    spinning_bundle.write(models, "spin", costly=True)
-    volume = {
-        "metadata": {"name": "models"},
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteMany"],
-            "hostPath": {"path": str(models)},
-            "claimRef": {"namespace": NAMESPACE, "name": "models"},
-            "storageClassName": "",
-        },
-    }
-    wanted = {
-        "metadata": {"name": "models"},
-        "spec": {
-            "accessModes": ["ReadWriteMany"],
-            "storageClassName": "",
-            "volumeName": "models",
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    }
-    path = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
-    cluster.call("POST", "/api/v1/persistentvolumes", volume)
-    cluster.call("POST", path, wanted)
-    wait_until(lambda: cluster.get(f"{path}/models")["status"].get("phase") == "Bound", 60, "the claim bound")
-    return "models"
+    return make_claim(cluster, models)
 
 
 def explain(cluster: Cluster, machines: Machines) -> str:
@@ -187,132 +147,6 @@ def explained(cluster: Cluster, machines: Machines, request: pytest.FixtureReque
     yield
     if request.session.testsfailed > failed or machines.failure:
         print(explain(cluster, machines))
-
-
-def values(tmp_path: Path, **own: object) -> str:
-    file = tmp_path / f"values-{len(list(tmp_path.iterdir()))}.yaml"
-    file.write_text(yaml.safe_dump(own))
-    return str(file)
-
-
-def endpoints(cluster: Cluster, service: str) -> list[str]:
-    """Addresses of those that are ready."""
-    path = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
-    parts = cluster.get(f"{path}?labelSelector=kubernetes.io/service-name={service}")["items"]
-    found = [each for part in parts for each in part.get("endpoints") or () if each["conditions"].get("ready")]
-    return sorted(each["addresses"][0] for each in found)
-
-
-def available(cluster: Cluster, name: str) -> bool:
-    status = cluster.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}")["status"]
-    return any(each["type"] == "Available" and each["status"] == "True" for each in status.get("conditions", ()))
-
-
-Ask = Callable[[triton.InferenceServerClient], str | None]
-
-
-def ask_sum(client: triton.InferenceServerClient) -> str | None:
-    """What is wrong with the answer."""
-    inputs = [triton.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
-    for each in inputs:
-        each.set_data_from_numpy(np.arange(16, dtype=np.int32)[None])
-    result = client.infer("simple", inputs, client_timeout=60).as_numpy("OUTPUT0")
-    return None if (result == 2 * np.arange(16)).all() else f"wrong answer {result}"
-
-
-def spin(client: triton.InferenceServerClient, turns: int) -> int:
-    """Keeps a worker's device busy."""
-    wanted = triton.InferInput(spinning_bundle.INPUT, [1, 1], "INT64")
-    wanted.set_data_from_numpy(np.array([[turns]], dtype=np.int64))
-    return int(client.infer("spin", [wanted], client_timeout=60).as_numpy(spinning_bundle.OUTPUT)[0, 0])
-
-
-def ask_for_long(address: str) -> Ask:
-    """A question that takes about as long as a worker serves on when it is told to stop."""
-    turns, seconds = 1000, 0.0
-    with triton.InferenceServerClient(f"{address}:8001") as client:
-        while seconds < LONG_SECONDS / 2:
-            turns *= 2
-            begun = time.monotonic()
-            expected = spin(client, turns)
-            seconds = time.monotonic() - begun
-
-    def ask(client: triton.InferenceServerClient) -> str | None:
-        last = spin(client, turns)
-        return None if last == expected else f"{last} after {turns} turns, and not {expected}"
-
-    return ask
-
-
-class Load:
-    """Callers that ask again and again, each at the next of a service's addresses."""
-
-    def __init__(self, addresses: Callable[[], list[str]], ask: Ask = ask_sum, callers: int = CALLERS) -> None:
-        self.addresses = addresses
-        self.ask = ask
-        self.answers = 0
-        self.slowest = 0.0
-        self.failures: list[str] = []
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(callers)]
-        for thread in self._threads:
-            thread.start()
-
-    def _run(self, turn: int) -> None:
-        clients: dict[str, triton.InferenceServerClient] = {}
-        while not self._stop.wait(PAUSE_SECONDS):
-            known = self.addresses()
-            address = known[turn % len(known)]
-            turn += 1
-            client = clients.setdefault(address, triton.InferenceServerClient(f"{address}:8001"))
-            begun = time.monotonic()
-            try:
-                failure = self.ask(client)
-            except triton.InferenceServerException as e:
-                failure = f"{address}: {e}"
-            with self._lock:
-                self.slowest = max(self.slowest, time.monotonic() - begun)
-                if failure:
-                    self.failures.append(failure)
-                else:
-                    self.answers += 1
-        for client in clients.values():
-            client.close()
-
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def __enter__(self) -> "Load":
-        wait_until(lambda: self.answers > 2, 120, f"answers, and not {self.failures[:3]}")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-
-class Known:
-    """A service's ready endpoints, read again twice a second: what a proxy or a resolver knows of them."""
-
-    def __init__(self, cluster: Cluster, service: str) -> None:
-        self.now = endpoints(cluster, service)
-        self._cluster, self._service = cluster, service
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def __call__(self) -> list[str]:
-        return self.now
-
-    def _run(self) -> None:
-        while not self._stop.wait(0.5):
-            self.now = endpoints(self._cluster, self._service) or self.now
-
-    def close(self) -> None:
-        self._stop.set()
-        self._thread.join()
 
 
 SMALL = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "1Gi"}}
@@ -409,12 +243,6 @@ def replace_all(cluster: Cluster, machines: Machines, helm: Helm, verb: str, wha
     helm(verb, "rh", *where, "--wait", f"--timeout={ROLLOUT_SECONDS}s")
     wait_until(lambda: not before & pods_of(cluster, *components), 180, "the end of the old pods")
     assert machines.failure is None
-
-
-def pods_of(cluster: Cluster, *components: str) -> set[str]:
-    listed = cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
-    wanted = [pod for pod in listed if pod["metadata"]["labels"].get("app.kubernetes.io/component") in components]
-    return {pod["metadata"]["uid"] for pod in wanted}
 
 
 def disciplines(cluster: Cluster) -> set[str]:

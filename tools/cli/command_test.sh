@@ -12,7 +12,8 @@ source "$CLI/kube_test.sh"
 
 usage_test() {
     cat <<'TXT'
-Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --faults]
+Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
+                          --faults]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -35,6 +36,10 @@ TXT
   --cluster   instead, installs the chart in a real Kubernetes control plane, with the applications as processes in the
               place of pods, and replaces them under load. Builds Kubernetes from source first, once (6 to 20 minutes);
               needs Go 1.26, and root for networks and mounts of its own (docs/kubernetes.md says what it does not test)
+  --kubelet   instead, builds the container images and installs the chart with them on a real node: kubelet,
+              containerd, kube-proxy and CoreDNS, replaced under load. Takes a quarter of an hour, and the first time
+              what --cluster takes and four minutes more; as root, with docker (as --images), containerd, runc, CNI's
+              plug-ins and iptables
   --faults    instead, cuts workers off from gateways for half a minute, takes their file descriptors and threads away
               and stops them at full load, and prints what became of the calls. Takes a quarter of an
               hour; as root, for networks and control groups of its own
@@ -64,7 +69,7 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --faults)
+            --images | --chart | --cluster | --kubelet | --faults)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}

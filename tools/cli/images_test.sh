@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The stage of ./roundhouse test --images: an engine, images on it, and what they do. It leaves nothing behind but a
-# base image's archive in the cache.
+# The stage of ./roundhouse test --images, and what --kubelet has of it: an engine, images on it, and what they do. It
+# leaves nothing behind but a base image's archive in the cache.
 
 IMAGES_TAG=e2e-$$
 
@@ -20,9 +20,29 @@ images_obstacle() {
 docker_answers() { docker version >/dev/null 2>&1; }
 
 test_images() {
-    local obstacle scratch base=$IMAGE_BASE jdk=$IMAGE_JDK inside=()
+    local obstacle scratch base jdk inside=()
     obstacle=$(images_obstacle)
     [[ -z $obstacle ]] || fail "the images are not tested here: $obstacle"
+    build_test_images || return
+    export ROUNDHOUSE_E2E_IMAGES=$IMAGES_TAG ROUNDHOUSE_E2E_IMAGE_BASE=$base ROUNDHOUSE_E2E_IMAGE_JDK=$jdk
+    (cd "$ROOT/e2e-tests" && "${inside[@]}" "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_container_images.py) || return
+    test_node_by_client
+}
+
+# What docker saves of the three images, for a node of a cluster; for a subshell, which takes its engine along.
+archive_images() { # FILE
+    local scratch base jdk inside=() name names=()
+    build_test_images || return
+    for name in "${IMAGES[@]}"; do
+        names+=("roundhouse-$name:$IMAGES_TAG")
+    done
+    docker save --output "$1" "${names[@]}"
+}
+
+# Leaves in its caller's variables what the images stand on, and how commands get to where the engine is; they go when
+# the shell ends.
+build_test_images() {
+    base=$IMAGE_BASE jdk=$IMAGE_JDK
     scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/roundhouse-images.XXXXXX")
     # shellcheck disable=SC2064  # the folder of now
     trap "leave_engine '$scratch'" EXIT
@@ -33,15 +53,11 @@ test_images() {
     fi
     if command -v mmdebstrap >/dev/null && [[ $(id -u) == 0 ]]; then
         base=roundhouse-base:$IMAGES_TAG jdk=roundhouse-jdk:$IMAGES_TAG
-        local_bases "$base" "$jdk" "$scratch"
+        local_bases "$base" "$jdk" "$scratch" || return
     else
         echo "base images are pulled, as there is no mmdebstrap to make them here" >&2
     fi
-    "$ROOT/roundhouse" image --engine docker --tag "$IMAGES_TAG" --base "$base" --jdk "$jdk" || return
-
-    export ROUNDHOUSE_E2E_IMAGES=$IMAGES_TAG ROUNDHOUSE_E2E_IMAGE_BASE=$base ROUNDHOUSE_E2E_IMAGE_JDK=$jdk
-    (cd "$ROOT/e2e-tests" && "${inside[@]}" "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_container_images.py) || return
-    test_node_by_client
+    "$ROOT/roundhouse" image --engine docker --tag "$IMAGES_TAG" --base "$base" --jdk "$jdk"
 }
 
 # kserve-client against the node, by Testcontainers: once without an image, which fetches what Maven needs and skips,
