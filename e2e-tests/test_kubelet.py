@@ -326,6 +326,7 @@ def test_should_come_back_when_a_worker_is_killed(
     # names and headless services, in the place of the API server
     own = split(claim)
     own["gateway"] |= {"replicas": 1, "discovery": "dns"}
+    own["pool"] |= {"kind": "StatefulSet"}
     begun = time.monotonic()
     helm("install", "rh", CHART, "-f", values(tmp_path, **own), *WAIT)
     report(f"with discovery by DNS available {time.monotonic() - begun:.0f} s after helm install")
@@ -373,25 +374,46 @@ def test_should_serve_from_whole_nodes_what_an_initializer_brings_and_drain_them
     cluster: Cluster, helm: Helm, ends: Ends, tmp_path: Path, report: Report
 ) -> None:
     copy = {"image": MODELS_IMAGE, "command": ["cp"], "args": ["-r", "/bundles/simple", "/models/"]}
+    pool = {
+        "kind": "DaemonSet",
+        "strategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+        "cpuWorkers": 2,
+        "resources": memory(NODE_MIB),
+        "stop": STOP,
+    }
     own = {
         "layout": "node",
         "images": {"tag": TAG},
         "models": {"type": "initializer", "initializer": copy},
-        "pool": {"cpuWorkers": 2, "resources": memory(NODE_MIB), "stop": STOP},
+        "pool": pool,
     }
     begun = time.monotonic()
     helm("install", "node", CHART, "-f", values(tmp_path, **own), *WAIT)
     report(f"a node with 2 workers and a gateway available {time.monotonic() - begun:.0f} s after helm install")
-    assert "Phase:          Succeeded" in helm("test", "node", "--timeout=180s")
     (pod,) = pods(cluster, "node")
+    assert is_ready(pod)
     check_container(cluster, pod, None)
+    assert "Phase:          Succeeded" in helm("test", "node", "--timeout=180s")
     address = address_of(cluster, "node-roundhouse")
-    with Load(lambda: [address]) as load, Load(lambda: [address], ask_sum_anew, connect=Anew) as anew:
-        wait_until(lambda: min(load.answers, anew.answers) > 50, 120, "answers")
+    service = lambda: [address]  # noqa: E731
+    with Load(service) as load, Load(service, ask_sum_anew, connect=Anew) as anew:
+        begun = time.monotonic()
+        changed = own | {"pool": pool | {"annotations": {"example.com/turn": "2"}}}
+        helm("upgrade", "node", CHART, "-f", values(tmp_path, **changed), *WAIT)
+        wait_until(lambda: pod["metadata"]["uid"] not in pods_of(cluster, "node"), 180, "the end of the old node")
+        seconds = time.monotonic() - begun
+        before = load.answers, anew.answers
+        wait_until(lambda: load.answers > before[0] and anew.answers > before[1], 60, "answers of the new one")
     assert load.failures == anew.failures == []
+    report(
+        f"the node replaced in {seconds:.0f} s: {load.answers} calls on connections (slowest {load.slowest:.2f} s),"
+        f" {anew.answers} on new ones ({anew.slowest:.2f} s); none failed"
+    )
+    (pod,) = pods(cluster, "node")
     begun = time.monotonic()
-    cluster.kubectl("scale", "-n", NAMESPACE, "deployment/node-roundhouse-node-default", "--replicas=0")
+    helm("uninstall", "node", "--wait", "--timeout=180s")
     wait_until(lambda: pod["metadata"]["uid"] not in pods_of(cluster, "node"), 120, "the end of the node")
     report(f"a node with 2 workers and a gateway ended in {time.monotonic() - begun:.0f} s")
-    assert set(ends.codes("node-roundhouse-node").values()) <= {0, 143}
-    assert ends.codes("node-roundhouse-node")
+    codes = ends.codes("node-roundhouse-node")
+    assert len(codes) == 2, codes
+    assert set(codes.values()) <= {0, 143}, codes
