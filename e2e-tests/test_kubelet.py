@@ -62,6 +62,7 @@ NODE_MIB = 3328
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if reason := kubelet_node.obstacle():
         pytest.skip(reason)
+    kubelet_node.check_isolation()
     need("openssl")
     started = Cluster(fetched("cluster"), tmp_path_factory.mktemp("cluster"))
     try:
