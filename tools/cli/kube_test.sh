@@ -41,10 +41,13 @@ cluster_tests() {
 
 # Images of a container engine, in networks, mounts and processes of their own: what a node starts ends with them.
 kubelet_tests() {
-    local scratch
+    local scratch made=() place
     scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/roundhouse-kubelet.XXXXXX")
-    # shellcheck disable=SC2064  # the folder of now
-    trap "leave_node '$scratch'" EXIT
+    for place in /var/lib/cni /var/log/containers; do
+        [[ -e $place ]] || made+=("$place")
+    done
+    # shellcheck disable=SC2064  # what is so now
+    trap "leave_node '$scratch' ${made[*]}" EXIT
     if [[ -z ${ROUNDHOUSE_E2E_IMAGE_ARCHIVE:-} ]]; then
         export ROUNDHOUSE_E2E_IMAGES=$IMAGES_TAG ROUNDHOUSE_E2E_IMAGE_ARCHIVE=$scratch/images.tar
         (archive_images "$ROUNDHOUSE_E2E_IMAGE_ARCHIVE") || return
@@ -54,12 +57,18 @@ kubelet_tests() {
         bash -euc 'ip link set lo up; "$@"; exit' kubelet-tests "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_kubelet.py
 }
 
-# The test removes its node's control groups; where it was cut off, this does.
-leave_node() { # FOLDER
-    local node
+# The test removes what its node made; where it was cut off, this does, once the last process is gone.
+leave_node() { # FOLDER MADE...
+    local node groups tries=0
     for node in "$1"/rh-node-*; do
-        [[ ! -d $node ]] ||
-            find /sys/fs/cgroup -depth -type d -path "*/${node##*/}*" -exec rmdir --ignore-fail-on-non-empty {} \;
+        [[ -d $node ]] || continue
+        groups=(-depth -type d -path "*/${node##*/}*")
+        while [[ -n $(find /sys/fs/cgroup "${groups[@]}" -print -quit) ]] && ((tries++ < 60)); do
+            find /sys/fs/cgroup "${groups[@]}" -exec rmdir {} \; 2>/dev/null || true
+            sleep 0.5
+        done
     done
     rm -rf "$1"
+    shift
+    (($# == 0)) || rmdir "$@" 2>/dev/null || true
 }
