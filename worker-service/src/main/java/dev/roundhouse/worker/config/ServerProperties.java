@@ -30,11 +30,11 @@ import org.springframework.util.unit.DataSize;
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED; a connection that is at a frame
  *     or at a request's head for so long is closed. gRPC only with `http2`; HTTP closes connections
- *     that say nothing after `server.tomcat.connection-timeout` (20s).
+ *     that say nothing after `server.tomcat.connection-timeout` (60s).
  * @param unreadAnswerTimeout A gRPC call is given up (RESOURCE_EXHAUSTED) of whose answer the
  *     client reads neither the rest nor 16 KiB more in so long, and what it held is given back; a
  *     connection is closed that takes nothing at all. Only with `http2`; HTTP closes after
- *     `server.tomcat.connection-timeout` (20s).
+ *     `server.tomcat.connection-timeout` (60s).
  * @param lameDuck After SIGTERM the worker is not ready, and serves on for so long before it turns
  *     calls away and `shutdown.drain` begins. Whatever kills it must wait for both.
  */

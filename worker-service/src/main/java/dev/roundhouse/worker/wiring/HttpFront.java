@@ -40,8 +40,8 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
   private static final Logger log = LoggerFactory.getLogger(HttpFront.class);
   private static final int DEFAULT_PORT = 8080;
 
-  /** Tomcat's, which Boot's documentation names. */
-  private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(20);
+  /** Tomcat's where Boot leaves it alone. */
+  private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
 
   private static final String INSTEAD =
       "Remove it, or set roundhouse.worker.server.http-transport to tomcat.";
