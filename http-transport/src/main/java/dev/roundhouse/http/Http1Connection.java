@@ -40,6 +40,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** A part of a connection's time after which is looked whether it is over. */
   private static final int LOOKS = 2;
 
+  /** For a request that its client has sent before it could know. */
+  private static final long ON_ITS_WAY_MILLIS = 300;
+
   private final Http1Settings settings;
   private final Arrivals arrivals;
   private final BooleanSupplier draining;
@@ -234,11 +237,18 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     context().close();
   }
 
-  /** Ends the connection unless a request is under way. */
-  void closeIfIdle() {
-    if (current == null && arrivals.bytes() == arrivedBefore) {
-      close();
-    }
+  /** Ends the connection, unless a request is under way or on its way: that is answered first. */
+  void closeWhenIdle() {
+    context()
+        .executor()
+        .schedule(
+            () -> {
+              if (current == null && arrivals.bytes() == arrivedBefore) {
+                close();
+              }
+            },
+            ON_ITS_WAY_MILLIS,
+            TimeUnit.MILLISECONDS);
   }
 
   /** More of the request may be read, or not. */

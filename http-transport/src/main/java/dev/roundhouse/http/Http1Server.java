@@ -185,8 +185,8 @@ public final class Http1Server implements AutoCloseable {
   }
 
   /**
-   * Stops listening, and closes each connection as soon as the request that it is at has been
-   * answered.
+   * Stops listening, and closes each connection as soon as the request that it is at, or that is on
+   * its way, has been answered.
    *
    * @return done when all are closed
    */
@@ -199,7 +199,7 @@ public final class Http1Server implements AutoCloseable {
     for (Channel socket : sockets) {
       Http1Connection connection = socket.pipeline().get(Http1Connection.class);
       if (connection != null) {
-        socket.eventLoop().execute(connection::closeIfIdle);
+        socket.eventLoop().execute(connection::closeWhenIdle);
       }
     }
     endIfDrained();

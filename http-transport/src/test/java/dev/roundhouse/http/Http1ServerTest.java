@@ -356,11 +356,18 @@ class Http1ServerTest {
     try (Served served = Served.start(folder);
         Peer idle = served.peer();
         Peer used = served.peer();
+        Peer late = served.peer();
         Peer busy = served.peer()) {
       used.send(Peer.get("/a")).answer();
+      late.send(Peer.post("/own/echo", "x")).answer();
       busy.send(Peer.post("/own/later", "x"));
       Reply reply = served.waiting.take();
       CompletableFuture<Void> drained = served.server.drain();
+      late.send(Peer.post("/own/echo", "y"));
+      assertThat(late.rest())
+          .startsWith("HTTP/1.1 200")
+          .contains("Connection: close")
+          .endsWith("own y");
       assertThat(idle.rest()).isEmpty();
       assertThat(used.rest()).isEmpty();
       assertThat(drained).isNotDone();
