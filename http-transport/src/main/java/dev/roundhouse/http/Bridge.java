@@ -152,7 +152,9 @@ final class Bridge implements Http1Connection.Exchange {
       return;
     }
     if (!done.isSuccess()) {
-      log.debug("there is no connection to the server behind", done.cause());
+      if (connection.mayStayOpen()) {
+        log.warn("there is no connection to the server behind", done.cause());
+      }
       drop();
       fail();
       return;
@@ -252,7 +254,10 @@ final class Bridge implements Http1Connection.Exchange {
     if (answering) {
       connection.close(); // nobody should take a part for the whole
     } else {
-      refuse(UNAVAILABLE, "Server exiting");
+      boolean ending = !connection.mayStayOpen();
+      refuse(
+          UNAVAILABLE,
+          ending ? "Server exiting" : "the request could not be handed on; retry later");
     }
   }
 
