@@ -35,6 +35,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * Serves models from one device: load them, submit requests, watch, drain, close. Thread-safe.
@@ -527,6 +528,14 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
+   * Has the engine fail as it does when its device is lost, for a server that cannot bring it
+   * requests any more. Every open request is ended. Any thread; the first cause counts.
+   */
+  public void fail(Throwable cause) {
+    requests.failStop().request(cause);
+  }
+
+  /**
    * Completes with the cause as soon as the engine is known to have failed; never otherwise. What
    * hangs on it runs on a thread of the engine, before the open requests are told, and must be
    * brief.
@@ -572,8 +581,12 @@ public final class Engine implements AutoCloseable {
     draining = true;
     requests.closeAdmission();
     stopHolding();
+    return awaitNone(this::openRequests, budget);
+  }
+
+  private static boolean awaitNone(LongSupplier left, Duration budget) throws InterruptedException {
     long end = System.nanoTime() + budget.toNanos();
-    while (openRequests() > 0) {
+    while (left.getAsLong() > 0) {
       if (System.nanoTime() >= end) {
         return false;
       }
@@ -583,8 +596,19 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
+   * Waits until receivers have closed every answer that lies in the device's memory, as large ones
+   * do where that is the host's (see {@link dev.roundhouse.engine.device.DeviceBuffer#view}). They
+   * stay readable when this engine is closed; the device must not be before.
+   *
+   * @return true when there is none, or none any more within the budget
+   */
+  public boolean awaitAnswers(Duration budget) throws InterruptedException {
+    return awaitNone(requests::lentAnswers, budget);
+  }
+
+  /**
    * Ends what still waits, stops the threads and frees every model. Waits for a compile that is
-   * under way, however long it takes.
+   * under way, however long it takes. Answers that have been given stay their receivers'.
    */
   @Override
   public void close() {

@@ -44,8 +44,9 @@ import java.util.function.ObjLongConsumer;
  *       layout} says, where the device reads them;
  *   <li>{@code dispatch} turns the pipeline of slots: one batch armed, one on the {@code device},
  *       one being answered;
- *   <li>{@code deliver} cuts the outputs apart and answers; the bytes of an answer stay counted
- *       until its sink has closed it.
+ *   <li>{@code deliver} cuts the outputs apart and answers, or lends a large answer that is all of
+ *       a run's outputs where they lie, if the host reads them there; the bytes of an answer stay
+ *       counted until its sink has closed it.
  * </ol>
  *
  * Thread-safe.
@@ -200,6 +201,11 @@ final class RequestPath {
   /** Refuses what comes from now on, but for the calls of metas that were accepted. */
   void closeAdmission() {
     admission.close();
+  }
+
+  /** Answers that lie in the device's memory and have not been closed. */
+  int lentAnswers() {
+    return answers.runsLent();
   }
 
   /** How the engine fails, if it does; see {@link FailStop}. */

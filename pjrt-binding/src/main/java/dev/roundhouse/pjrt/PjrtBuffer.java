@@ -8,6 +8,7 @@ import dev.roundhouse.engine.device.ReadTarget;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -130,6 +131,29 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
     } finally {
       release();
     }
+  }
+
+  @Override
+  public Optional<MemorySegment> view() {
+    if (producer == null) {
+      return Optional.empty();
+    }
+    long buffer = hold();
+    try {
+      producer.checkEnded();
+      if (!client.readsInPlace()) {
+        return Optional.empty();
+      }
+      MemorySegment bytes = byteSize == 0 ? MemorySegment.NULL : inHostMemory(buffer);
+      return producer.borrows(bytes) ? Optional.empty() : Optional.of(bytes);
+    } finally {
+      release();
+    }
+  }
+
+  /** True when these bytes are, in part, the caller's memory that this reads in place. */
+  boolean aliases(MemorySegment bytes) {
+    return aliased != null && aliased.isNative() && aliased.asOverlappingSlice(bytes).isPresent();
   }
 
   /** Holds this as an argument of a run; the run releases it. */

@@ -4,6 +4,7 @@ import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.Execution;
+import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -82,6 +83,29 @@ final class PjrtExecution implements Execution {
       throw new DeviceException(
           failure.code(), "run of " + program.name() + " failed: " + failure.getMessage(), failure);
     }
+  }
+
+  /** What has ended without anybody's noticing may not be looked at without waiting. */
+  void checkEnded() {
+    if (state.get() == State.RUNNING) {
+      throw new DeviceException(
+          Code.INVALID_ARGUMENT,
+          "the end of the run of " + program.name() + " has not been noticed; await it first");
+    }
+    await();
+  }
+
+  /**
+   * True when bytes of an output are memory that an argument was read from. XLA copies an argument
+   * that it returns; memory that the caller writes to again must not be handed out even so.
+   */
+  boolean borrows(MemorySegment bytes) {
+    for (PjrtBuffer argument : arguments) {
+      if (argument.aliases(bytes)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override

@@ -378,6 +378,11 @@ public final class BatchSlot implements AutoCloseable {
     return Objects.requireNonNull(execution);
   }
 
+  /** The run, which is over, is somebody else's to close. */
+  public void letGoOfRun() {
+    execution = null;
+  }
+
   /** Device time it is expected to take, as it was when the batch was formed. */
   public long expectedNanos() {
     return expectedNanos;

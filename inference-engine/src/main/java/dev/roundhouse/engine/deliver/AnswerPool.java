@@ -38,6 +38,7 @@ public final class AnswerPool implements AutoCloseable {
   private final AtomicReferenceArray<@Nullable Shelf> shelves = new AtomicReferenceArray<>(SHELVES);
   private final Arena slabs = Arena.ofShared();
   private final AtomicBoolean slabsFreed = new AtomicBoolean();
+  private final LentRuns lent = new LentRuns();
   private volatile boolean closed;
 
   /**
@@ -63,6 +64,16 @@ public final class AnswerPool implements AutoCloseable {
     }
     blocksInUse.increment();
     return block;
+  }
+
+  /** The answers that need no block. */
+  LentRuns lent() {
+    return lent;
+  }
+
+  /** Answers that lie in the device's memory and have not been given back. */
+  public int runsLent() {
+    return lent.open();
   }
 
   /** Blocks that have been taken and not given back. */
@@ -195,7 +206,7 @@ public final class AnswerPool implements AutoCloseable {
   }
 
   /** Memory of one answer. Belongs to whoever took it, who gives it back once. */
-  static final class Block {
+  static final class Block implements AnswerMemory {
     private final AnswerPool pool;
     private final Shelf shelf;
     private final MemorySegment memory;
@@ -214,7 +225,8 @@ public final class AnswerPool implements AutoCloseable {
       return memory;
     }
 
-    void giveBack() {
+    @Override
+    public void giveBack() {
       pool.giveBack(this);
     }
   }

@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  * why there is nothing. One serves one thread, {@code dispatch} or {@code outputs}.
  */
 public final class Delivery {
+  /** Smaller answers are copied in about the time that lending takes. */
+  private static final long LENT_FROM_BYTES = 64 << 10;
+
   private final Accounting accounting;
   private final ByteBudget budget;
   private final AnswerPool pool;
@@ -86,7 +89,7 @@ public final class Delivery {
     try {
       count(slot, rows, now);
     } catch (Throwable e) {
-      closeAnswers(slot.size()); // nobody will be given them
+      freeAnswers(slot.size()); // nobody is given them; failing the requests gives back their bytes
       throw e;
     }
     for (int member = 0; member < slot.size(); member++) {
@@ -99,12 +102,12 @@ public final class Delivery {
     }
   }
 
-  private void closeAnswers(int count) {
+  private void freeAnswers(int count) {
     for (int member = 0; member < count; member++) {
       Answer answer = answers[member];
       answers[member] = null;
       if (answer != null) {
-        answer.close();
+        answer.free();
       }
     }
   }
@@ -199,7 +202,11 @@ public final class Delivery {
     Answer fresh = null;
     try {
       if (pieces == null) {
-        fresh = PooledAnswer.allocate(pool, budget, slot, request);
+        Answer lent = lend(slot, request);
+        if (lent != null) {
+          return lent;
+        }
+        fresh = CountedAnswer.allocate(pool, budget, slot, request);
         copy(slot, member, batchRow, fresh, landed);
         return fresh;
       }
@@ -217,6 +224,11 @@ public final class Delivery {
     }
   }
 
+  private @Nullable Answer lend(BatchSlot slot, QueuedRequest request) {
+    boolean pays = readsInPlace && slot.program().layout().outputBytes() >= LENT_FROM_BYTES;
+    return pays ? CountedAnswer.inPlace(pool.lent(), budget, slot, request) : null;
+  }
+
   /** Adds a piece to the answer; returns the answer when it was the last one. */
   private @Nullable Answer fill(
       Pieces pieces, BatchSlot slot, int member, int batchRow, MemorySegment @Nullable [] landed) {
@@ -227,7 +239,7 @@ public final class Delivery {
       QueuedRequest request = slot.requireRequest(member);
       Answer whole = pieces.answer();
       if (whole == null) {
-        whole = PooledAnswer.allocate(pool, budget, slot, request);
+        whole = CountedAnswer.allocate(pool, budget, slot, request);
         pieces.begin(whole);
       }
       copy(slot, member, batchRow, whole, landed);
@@ -245,7 +257,7 @@ public final class Delivery {
     QueuedRequest request = slot.requireRequest(member);
     ProgramLayout program = slot.program().layout();
     for (int i = 0; i < answer.outputs().size(); i++) {
-      int output = PooledAnswer.index(request, i);
+      int output = CountedAnswer.index(request, i);
       RowLayout layout = program.output(output);
       long length = layout.lengthOf(slot.rowCount(member));
       if (length == 0) {

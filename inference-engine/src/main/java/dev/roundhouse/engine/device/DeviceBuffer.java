@@ -2,6 +2,7 @@ package dev.roundhouse.engine.device;
 
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /**
  * A tensor on a device, dense and row-major. Owned by whoever got it; closed once, never while an
@@ -26,6 +27,20 @@ public interface DeviceBuffer extends Arrival, AutoCloseable {
    *     target} cannot be written by this thread, or the execution that should have made it failed
    */
   void read(long offset, MemorySegment target);
+
+  /**
+   * The bytes of a run's output where they are, without a copy: for any thread, to be read and not
+   * written, dense and row-major. They go with the tensor: nobody may read them when it is closed,
+   * which does not wait for readers. Nothing writes to them before.
+   *
+   * @return empty where the host does not read device memory, or when they are not the output's
+   *     alone; {@link #read} copies them then. Of what was uploaded, always
+   * @throws DeviceException INVALID_ARGUMENT when the end of the run has not been noticed (see
+   *     {@link Execution}), CLOSED, or what the run failed of
+   */
+  default Optional<MemorySegment> view() {
+    return Optional.empty();
+  }
 
   /**
    * Waits for an upload that is still under way. Closing twice is harmless.

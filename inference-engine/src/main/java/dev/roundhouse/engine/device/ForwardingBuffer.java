@@ -2,6 +2,7 @@ package dev.roundhouse.engine.device;
 
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /** A buffer that passes everything on to another: for those that change one thing of it. */
 public class ForwardingBuffer implements DeviceBuffer {
@@ -34,6 +35,11 @@ public class ForwardingBuffer implements DeviceBuffer {
   @Override
   public void read(long offset, MemorySegment target) {
     buffer.read(offset, target);
+  }
+
+  @Override
+  public Optional<MemorySegment> view() {
+    return buffer.view();
   }
 
   @Override

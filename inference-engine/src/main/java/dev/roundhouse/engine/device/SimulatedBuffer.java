@@ -1,13 +1,18 @@
 package dev.roundhouse.engine.device;
 
 import dev.roundhouse.bundle.tensor.TensorType;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A tensor of the simulated device. Thread-safe. */
 final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
   /** Of data of which a part has not been handed over yet. */
   private static final long UNTOLD = Long.MAX_VALUE;
+
+  /** What a view is full of when its tensor is closed. */
+  static final byte SPOILT = (byte) 0xDB;
 
   private final TensorType type;
 
@@ -21,6 +26,9 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
   private volatile @Nullable MemorySegment data;
 
   private volatile @Nullable SimulatedExecution producer;
+
+  /** What others read; never freed under them. */
+  private volatile @Nullable MemorySegment view;
 
   private SimulatedBuffer(
       SimulatedDevice device,
@@ -110,6 +118,39 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
       }
     } finally {
       release();
+    }
+  }
+
+  /** Memory of its own, which is overwritten when the tensor is closed. */
+  @Override
+  public Optional<MemorySegment> view() {
+    SimulatedExecution run = producer;
+    if (run == null) {
+      return Optional.empty();
+    }
+    hold();
+    try {
+      run.checkEnded();
+      MemorySegment known = view;
+      if (known == null) {
+        MemorySegment source = data;
+        known = Arena.ofAuto().allocate(type.byteSize(), 64);
+        if (source != null) {
+          known.copyFrom(source);
+        }
+        view = known;
+      }
+      return Optional.of(known);
+    } finally {
+      release();
+    }
+  }
+
+  /** Who reads on in a view sees it. */
+  void spoilView() {
+    MemorySegment known = view;
+    if (known != null) {
+      known.fill(SPOILT);
     }
   }
 

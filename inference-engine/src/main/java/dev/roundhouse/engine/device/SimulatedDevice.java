@@ -32,8 +32,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is stricter than a real device. Results are computed when a run ends, of what the arguments
  * are then; a run fails when memory under its aliased arguments was changed or freed meanwhile;
- * what a run uses cannot be closed; and there are no more runs at a time than the options allow.
- * Once a run has failed with DEVICE_LOST, so does every call.
+ * what a run uses cannot be closed; what was seen of an output in place is overwritten when that is
+ * closed; and there are no more runs at a time than the options allow. Once a run has failed with
+ * DEVICE_LOST, so does every call.
  */
 public final class SimulatedDevice implements Device {
   private static final Thread ANY_OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
@@ -47,6 +48,7 @@ public final class SimulatedDevice implements Device {
   private final PinnedRanges pinned = new PinnedRanges();
   private final AtomicLong compiles = new AtomicLong();
   private final AtomicLong executions = new AtomicLong();
+  private final AtomicLong closedAgain = new AtomicLong();
   private final AtomicInteger inFlight = new AtomicInteger();
   private volatile long deviceFreeAt = Long.MIN_VALUE;
   private volatile @Nullable DeviceException lost;
@@ -258,6 +260,11 @@ public final class SimulatedDevice implements Device {
     return openHandles.size();
   }
 
+  /** How often something was closed that was closed already. */
+  public long closedAgain() {
+    return closedAgain.get();
+  }
+
   /** When the last execution started so far will be over, on the device's clock. */
   public long busyUntilNanos() {
     return deviceFreeAt;
@@ -311,10 +318,15 @@ public final class SimulatedDevice implements Device {
     return buffer;
   }
 
+  void onClosedAgain() {
+    closedAgain.incrementAndGet();
+  }
+
   void onClosed(SimulatedHandle handle) {
     openHandles.remove(handle);
     if (handle instanceof SimulatedBuffer buffer) {
       bytesInUse.addAndGet(-buffer.type().byteSize());
+      buffer.spoilView();
     }
     if (handle instanceof SimulatedPin pin) {
       pinned.remove(pin.memory());

@@ -90,6 +90,16 @@ final class SimulatedExecution implements Execution {
     }
   }
 
+  /** Who looks at an output without waiting has noticed the end. */
+  void checkEnded() {
+    if (!ended) {
+      throw new DeviceException(
+          DeviceException.Code.INVALID_ARGUMENT,
+          "the end of the run of " + program.name() + " has not been noticed; await it first");
+    }
+    await();
+  }
+
   @Override
   public DeviceBuffer output(int index) {
     if (closed) {

@@ -44,6 +44,8 @@ abstract class SimulatedHandle implements AutoCloseable {
     }
     if (seen == 0) {
       device.onClosed(this);
+    } else {
+      device.onClosedAgain();
     }
   }
 }

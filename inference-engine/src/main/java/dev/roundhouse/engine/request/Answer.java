@@ -3,8 +3,8 @@ package dev.roundhouse.engine.request;
 import java.util.List;
 
 /**
- * A part of an answer, and the memory it lies in. Belongs to the receiver, which closes it; used by
- * one thread at a time.
+ * A part of an answer, and the memory it lies in, which may be the device's: not to be written.
+ * Belongs to the receiver, which closes it, before the device is; used by one thread at a time.
  *
  * <p>What an answer needs is counted against one budget, so that slow readers cannot fill the
  * memory of the process. A receiver that copies the outputs to buffers of its own calls {@link

@@ -46,6 +46,11 @@ public abstract class DeviceContractTest implements PartedUploadContract {
   private Device device;
   private Arena arena;
 
+  /** True when the host reads outputs where they lie. */
+  protected boolean showsOutputs() {
+    return device.description().hostVisible();
+  }
+
   /** Opens the device under test; the contract closes it. */
   protected abstract Device openDevice();
 
@@ -416,6 +421,56 @@ public abstract class DeviceContractTest implements PartedUploadContract {
       DeviceBuffer output = execution.output(0);
       execution.close();
       refused(DeviceException.Code.CLOSED, () -> output.read(0, arena.allocate(16)));
+    }
+  }
+
+  @Test
+  void shouldShowAnOutputWhereItLiesOrSayThatItCannot() {
+    DeviceProgram program = device.compile(affine());
+    DeviceBuffer x = device.upload(AFFINE, floats(1, 2, 3, 4), HostMemory.COPY);
+    Execution execution = device.execute(program, new DeviceBuffer[] {x, x, x});
+    DeviceBuffer output = execution.output(0);
+    refused(DeviceException.Code.INVALID_ARGUMENT, output::view);
+    execution.await();
+    Optional<MemorySegment> view = output.view();
+    assertThat(view.isPresent()).isEqualTo(showsOutputs());
+    assertThat(x.view()).as("no output").isEmpty();
+    try (DeviceBuffer other = device.upload(AFFINE, floats(5, 6, 7, 8), HostMemory.COPY)) {
+      for (int run = 0; run < 20; run++) {
+        device.execute(program, new DeviceBuffer[] {other, other, other}).close();
+      }
+    }
+    x.close();
+    program.close();
+    view.ifPresent(
+        bytes -> {
+          assertThat(bytes.toArray(ValueLayout.JAVA_FLOAT)).containsExactly(2, 6, 12, 20);
+          assertThat(bytes.isAccessibleBy(Thread.ofPlatform().unstarted(() -> {}))).isTrue();
+          assertThat(output.view()).contains(bytes);
+        });
+    assertThat(readFloats(output)).containsExactly(2, 6, 12, 20);
+    refused(DeviceException.Code.INVALID_ARGUMENT, device::close);
+    execution.close();
+    refused(DeviceException.Code.CLOSED, output::view);
+  }
+
+  @Test
+  void shouldShowEveryOutputOnceTheEndIsNoticedByALook() {
+    try (DeviceProgram program = device.compile(sumAndDifference());
+        DeviceBuffer a =
+            device.upload(INTEGERS, copied(randomBytes(INTEGERS, 3)), HostMemory.COPY);
+        Execution execution = device.execute(program, new DeviceBuffer[] {a, a})) {
+      letRunsEnd();
+      while (!execution.isDone()) {
+        Thread.onSpinWait();
+      }
+      for (int i = 0; i < 2; i++) {
+        DeviceBuffer output = execution.output(i);
+        byte[] bytes = read(output);
+        output
+            .view()
+            .ifPresent(view -> assertThat(view.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(bytes));
+      }
     }
   }
 

@@ -106,6 +106,26 @@ class SequencesTest {
     engine.assertQuiescent();
   }
 
+  /** Such an answer is not copied, and the state is not the last of the program's outputs. */
+  @Test
+  void shouldCarryStateOutOfAnAnswerThatIsAWholeRun() {
+    ModelStatus status = engine.load(TestBundle.addingWide(1 << 15).write(repository, "wide"));
+    assertThat(status.state()).as(status.reason()).isEqualTo(ModelState.READY);
+    for (int i = 1; i <= 3; i++) {
+      Submission step =
+          engine.submit(
+              engine
+                  .request("wide", Floats.input("x", new long[] {1, 1}, i))
+                  .sequence(new SequenceStep(id(7), i == 1, i == 3)));
+      engine.run();
+      List<OutputTensor> outputs = engine.completed(step).outputs();
+      assertThat(outputs).extracting(OutputTensor::name).containsExactly("total", "seen");
+      assertThat(Floats.of(outputs.getFirst())).containsExactly(i * (i + 1) / 2f);
+      assertThat(Floats.of(outputs.getLast())).startsWith(i == 1 ? 1 : 0, i == 3 ? 1 : 0, 1, 7);
+    }
+    engine.assertQuiescent();
+  }
+
   @Test
   void shouldRunStepsOneAfterTheOtherHoweverFastTheyCome() {
     List<Submission> steps = new ArrayList<>();

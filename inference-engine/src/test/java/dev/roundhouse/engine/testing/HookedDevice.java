@@ -9,6 +9,7 @@ import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.ForwardingBuffer;
 import dev.roundhouse.engine.device.ForwardingDevice;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /** A device that tells a test of calls before it does them; the test may block or throw. */
 public final class HookedDevice extends ForwardingDevice {
@@ -20,6 +21,7 @@ public final class HookedDevice extends ForwardingDevice {
     IS_DONE,
     ON_DONE,
     AWAIT,
+    /** An output, be it copied or read in place. */
     READ,
     /** Told after the run's outputs were freed, so that nothing leaks. */
     CLOSE
@@ -114,6 +116,12 @@ public final class HookedDevice extends ForwardingDevice {
         public void read(long offset, MemorySegment target) {
           hook.on(Call.READ, program);
           super.read(offset, target);
+        }
+
+        @Override
+        public Optional<MemorySegment> view() {
+          hook.on(Call.READ, program);
+          return super.view();
         }
       };
     }

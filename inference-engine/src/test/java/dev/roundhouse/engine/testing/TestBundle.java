@@ -171,6 +171,30 @@ public final class TestBundle {
         """);
   }
 
+  /** {@link #adding} for one row, with zeros after what was seen: {@code seen f32[n,width]}. */
+  public static TestBundle addingWide(int width) {
+    String wide = "tensor<1x" + width + "xf32>";
+    String padded =
+        """
+        %%3 = stablehlo.constant dense<0.0> : tensor<f32>
+        %%4 = stablehlo.pad %%2, %%3, low = [0, 0], high = [0, %d], interior = [0, 0] : (tensor<1x4xf32>, tensor<f32>) -> %s
+        return %%0, %%0, %%4 : tensor<1x1xf32>, tensor<1x1xf32>, %s
+        """
+            .formatted(width - 4, wide, wide);
+    String program = addingProgram(1);
+    String lastLine = program.substring(program.indexOf("return "), program.lastIndexOf("  }"));
+    return adding(1)
+        .changed(
+            "name: seen, dtype: f32, shape: [n, 4]",
+            "name: seen, dtype: f32, shape: [n, " + width + "]")
+        .program(
+            "model.b1.mlir",
+            program
+                .replace(lastLine, padded)
+                .replace(
+                    "tensor<1x1xf32>, tensor<1x4xf32>) {", "tensor<1x1xf32>, " + wide + ") {"));
+  }
+
   private static String addingProgram(int rows) {
     return """
     module {

@@ -12,22 +12,26 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** An answer in memory of the pool; its bytes are counted until it is closed. */
-final class PooledAnswer implements Answer {
+/**
+ * An answer whose bytes are counted until it is closed: in memory of the pool or, where the outputs
+ * of a run are just this answer and the host reads them in place, in those.
+ */
+final class CountedAnswer implements Answer {
   private static final long ALIGNMENT = 64;
 
   // Memory that was given back twice would be two callers' answers at once: a sink that hands an
   // answer to another thread and then throws closes it on both.
-  private static final VarHandle BLOCK;
+  private static final VarHandle MEMORY;
   private static final VarHandle CLOSED;
 
   static {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
-      BLOCK = lookup.findVarHandle(PooledAnswer.class, "block", AnswerPool.Block.class);
-      CLOSED = lookup.findVarHandle(PooledAnswer.class, "closed", boolean.class);
+      MEMORY = lookup.findVarHandle(CountedAnswer.class, "memory", AnswerMemory.class);
+      CLOSED = lookup.findVarHandle(CountedAnswer.class, "closed", boolean.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -38,27 +42,27 @@ final class PooledAnswer implements Answer {
   private final ByteBudget budget;
   private final long countedBytes;
 
-  @SuppressWarnings("FieldMayBeFinal") // written through BLOCK
-  private AnswerPool.@Nullable Block block;
+  @SuppressWarnings("FieldMayBeFinal") // written through MEMORY
+  private @Nullable AnswerMemory memory;
 
   @SuppressWarnings("UnusedVariable") // read and written through CLOSED
   private boolean closed;
 
-  private PooledAnswer(
+  private CountedAnswer(
       String modelVersion,
       List<OutputTensor> outputs,
-      AnswerPool.@Nullable Block block,
+      @Nullable AnswerMemory memory,
       ByteBudget budget,
       long countedBytes) {
     this.modelVersion = modelVersion;
     this.outputs = outputs;
-    this.block = block;
+    this.memory = memory;
     this.budget = budget;
     this.countedBytes = countedBytes;
   }
 
   /** Memory for all rows of a request, not yet filled. */
-  static PooledAnswer allocate(
+  static CountedAnswer allocate(
       AnswerPool pool, ByteBudget budget, BatchSlot slot, QueuedRequest request) {
     ProgramLayout program = slot.program().layout();
     int count = count(request, program);
@@ -74,12 +78,7 @@ final class PooledAnswer implements Answer {
     for (int i = 0; i < count; i++) {
       RowLayout layout = program.output(index(request, i));
       long size = layout.bytesOf(request.rows());
-      OutputTensor output =
-          new OutputTensor(
-              layout.spec().name(),
-              layout.spec().dtype(),
-              layout.shapeOf(request.rows()),
-              memory.asSlice(offset, size));
+      OutputTensor output = output(layout, request, memory.asSlice(offset, size));
       offset += align(size);
       if (count == 1) {
         first = output;
@@ -87,12 +86,52 @@ final class PooledAnswer implements Answer {
         outputs.add(output);
       }
     }
-    return new PooledAnswer(
+    return new CountedAnswer(
         slot.lane().version(),
         first == null ? outputs : List.of(first),
         block,
         budget,
         request.answerBytes());
+  }
+
+  /**
+   * The outputs of a run as they lie, when all of them are the answer to one request and the device
+   * lets the host read them there. The answer takes the run from the slot then.
+   *
+   * @return null when the outputs are to be copied
+   */
+  static @Nullable CountedAnswer inPlace(
+      LentRuns lent, ByteBudget budget, BatchSlot slot, QueuedRequest request) {
+    ProgramLayout program = slot.program().layout();
+    if (slot.size() != 1
+        || slot.rowCount(0) != slot.program().batchSize()
+        || count(request, program) != program.outputCount()) {
+      return null; // more would be held than was counted
+    }
+    List<OutputTensor> outputs = new ArrayList<>(program.outputCount());
+    for (int i = 0; i < program.outputCount(); i++) {
+      // a sequence's state comes last, wherever it is in the program
+      int output = index(request, i);
+      Optional<MemorySegment> data = slot.execution().output(output).view();
+      if (data.isEmpty()) {
+        return null;
+      }
+      outputs.add(output(program.output(output), request, data.get()));
+    }
+    CountedAnswer answer =
+        new CountedAnswer(
+            slot.lane().version(),
+            outputs,
+            lent.lend(slot.execution()),
+            budget,
+            request.answerBytes());
+    slot.letGoOfRun();
+    return answer;
+  }
+
+  private static OutputTensor output(RowLayout layout, QueuedRequest request, MemorySegment data) {
+    return new OutputTensor(
+        layout.spec().name(), layout.spec().dtype(), layout.shapeOf(request.rows()), data);
   }
 
   /** How many outputs a request wants. */
@@ -119,7 +158,7 @@ final class PooledAnswer implements Answer {
 
   @Override
   public void free() {
-    AnswerPool.Block held = (AnswerPool.Block) BLOCK.getAndSet(this, null);
+    AnswerMemory held = (AnswerMemory) MEMORY.getAndSet(this, null);
     if (held != null) {
       held.giveBack();
     }

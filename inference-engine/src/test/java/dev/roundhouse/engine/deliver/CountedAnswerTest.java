@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Answers of a model {@code x f32[n,1] -> line f32[n,16], rest f32[n,1]}, version 1. */
-class PooledAnswerTest {
+class CountedAnswerTest {
   private static final int BLOCKS_PER_SLAB = 64;
   private static final int ROUNDS = 200;
 
@@ -92,7 +92,7 @@ class PooledAnswerTest {
           @Override
           public void onPart(Answer part) {
             versions.add(part.modelVersion());
-            addresses.add(part.outputs().stream().map(PooledAnswerTest::address).toList());
+            addresses.add(part.outputs().stream().map(CountedAnswerTest::address).toList());
             part.close();
           }
 
