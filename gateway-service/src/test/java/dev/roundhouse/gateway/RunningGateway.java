@@ -26,15 +26,19 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 
 /** A whole gateway on free loopback ports, before workers that a test has made. */
 final class RunningGateway implements AutoCloseable {
   private static final long MOST_NANOS = 60_000_000_000L;
 
+  private final CompletableFuture<Integer> exited = new CompletableFuture<>();
   private final ConfigurableApplicationContext context;
   private final ManagedChannel channel;
   private final HttpClient http = HttpClient.newHttpClient();
@@ -55,12 +59,24 @@ final class RunningGateway implements AutoCloseable {
     arguments.addAll(List.of(settings));
     context =
         new SpringApplicationBuilder(GatewayApplication.class)
+            .initializers(
+                (GenericApplicationContext made) ->
+                    made.registerBean("processExit", IntConsumer.class, () -> exited::complete))
             .run(arguments.toArray(String[]::new));
     channel =
         NettyChannelBuilder.forAddress(
                 "127.0.0.1", context.getBean(GrpcServerLifecycle.class).getPort())
             .usePlaintext()
             .build();
+  }
+
+  /** Completes with the code when the gateway would end its process. */
+  CompletableFuture<Integer> exited() {
+    return exited;
+  }
+
+  ManagedChannel channel() {
+    return channel;
   }
 
   GRPCInferenceServiceBlockingStub stub() {

@@ -5,27 +5,15 @@ import io.grpc.InternalServer;
 import io.grpc.Server;
 import io.grpc.ServerServiceDefinition;
 import io.netty.bootstrap.ServerBootstrap;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
-import io.netty.channel.EventLoopGroup;
-import io.netty.channel.IoHandlerFactory;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.ServerChannel;
-import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollIoHandler;
-import io.netty.channel.epoll.EpollServerSocketChannel;
-import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.SocketChannel;
-import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -42,6 +30,7 @@ import org.slf4j.LoggerFactory;
 /** A gRPC server whose transport is {@link Connection}; see {@link Http2ServerBuilder}. */
 final class Http2Server extends Server {
   private static final Logger log = LoggerFactory.getLogger(Http2Server.class);
+  private static final int STOP_SECONDS = 5;
 
   private final SocketAddress address;
   private final int threads;
@@ -57,7 +46,7 @@ final class Http2Server extends Server {
   private final AtomicInteger calls = new AtomicInteger();
 
   private final CountDownLatch terminated = new CountDownLatch(1);
-  private @Nullable EventLoopGroup group;
+  private @Nullable EventLoops loops;
   private @Nullable Channel listening;
   private volatile boolean shutdown;
 
@@ -78,32 +67,14 @@ final class Http2Server extends Server {
 
   @Override
   public synchronized Server start() throws IOException {
-    if (group != null) {
+    if (loops != null) {
       throw new IllegalStateException("the server has been started");
     }
-    boolean epoll = Epoll.isAvailable();
-    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
-    Class<? extends ServerChannel> type =
-        epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
-    EventLoopGroup loops =
-        new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("grpc", true), io);
-    group = loops;
+    EventLoops own = new EventLoops("grpc", threads, settings.failed());
+    loops = own;
     ServerBootstrap bootstrap =
-        new ServerBootstrap()
-            .group(loops)
-            .channel(type)
-            .option(ChannelOption.SO_REUSEADDR, true)
-            .option(ChannelOption.SO_BACKLOG, 1024)
-            .childOption(ChannelOption.TCP_NODELAY, true)
-            .childOption(ChannelOption.SO_KEEPALIVE, true)
-            .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-            .childHandler(new Accepted());
-    ChannelFuture bound = bootstrap.bind(address).awaitUninterruptibly();
-    if (!bound.isSuccess()) {
-      loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
-      throw new IOException("cannot listen on " + address, bound.cause());
-    }
-    listening = bound.channel();
+        own.bootstrap().option(ChannelOption.SO_BACKLOG, 1024).childHandler(new Accepted());
+    listening = own.listen(bootstrap, address);
     return this;
   }
 
@@ -183,12 +154,12 @@ final class Http2Server extends Server {
   }
 
   private void terminate() {
-    EventLoopGroup loops = group;
-    if (loops == null) {
+    EventLoops own = loops;
+    if (own == null) {
       terminated.countDown();
       return;
     }
-    loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).addListener(done -> terminated.countDown());
+    own.stop(STOP_SECONDS).addListener(done -> terminated.countDown());
   }
 
   void callOpened() {

@@ -28,10 +28,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Makes a gRPC server on Netty's HTTP/2. Services, interceptors, filters and settings are those of
@@ -39,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  * event loops and must not block them. For one thread.
  */
 public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> {
+  private static final Logger log = LoggerFactory.getLogger(Http2ServerBuilder.class);
   private static final int MAX_THREADS = 8;
   private static final long OFF = Long.MAX_VALUE;
   private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
@@ -54,6 +58,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private @Nullable SslContext tls;
   private MemoryBudget budget = MemoryBudget.UNLIMITED;
   private LoadListener load = LoadListener.NONE;
+  private Consumer<Throwable> failed = why -> log.error("the server has failed", why);
   private int maxMessageBytes = 4 << 20;
   private int maxMetadataBytes = 8 << 10;
   private int maxConcurrentStreams = 4096;
@@ -113,6 +118,15 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   /** Who hears of connections and calls as they begin and end. */
   public Http2ServerBuilder loadListener(LoadListener listener) {
     load = listener;
+    return this;
+  }
+
+  /**
+   * Who hears why when the server cannot be relied on any more: a thread of it is gone, and some or
+   * all of its connections hang. Without it there is a line in the log.
+   */
+  public Http2ServerBuilder failureListener(Consumer<Throwable> listener) {
+    failed = listener;
     return this;
   }
 
@@ -348,6 +362,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             new HeaderCodec(decompressors, compressors),
             budget,
             load,
+            failed,
             maxMessageBytes,
             maxMetadataBytes,
             maxConcurrentStreams,

@@ -21,7 +21,9 @@ final class ReceiveBuffers implements RecvByteBufAllocator {
       new FastThreadLocal<>() {
         @Override
         protected void onRemoval(ByteBuf buffer) {
-          buffer.release();
+          if (buffer.refCnt() > 0) { // Netty releases once too often after an Error in a handler
+            buffer.release();
+          }
         }
       };
 
@@ -38,9 +40,7 @@ final class ReceiveBuffers implements RecvByteBufAllocator {
     if (buffer != null && buffer.refCnt() == 1) {
       return buffer.setIndex(HEADROOM, HEADROOM).retain();
     }
-    if (buffer != null) {
-      buffer.release();
-    }
+    OF_LOOP.remove(); // before memory is asked for, which may be refused
     ByteBuf fresh = allocator.directBuffer(BYTES, BYTES);
     OF_LOOP.set(fresh);
     return fresh.setIndex(HEADROOM, HEADROOM).retain();

@@ -6,6 +6,7 @@ import io.grpc.ServerTransportFilter;
 import io.netty.handler.ssl.SslContext;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param headers of all calls
  * @param budget where large messages are counted while they arrive
  * @param load hears of connections and calls
+ * @param failed hears why when a thread of the server is gone
  * @param maxMessageBytes of one message, uncompressed too
  * @param maxMetadataBytes of one call's header fields
  * @param maxConcurrentStreams calls of one connection at a time
@@ -39,6 +41,7 @@ record ServerSettings(
     HeaderCodec headers,
     MemoryBudget budget,
     LoadListener load,
+    Consumer<Throwable> failed,
     int maxMessageBytes,
     int maxMetadataBytes,
     int maxConcurrentStreams,

@@ -119,9 +119,11 @@ class HedgedCallTest extends SentOn {
   @Test
   void shouldTellWhatBothHaveSaid() throws Exception {
     Called call = new Called(TestService.ECHO, new byte[1_000]);
-    slow().next().fail(Status.UNAVAILABLE);
+    Asked first = slow().next();
+    Asked second = fast().next();
+    first.fail(Status.UNAVAILABLE);
     GrpcContract.await(() -> router.ends.size() == 1);
-    fast().next().fail(Status.UNAVAILABLE);
+    second.fail(Status.UNAVAILABLE);
     assertThat(call.end()).isEqualTo(Status.Code.UNAVAILABLE);
     assertThat(router.ends).containsExactly("slow gave way UNAVAILABLE", "fast ended UNAVAILABLE");
   }

@@ -1,34 +1,22 @@
 package dev.roundhouse.http;
 
+import dev.roundhouse.grpc.EventLoops;
 import io.netty.bootstrap.ServerBootstrap;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
-import io.netty.channel.EventLoopGroup;
 import io.netty.channel.FixedRecvByteBufAllocator;
-import io.netty.channel.IoHandlerFactory;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.RecvByteBufAllocator;
-import io.netty.channel.ServerChannel;
 import io.netty.channel.ServerChannelRecvByteBufAllocator;
-import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollIoHandler;
-import io.netty.channel.epoll.EpollServerSocketChannel;
-import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.SocketChannel;
-import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
-import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -42,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Http1Server implements AutoCloseable {
   private static final int MAX_THREADS = 8;
+  private static final int STOP_SECONDS = 5;
 
   /** Read at once; a body's parts are handed on in these. */
   static final int READ_BYTES = 1 << 16;
@@ -49,7 +38,7 @@ public final class Http1Server implements AutoCloseable {
   private final Http1Settings settings;
   private final Set<Channel> sockets = ConcurrentHashMap.newKeySet();
   private final CompletableFuture<Void> drained = new CompletableFuture<>();
-  private @Nullable EventLoopGroup group;
+  private @Nullable EventLoops loops;
   private volatile @Nullable Channel listening;
   private volatile boolean draining;
 
@@ -63,36 +52,20 @@ public final class Http1Server implements AutoCloseable {
    * @throws IOException when it cannot
    */
   public synchronized void start() throws IOException {
-    if (group != null) {
+    if (loops != null) {
       throw new IllegalStateException("the server has been started");
     }
-    boolean epoll = Epoll.isAvailable();
-    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
-    Class<? extends ServerChannel> type =
-        epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
     int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
-    EventLoopGroup loops =
-        new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("http", true), io);
-    group = loops;
+    EventLoops own = new EventLoops("http", threads, settings.failed());
+    loops = own;
     ServerBootstrap bootstrap =
-        new ServerBootstrap()
-            .group(loops)
-            .channel(type)
-            .option(ChannelOption.SO_REUSEADDR, true)
+        own.bootstrap()
             .option(ChannelOption.SO_BACKLOG, settings.limits().backlog())
             .option(ChannelOption.RECVBUF_ALLOCATOR, oneByOne())
             .handler(new Accepting())
-            .childOption(ChannelOption.TCP_NODELAY, true)
-            .childOption(ChannelOption.SO_KEEPALIVE, true)
-            .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
             .childOption(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(READ_BYTES))
             .childHandler(new Accepted());
-    ChannelFuture bound = bootstrap.bind(settings.address()).awaitUninterruptibly();
-    if (!bound.isSuccess()) {
-      loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
-      throw new IOException("cannot listen on " + settings.address(), portable(bound.cause()));
-    }
-    listening = bound.channel();
+    listening = own.listen(bootstrap, settings.address());
   }
 
   /** Where it listens; negative before it does. */
@@ -101,17 +74,6 @@ public final class Http1Server implements AutoCloseable {
     return bound != null && bound.localAddress() instanceof InetSocketAddress known
         ? known.getPort()
         : -1;
-  }
-
-  /** Native transports say otherwise than Java's that another has the port. */
-  private static Throwable portable(Throwable failure) {
-    String why = String.valueOf(failure.getMessage());
-    if (!(failure instanceof BindException) && why.contains("Address already in use")) {
-      BindException inUse = new BindException("Address already in use");
-      inUse.initCause(failure);
-      return inUse;
-    }
-    return failure;
   }
 
   private static RecvByteBufAllocator oneByOne() {
@@ -212,8 +174,8 @@ public final class Http1Server implements AutoCloseable {
     drain();
     sockets.forEach(Channel::close);
     synchronized (this) {
-      if (group != null) {
-        group.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+      if (loops != null) {
+        loops.stop(STOP_SECONDS).awaitUninterruptibly();
       }
     }
   }

@@ -5,6 +5,7 @@ import dev.roundhouse.grpc.MemoryBudget;
 import io.netty.handler.ssl.SslContext;
 import java.net.SocketAddress;
 import java.nio.file.Path;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param routes say which requests are answered here
  * @param error makes a body, which is JSON, of a text for the client
  * @param load hears of connections, of requests that are answered here, and of those that stalled
+ * @param failed hears why when the server cannot be relied on any more: a thread of it is gone
  * @param body of requests that are answered here
  * @param limits of connections
  * @param times that clients have
@@ -29,6 +31,7 @@ public record Http1Settings(
     RequestRoutes routes,
     Function<String, byte[]> error,
     LoadListener load,
+    Consumer<Throwable> failed,
     BodyLimits body,
     Limits limits,
     Times times) {

@@ -47,6 +47,15 @@ class Http1ServerTest {
   }
 
   @Test
+  void shouldSayThatItHasFailedWhenAnEventLoopHasEnded() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/ends-loop", ""));
+      assertThat(served.failure().get(30, TimeUnit.SECONDS)).hasMessageContaining("'http-");
+    }
+  }
+
+  @Test
   void shouldAnswerInOrderWhatIsSentAhead() throws Exception {
     try (Served served = Served.start(folder);
         Peer peer = served.peer()) {
@@ -234,8 +243,7 @@ class Http1ServerTest {
         peer.send(Peer.post("/own/wide", ""));
         peer.head();
       }
-      await(() -> served.sent.get() == 1);
-      assertThat(served.gone).hasValue(1);
+      await(() -> served.sent.get() == 1 && served.gone.get() == 1);
       Reply reply;
       try (Peer peer = served.peer()) {
         peer.send(Peer.post("/own/later", "x"));

@@ -1,6 +1,7 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.LoadListener;
+import dev.roundhouse.grpc.LoopEnd;
 import dev.roundhouse.grpc.MemoryBudget;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -11,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -26,6 +28,7 @@ final class Served implements AutoCloseable, MemoryBudget {
   /** Replies that wait for the test. */
   final BlockingQueue<Reply> waiting = new LinkedBlockingQueue<>();
 
+  private final CompletableFuture<Throwable> failure = new CompletableFuture<>();
   final AtomicInteger gone = new AtomicInteger();
   final AtomicInteger sent = new AtomicInteger();
   final AtomicLong held = new AtomicLong();
@@ -46,6 +49,11 @@ final class Served implements AutoCloseable, MemoryBudget {
     return new Served(folder.resolve("behind"), limits, patience.toNanos());
   }
 
+  /** Completes when the server says that it has failed. */
+  CompletableFuture<Throwable> failure() {
+    return failure;
+  }
+
   private Served(Path path, Http1Settings.Limits limits, long patience) throws IOException {
     behind = new Behind(path);
     server =
@@ -60,6 +68,7 @@ final class Served implements AutoCloseable, MemoryBudget {
                         : null,
                 text -> text.getBytes(StandardCharsets.UTF_8),
                 LoadListener.NONE,
+                failure::complete,
                 new Http1Settings.BodyLimits(MOST_BYTES, "send less", this),
                 limits,
                 new Http1Settings.Times(patience, patience, patience, "hurry")));
@@ -106,6 +115,7 @@ final class Served implements AutoCloseable, MemoryBudget {
       switch (name) {
         case "later" -> waiting.add(reply);
         case "wide" -> Thread.ofVirtual().start(() -> wide(reply));
+        case "ends-loop" -> LoopEnd.ofThisThread();
         case "throws" -> throw new IllegalStateException("as asked");
         default -> end(reply, "own " + body);
       }

@@ -4,14 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.grpc.LoopEnd;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelStreamInferResponse;
 import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.worker.lifecycle.FailStopExit;
+import dev.roundhouse.platform.lifecycle.FailStopExit;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -115,6 +117,21 @@ class FailStopTest {
       assertThat(calls.get(1).get(30, TimeUnit.SECONDS)).isFalse();
       assertThat(worker.exited().get(30, TimeUnit.SECONDS)).isEqualTo(FailStopExit.CODE);
       gate.open();
+    }
+  }
+
+  @Test
+  void shouldEndWhenAThreadOfItsServerIsGone() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker =
+        new RunningWorker(
+            repository, (Device) null, "--spring.main.sources=" + LoopEnd.class.getName())) {
+      worker.awaitLoaded();
+      LoopEnd.by(worker.channel());
+      assertThat(worker.exited().get(30, TimeUnit.SECONDS)).isEqualTo(FailStopExit.CODE);
+      assertThat(worker.bean(Engine.class).isAlive()).isFalse();
+      assertThat(worker.get("metrics", "/actuator/health/liveness")).startsWith("503");
+      assertThat(worker.get("metrics", "/actuator/health/readiness")).startsWith("503");
     }
   }
 

@@ -9,6 +9,12 @@ import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.dispatch.DispatchThread;
+import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
@@ -18,6 +24,7 @@ import io.grpc.StatusRuntimeException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -138,6 +145,37 @@ class ShutdownTest {
       assertThat(output.getOut()).contains("something still uses the device, a compile");
     } finally {
       over.complete(null);
+    }
+  }
+
+  @Test
+  void shouldNotCloseTheDeviceUnderAnAnswerThatIsStillRead(CapturedOutput output) throws Exception {
+    int width = 1 << 16;
+    TestBundle.doubling(width, 1).write(repository, "large");
+    CompletableFuture<Answer> kept = new CompletableFuture<>();
+    AnswerSink keeping =
+        new AnswerSink() {
+          @Override
+          public void onPart(Answer part) {
+            kept.complete(part);
+          }
+
+          @Override
+          public void onEnd(Outcome outcome) {}
+        };
+    float[] ones = new float[width];
+    Arrays.fill(ones, 1);
+    try (RunningWorker worker = new RunningWorker(repository, gate).awaitLoaded()) {
+      InputTensor x = Floats.input("x", new long[] {1, width}, ones);
+      worker.bean(Engine.class).submit(InferenceRequest.of("large", List.of(x), keeping).build());
+      Answer answer = kept.get(30, TimeUnit.SECONDS);
+
+      worker.stop();
+
+      assertThat(worker.exited()).isCompletedWithValue(EngineLifecycle.CODE_IN_USE);
+      assertThat(output.getOut()).contains("or an answer that is being sent");
+      assertThat(Floats.of(answer.outputs().getFirst())).containsOnly(2);
+      answer.close();
     }
   }
 

@@ -2,6 +2,7 @@ package dev.roundhouse.gateway.grpc;
 
 import dev.roundhouse.gateway.calls.FleetCalls;
 import dev.roundhouse.gateway.calls.SharedRegions;
+import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterResponse;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryStatusRequest;
@@ -39,31 +40,31 @@ import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterResponse;
 import dev.roundhouse.kserve.proto.TraceSettingRequest;
 import dev.roundhouse.kserve.proto.TraceSettingResponse;
 import io.grpc.stub.StreamObserver;
-import java.util.function.BooleanSupplier;
 
 /**
  * The inference service, but for what is sent on frame by frame: inference, and what one worker can
  * say of a model as well as another.
  */
 public final class GatewayInferenceService extends GRPCInferenceServiceImplBase {
-  private final BooleanSupplier ready;
+  private final GatewayReadiness readiness;
   private final FleetCalls calls;
   private final SharedRegions regions;
 
-  public GatewayInferenceService(BooleanSupplier ready, FleetCalls calls, SharedRegions regions) {
-    this.ready = ready;
+  public GatewayInferenceService(
+      GatewayReadiness readiness, FleetCalls calls, SharedRegions regions) {
+    this.readiness = readiness;
     this.calls = calls;
     this.regions = regions;
   }
 
   @Override
   public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> call) {
-    Answer.now(call, () -> ServerLiveResponse.newBuilder().setLive(true).build());
+    Answer.now(call, () -> ServerLiveResponse.newBuilder().setLive(readiness.isAlive()).build());
   }
 
   @Override
   public void serverReady(ServerReadyRequest request, StreamObserver<ServerReadyResponse> call) {
-    Answer.now(call, () -> ServerReadyResponse.newBuilder().setReady(ready.getAsBoolean()).build());
+    Answer.now(call, () -> ServerReadyResponse.newBuilder().setReady(readiness.isReady()).build());
   }
 
   @Override

@@ -13,6 +13,7 @@ public final class GatewayReadiness {
   private final ApplicationEventPublisher events;
   private boolean announced;
   private volatile boolean stopping;
+  private volatile boolean failed;
 
   public GatewayReadiness(Workers workers, ApplicationEventPublisher events) {
     this.workers = workers;
@@ -20,7 +21,18 @@ public final class GatewayReadiness {
   }
 
   public boolean isReady() {
-    return !stopping && !workers.ready().isEmpty();
+    return !stopping && !failed && !workers.ready().isEmpty();
+  }
+
+  /** False when the gateway has failed: the process is about to end. */
+  public boolean isAlive() {
+    return !failed;
+  }
+
+  /** From now on it is neither ready nor alive. */
+  void fail() {
+    failed = true;
+    refresh();
   }
 
   public boolean isStopping() {

@@ -1,4 +1,4 @@
-/** Whether the gateway says that it is ready, and what it shows of its workers. */
+/** Whether the gateway says that it is ready, what it shows of its workers, and how it fails. */
 @NullMarked
 package dev.roundhouse.gateway.lifecycle;
 

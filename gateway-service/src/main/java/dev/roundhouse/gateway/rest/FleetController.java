@@ -65,7 +65,7 @@ final class FleetController {
 
   @GetMapping("/v2/health/live")
   void live(HttpServletResponse response) throws IOException {
-    health(response, "live", true);
+    health(response, "live", readiness.isAlive());
   }
 
   @GetMapping("/v2/health/ready")

@@ -11,6 +11,7 @@ import dev.roundhouse.gateway.fleet.FleetWatch;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.gateway.lifecycle.GatewayFailure;
 import dev.roundhouse.gateway.lifecycle.GatewayMeters;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.gateway.lifecycle.WorkersHealth;
@@ -27,7 +28,9 @@ import dev.roundhouse.platform.lifecycle.LameDuck;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.GeneralSecurityException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntConsumer;
 import javax.net.ssl.SSLException;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.ssl.NoSuchSslBundleException;
 import org.springframework.boot.ssl.SslBundles;
@@ -182,6 +185,19 @@ class FleetConfiguration {
   @Bean
   GatewayReadiness gatewayReadiness(Workers workers, ApplicationContext context) {
     return new GatewayReadiness(workers, context);
+  }
+
+  @Bean
+  GatewayFailure gatewayFailure(
+      GatewayReadiness readiness, ApplicationContext context, IntConsumer processExit) {
+    return new GatewayFailure(readiness, context, processExit);
+  }
+
+  /** What ends the process; a test puts another in its place. */
+  @Bean
+  @ConditionalOnMissingBean(name = "processExit")
+  IntConsumer processExit() {
+    return code -> Runtime.getRuntime().halt(code);
   }
 
   @Bean

@@ -10,6 +10,7 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.grpc.GatewayInferenceService;
 import dev.roundhouse.gateway.grpc.SchedulingService;
 import dev.roundhouse.gateway.grpc.WorkersControlService;
+import dev.roundhouse.gateway.lifecycle.GatewayFailure;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.gateway.lifecycle.GatewayReadyLine;
 import dev.roundhouse.gateway.lifecycle.PlacementEndpoint;
@@ -36,6 +37,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
@@ -70,13 +72,14 @@ class TransportConfiguration {
       ModelRoutes routes,
       HeldMemory memory,
       WorkerTls tls,
-      PortLoad load) {
+      PortLoad load,
+      GatewayFailure failure) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
             grpc,
             bundles,
             "",
-            builder -> configure(builder, properties, routes, memory, tls, load));
+            builder -> configure(builder, properties, routes, memory, tls, load, failure::fail));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -89,7 +92,8 @@ class TransportConfiguration {
       ModelRoutes routes,
       HeldMemory memory,
       WorkerTls tls,
-      PortLoad load) {
+      PortLoad load,
+      Consumer<Throwable> failed) {
     if (tls.grpc() != null) {
       builder.forwardTls(tls.grpc(), tls.serverName());
     }
@@ -108,7 +112,8 @@ class TransportConfiguration {
         .maxConnections(server.maxConnections())
         .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
-        .loadListener(load);
+        .loadListener(load)
+        .failureListener(failed);
   }
 
   /** Boot's, with our time to drain, and some for telling callers that it is over. */
@@ -124,7 +129,7 @@ class TransportConfiguration {
   @Bean
   BindableService inferenceService(
       GatewayReadiness readiness, FleetCalls calls, SharedRegions regions) {
-    return new GatewayInferenceService(readiness::isReady, calls, regions);
+    return new GatewayInferenceService(readiness, calls, regions);
   }
 
   @Bean

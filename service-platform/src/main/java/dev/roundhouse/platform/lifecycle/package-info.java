@@ -1,4 +1,4 @@
-/** When an application says that it is ready. */
+/** When an application says that it is ready, and how one ends that cannot answer any more. */
 @NullMarked
 package dev.roundhouse.platform.lifecycle;
 

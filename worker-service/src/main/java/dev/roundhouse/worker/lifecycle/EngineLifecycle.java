@@ -5,6 +5,7 @@ import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.worker.config.RepositoryProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import java.nio.file.Files;
@@ -42,6 +43,11 @@ public final class EngineLifecycle
 
   /** What loads get in any case: those that notice that they are to stop need a moment. */
   private static final Duration LAST_LOADS = Duration.ofSeconds(1);
+
+  /**
+   * What answers get that lie in the device's memory, once there is nobody left to send them to.
+   */
+  private static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
 
   private final Engine engine;
   private final Readiness readiness;
@@ -197,10 +203,11 @@ public final class EngineLifecycle
   @Override
   public void destroy() {
     close();
-    if (deviceInUse) {
+    if (deviceInUse || !answersAreBack()) {
       log.error(
-          "something still uses the device, a compile that did not end within shutdown.drain or a"
-              + " run that hangs: the process ends without closing it");
+          "something still uses the device, a compile that did not end within shutdown.drain, a"
+              + " run that hangs or an answer that is being sent: the process ends without closing"
+              + " it");
       if (stopNanos != 0) {
         // The plugin's own clean-up at the exit would meet its thread that still runs. A start that
         // was refused ends the usual way: the reason has not been printed yet.
@@ -208,6 +215,16 @@ public final class EngineLifecycle
       }
     } else {
       device.close();
+    }
+  }
+
+  /** Connections that have been closed give back what they were sending, within a moment. */
+  private boolean answersAreBack() {
+    try {
+      return engine.awaitAnswers(LAST_ANSWERS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 

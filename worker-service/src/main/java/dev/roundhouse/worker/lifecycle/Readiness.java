@@ -63,7 +63,7 @@ public final class Readiness {
   }
 
   /** Announces a change since the last call; one at a time, so that the last word is the truth. */
-  synchronized void refresh() {
+  public synchronized void refresh() {
     boolean ready = isReady();
     if (announced != ready) {
       announced = ready;

@@ -12,6 +12,7 @@ import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
+import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.worker.actuator.CompileMeters;
@@ -30,7 +31,6 @@ import dev.roundhouse.worker.control.ControlCalls;
 import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
-import dev.roundhouse.worker.lifecycle.FailStopExit;
 import dev.roundhouse.worker.lifecycle.LoadJournal;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
@@ -97,7 +97,9 @@ class EngineConfiguration {
   @Bean
   FailStopExit failStopExit(
       Engine engine, Readiness readiness, ApplicationContext context, IntConsumer processExit) {
-    return new FailStopExit(engine, readiness, context, processExit);
+    FailStopExit exit = new FailStopExit(context, readiness::refresh, processExit);
+    var unused = engine.failing().thenRun(() -> exit.begin(engine.failed()));
+    return exit;
   }
 
   @Bean

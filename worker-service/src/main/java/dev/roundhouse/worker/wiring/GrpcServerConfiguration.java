@@ -16,6 +16,7 @@ import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -83,7 +84,8 @@ class GrpcServerConfiguration {
         SslBundles bundles,
         CompressorRegistry compressors,
         DecompressorRegistry decompressors,
-        ReceivingLoad grpcLoad) {
+        ReceivingLoad grpcLoad,
+        Engine engine) {
       Http2GrpcServerFactory factory =
           new Http2GrpcServerFactory(
               grpc,
@@ -91,7 +93,7 @@ class GrpcServerConfiguration {
               ", or set roundhouse.worker.server.transport to grpc-java",
               builder -> {
                 builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
-                configure(builder, properties, grpcLoad);
+                configure(builder, properties, grpcLoad, engine::fail);
               });
       services.findServices().stream()
           .map(service -> configurer.configure(service, factory))
@@ -100,7 +102,10 @@ class GrpcServerConfiguration {
     }
 
     private static void configure(
-        Http2ServerBuilder builder, WorkerProperties properties, ReceivingLoad load) {
+        Http2ServerBuilder builder,
+        WorkerProperties properties,
+        ReceivingLoad load,
+        Consumer<Throwable> failed) {
       ServerProperties server = properties.server();
       builder
           .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
@@ -112,6 +117,7 @@ class GrpcServerConfiguration {
           .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .memoryBudget(load)
           .loadListener(load)
+          .failureListener(failed)
           .addTransportFilter(
               ConnectionShare.perConnection(server.maxUnread().toBytes(), MAX_UNREAD));
     }

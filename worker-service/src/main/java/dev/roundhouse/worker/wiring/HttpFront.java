@@ -14,6 +14,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,6 +52,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
   private final TomcatBehind behind;
   private final InferRoutes routes;
   private final ReceivingLoad load;
+  private final Consumer<Throwable> failed;
   private final ConfigurableEnvironment environment;
   private volatile @Nullable SslContext tls;
   private volatile @Nullable Http1Server running;
@@ -66,6 +68,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
       dev.roundhouse.worker.config.ServerProperties worker) {}
 
   /**
+   * @param failed hears why when the server cannot be relied on any more
    * @param environment that is told the port
    * @throws StartRefusedException when a setting is one that this server does not have
    */
@@ -75,12 +78,14 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
       TomcatBehind behind,
       InferRoutes routes,
       ReceivingLoad load,
+      Consumer<Throwable> failed,
       ConfigurableEnvironment environment) {
     this.settings = settings;
     this.bundles = bundles;
     this.behind = behind;
     this.routes = routes;
     this.load = load;
+    this.failed = failed;
     this.environment = environment;
     refuse(settings.server().getHttp2().isEnabled(), "server.http2.enabled is true");
     refuse(settings.tomcat().getAccesslog().isEnabled(), "server.tomcat.accesslog.enabled is true");
@@ -145,6 +150,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
         routes,
         JsonReply::error,
         load,
+        failed,
         new Http1Settings.BodyLimits(
             Math.toIntExact(settings.worker().maxMessageSize().toBytes()),
             InferRoutes.REMEDY,

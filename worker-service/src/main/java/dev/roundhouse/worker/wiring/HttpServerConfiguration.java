@@ -80,6 +80,7 @@ class HttpServerConfiguration {
         ModelLookup models,
         ClientText texts,
         ReceivingLoad httpLoad,
+        Engine engine,
         ConfigurableEnvironment environment) {
       int maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
       InferRoutes routes = new InferRoutes(inference, models, texts, maxBodyBytes, httpLoad);
@@ -89,6 +90,7 @@ class HttpServerConfiguration {
           behind,
           routes,
           httpLoad,
+          engine::fail,
           environment);
     }
   }
