@@ -7,20 +7,16 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 import time
-import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-import tritonclient.grpc as triton
-import tritonclient.http as triton_http
 
 import spinning_bundle
 from conftest import Report
+from container_calls import CallUnderWay, affine, sums, text
 from containers import GRPC, HTTP, METRICS, NODE, Container, docker
 from worker_process import ROOT, SAMPLE_MODELS, memory_options, wait_until
 
@@ -51,28 +47,6 @@ def start() -> Iterator[Start]:
     yield run
     for container in started:
         container.close()
-
-
-def affine(address: str) -> np.ndarray:
-    """The answer for zeros, over gRPC."""
-    with triton.InferenceServerClient(address) as client:
-        x = triton.InferInput("x", [1, 16], "FP32")
-        x.set_data_from_numpy(np.zeros((1, 16), np.float32))
-        return client.infer("affine", [x], client_timeout=60).as_numpy("y")
-
-
-def sums(address: str) -> np.ndarray:
-    """INPUT0 and INPUT1 added, over HTTP."""
-    with triton_http.InferenceServerClient(address) as client:
-        inputs = [triton_http.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
-        for number, each in enumerate(inputs):
-            each.set_data_from_numpy(np.full((1, 16), number + 1, np.int32))
-        return client.infer("simple", inputs).as_numpy("OUTPUT0")
-
-
-def text(address: str, path: str) -> str:
-    with urllib.request.urlopen(f"http://{address}{path}", timeout=30) as response:
-        return response.read().decode()
 
 
 def command_lines(container: Container) -> list[str]:
@@ -137,37 +111,13 @@ def test_should_answer_what_it_has_taken_when_a_worker_is_stopped(start: Start, 
     tmp_path.chmod(0o755)
     spinning_bundle.write(tmp_path, "spin", costly=True)
     worker = start("worker", "--memory=2g", models=tmp_path).await_ready()
-    address = worker.address(GRPC)
-    ends: list[float] = []
-
-    def call(turns: int) -> None:
-        with triton.InferenceServerClient(address) as client:
-            values = spinning_bundle.turns(turns)[spinning_bundle.INPUT]
-            given = triton.InferInput(spinning_bundle.INPUT, list(values.shape), "INT64")
-            given.set_data_from_numpy(values)
-            client.infer("spin", [given])
-            ends.append(time.monotonic())
-
-    call(1)
-    began = time.monotonic()
-    call(200_000_000)
-    turns = int(200_000_000 * 5 / (ends[-1] - began))  # some five seconds
-    caller = threading.Thread(target=call, args=(turns,))
-    caller.start()
-    wait_until(lambda: in_flight(text(worker.address(METRICS), "/metrics")) > 0, 30, "a call under way")
+    call = CallUnderWay(worker.address(GRPC), worker.address(METRICS), seconds=5)
     told = time.monotonic()
     assert worker.stop(STOP_SECONDS) in (0, 143)
     stopped = time.monotonic()
-    caller.join(30)
-    assert len(ends) == 3, "the call was not answered"
-    assert ends[-1] > told, "it had been answered before; the test needs a longer call"
-    report(f"stopped in {stopped - told:.1f} s, {ends[-1] - told:.1f} s of them for the call under way")
-
-
-def in_flight(metrics: str) -> float:
-    return sum(
-        float(line.rpartition(" ")[2]) for line in metrics.splitlines() if line.startswith("roundhouse_grpc_calls_open")
-    )
+    answered = call.answered()
+    assert answered > told, "it had been answered before; the test needs a longer call"
+    report(f"stopped in {stopped - told:.1f} s, {answered - told:.1f} s of them for the call under way")
 
 
 def test_should_send_on_from_a_gateway_to_a_worker_in_another_container(start: Start) -> None:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from client_tools import need
+from compose import variables
 from worker_process import ROOT
 
 DOCKER = ROOT / "docker"
@@ -62,7 +63,9 @@ def test_should_give_a_container_of_compose_nothing_that_it_does_not_need() -> N
     assert node["user"] == "65532:0"
     assert all(port.startswith(("127.0.0.1:", "${ROUNDHOUSE_ADDRESS:-127.0.0.1}:")) for port in node["ports"])
     assert "privileged" not in node
-    assert node["volumes"][0].endswith(":/models:ro")
+    models = node["volumes"][0]
+    assert models["target"] == "/models"
+    assert models["read_only"] is True
 
 
 def test_should_give_a_node_longer_to_stop_than_its_processes_take() -> None:
@@ -76,6 +79,12 @@ def test_should_name_the_image_that_the_launcher_makes() -> None:
     command = [ROOT / "roundhouse", "--version"]
     version = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[1]
     assert service()["image"] == f"${{ROUNDHOUSE_IMAGE:-roundhouse-node:{version}}}"
+
+
+def test_should_have_every_variable_of_compose_documented() -> None:
+    page = (ROOT / "docs" / "images.md").read_text()
+    assert len(variables()) > 5
+    assert [name for name in sorted(variables()) if f"| `{name}` |" not in page] == []
 
 
 def test_should_pin_every_package_of_the_cuda_variant_by_its_hash() -> None:

@@ -29,8 +29,9 @@ TXT
   --fuzz      instead, compares so many damaged requests with what protobuf reads of them (5,000,000 if not said, a
               few minutes), has a damaged conversation over HTTP/2 for each 500 of them, and prints executions,
               accepts, refusals, disagreements and seeds (docs/statuses.md)
-  --images    instead, builds the container images and runs them (docs/images.md), by the docker engine that answers,
-              or as root by one of its own. Takes some ten minutes
+  --images    instead, builds the container images and runs them, and docker/compose.yaml (docs/images.md), by the
+              docker engine that answers, or as root by one of its own. Takes a quarter of an hour. Builds Docker
+              Compose from source first where it is not installed, once (minutes; needs Go)
   --chart     instead, tests the Helm chart: lint, what it renders against Kubernetes' schemas, its own suites, and the
               applications started with what it writes. Builds Helm and helm-unittest from source first, once (minutes)
   --cluster   instead, installs the chart in a real Kubernetes control plane, with the applications as processes in the

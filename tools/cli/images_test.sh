@@ -24,8 +24,10 @@ test_images() {
     obstacle=$(images_obstacle)
     [[ -z $obstacle ]] || fail "the images are not tested here: $obstacle"
     build_test_images || return
+    prepare_compose "$scratch/config"
     export ROUNDHOUSE_E2E_IMAGES=$IMAGES_TAG ROUNDHOUSE_E2E_IMAGE_BASE=$base ROUNDHOUSE_E2E_IMAGE_JDK=$jdk
-    (cd "$ROOT/e2e-tests" && "${inside[@]}" "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_container_images.py) || return
+    (cd "$ROOT/e2e-tests" && "${inside[@]}" "$E2E_PYTHON" -m pytest -v -rs -p no:cacheprovider \
+        test_container_images.py test_compose.py) || return
     test_node_by_client
 }
 
@@ -74,6 +76,26 @@ test_node_by_client() {
         "$ROOT/kserve-client/target/surefire-reports/dev.roundhouse.client.NodeImageTest.txt" ||
         fail "NodeImageTest did not run although there is an engine"
     echo "NodeImageTest: passed with roundhouse-node:$IMAGES_TAG" >&2
+}
+
+# Has 'docker compose' work: by the plug-in that is installed, else by one that is built. Where neither can be,
+# ROUNDHOUSE_E2E_NO_COMPOSE says why.
+prepare_compose() { # FOLDER
+    local built why own=${DOCKER_CONFIG:-${HOME:-/nonexistent}/.docker} entry
+    docker compose version >&2 2>/dev/null && return
+    if ! built=$("$ROOT/tools/kube/fetch" compose); then
+        why=$(command -v go >/dev/null || echo "there is no 'go' to build it; install the plug-in, or Go 1.26 or newer")
+        export ROUNDHOUSE_E2E_NO_COMPOSE="'docker compose version' fails, and ${why:-Go could not build it; its message is further up}"
+    else
+        # docker looks for plug-ins beside its configuration, which stays as it is
+        mkdir -p "$1/cli-plugins"
+        for entry in "$own"/* "$own"/cli-plugins/*; do
+            [[ ! -e $entry || $entry == "$own/cli-plugins" ]] || ln -s "$(realpath "$entry")" "$1${entry#"$own"}"
+        done
+        ln -sf "$built/cli-plugins/docker-compose" "$1/cli-plugins/"
+        export DOCKER_CONFIG=$1
+        docker compose version >&2 || export ROUNDHOUSE_E2E_NO_COMPOSE="$built/cli-plugins/docker-compose does not run"
+    fi
 }
 
 # An engine of our own, in a network of its own so that it changes none of the machine's.
