@@ -24,9 +24,10 @@ _figures: list[str] = []
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
     report = yield
     if report.failed:
-        for worker in _running:
-            tail = "\n".join(worker.log().splitlines()[-60:])
-            report.sections.append((f"log of the worker on {worker.address}", tail))
+        for process in [part for running in _running for part in running.parts()]:
+            tail = "\n".join(process.own_log().splitlines()[-60:])
+            title = f"log of the process on {process.address}"
+            report.sections.append((title, f"{tail}\n{process.dump_threads(item.name)}"))
     return report
 
 

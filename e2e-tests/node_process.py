@@ -1,6 +1,10 @@
 """A gateway before several workers, in the place of one worker: ROUNDHOUSE_E2E_GATEWAY says how many."""
 
+import atexit
+import functools
 import os
+import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +23,19 @@ def gateway_jar() -> Path:
     return max((ROOT / "gateway-service" / "target").glob("gateway-service-*.jar"), key=lambda jar: jar.stat().st_mtime)
 
 
+@functools.cache
+def unpacked_gateway() -> Path:
+    """The jar taken apart, so that a build beside the tests takes no class from a gateway that runs."""
+    folder = tempfile.TemporaryDirectory(prefix="roundhouse-e2e-gateway-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    home = Path(folder.name) / "app"
+    extract = [java(), "-Djarmode=tools", "-jar", str(gateway_jar()), "extract", "--destination", str(home)]
+    subprocess.run(extract, check=True, stdout=subprocess.DEVNULL)
+    return home / gateway_jar().name
+
+
 def gateway_command(ports: Ports, workers: Sequence[WorkerProcess], settings: tuple[str, ...]) -> list[str]:
-    command = [java(), "-Xmx256m", "-jar", str(gateway_jar())]
+    command = [java(), "-Xmx256m", "-jar", str(unpacked_gateway())]
     for number, worker in enumerate(workers):
         key = f"--roundhouse.gateway.workers.w{number}"
         command += [f"{key}.address={worker.address}", f"{key}.http={worker.host}:{worker.ports.http}"]
@@ -72,10 +87,13 @@ class NodeProcess(WorkerProcess):
         )
 
     def ready_line(self) -> str | None:
-        return next((line for line in super().log().splitlines() if line.startswith("ready ")), None)
+        return next((line for line in self.own_log().splitlines() if line.startswith("ready ")), None)
 
     def log(self) -> str:
-        return super().log() + "".join(worker.log() for worker in getattr(self, "workers", []))
+        return "".join(part.own_log() for part in self.parts())
+
+    def parts(self) -> list[WorkerProcess]:
+        return [self, *getattr(self, "workers", [])]
 
     def close(self) -> None:
         super().close()

@@ -74,7 +74,7 @@ def test_should_end_every_call_and_exit_with_its_code_when_a_program_never_ends(
     assert exited < LIMIT_SECONDS + 6
     log = worker.log()
     assert log.count("the engine fails and stops") == 1
-    assert f"the worker exits with code {EXIT_CODE}" in log
+    assert f"the process exits with code {EXIT_CODE}" in log
 
 
 @pytest.mark.parametrize("by", ["gRPC", "HTTP"])

@@ -3,9 +3,9 @@
 import atexit
 import functools
 import os
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,11 +18,14 @@ from pathlib import Path
 
 import tritonclient.grpc as triton
 
+from unused_ports import unused_ports
+
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE_MODELS = ROOT / "examples" / "models"
 JVM_OPTIONS = ("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow")
 START_SECONDS = 120
 STOP_SECONDS = 30
+DUMP_SECONDS = 30
 TRAINING_SECONDS = 300
 
 
@@ -34,11 +37,7 @@ class Ports:
 
 
 def free_ports() -> Ports:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-    numbers = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return Ports(*numbers)
+    return Ports(*unused_ports(3))
 
 
 def worker_jar() -> Path:
@@ -155,7 +154,27 @@ class WorkerProcess:
         return f"{self.host}:{self.ports.grpc}"
 
     def log(self) -> str:
+        return self.own_log()
+
+    def own_log(self) -> str:
         return self.log_file.read_text(errors="replace")
+
+    def parts(self) -> list["WorkerProcess"]:
+        """This process, and those that it stands before."""
+        return [self]
+
+    def dump_threads(self, occasion: str) -> str:
+        """Writes what every thread does, virtual ones too, beside the log, and says where."""
+        if (code := self.process.poll()) is not None:
+            return f"ended with exit code {code}"
+        name = re.sub(r"\W+", "-", occasion)
+        file = self.log_file.with_name(f"{self.log_file.name}-{name}-{time.monotonic_ns()}.threads")
+        command = [str(Path(java()).with_name("jcmd")), str(self.process.pid), "Thread.dump_to_file", str(file)]
+        try:
+            subprocess.run(command, capture_output=True, text=True, timeout=DUMP_SECONDS, check=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            return f"no thread dump: {error}"
+        return f"its threads: {file}"
 
     def client(self) -> triton.InferenceServerClient:
         return triton.InferenceServerClient(self.address)
