@@ -10,6 +10,7 @@ import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
@@ -155,6 +156,10 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     String coding = head.headers().get(HttpHeaderNames.TRANSFER_ENCODING);
     if (coding != null && !HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(coding)) {
       refuse(NOT_IMPLEMENTED, "Transfer-Encoding '" + coding + "' is not supported; chunked is");
+      return;
+    }
+    if (head.method().equals(HttpMethod.CONNECT)) { // what follows its answer would be no HTTP
+      refuse(NOT_IMPLEMENTED, "method CONNECT is not supported: this server is no proxy");
       return;
     }
     RequestHandler handler = settings.routes().route(head.method().name(), head.uri());

@@ -130,6 +130,7 @@ class Http1ServerTest {
         "400|GET / HTTP/1.1~Content-Length: x",
         "417|GET / HTTP/1.1~Expect: miracles",
         "501|POST /own/echo HTTP/1.1~Transfer-Encoding: gzip, chunked",
+        "501|CONNECT a:1 HTTP/1.1",
         "414|GET /%s HTTP/1.1",
         "431|GET / HTTP/1.1~Name: %s",
       })
