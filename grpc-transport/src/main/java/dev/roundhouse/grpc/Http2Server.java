@@ -103,7 +103,8 @@ final class Http2Server extends Server {
   }
 
   private void addHttp2(ChannelPipeline pipeline) {
-    pipeline.addLast(new FrameCutter(), ConnectionBuilder.connection(this, settings));
+    pipeline.addLast(
+        new SmallWrites(), new FrameCutter(), ConnectionBuilder.connection(this, settings));
   }
 
   /** Goes on when both sides have agreed on HTTP/2. */

@@ -83,7 +83,7 @@ final class UpstreamPool {
                       return;
                     }
                     channel.config().setRecvByteBufAllocator(new ReceiveBuffers());
-                    channel.pipeline().addLast(FrameCutter.ofServer(), made);
+                    channel.pipeline().addLast(new SmallWrites(), FrameCutter.ofServer(), made);
                   }
                 });
     if (epoll) {

@@ -43,7 +43,7 @@ record UpstreamTls(SslContext context, String serverName) {
     @Override
     protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
       if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
-        ctx.pipeline().addLast(FrameCutter.ofServer(), made);
+        ctx.pipeline().addLast(new SmallWrites(), FrameCutter.ofServer(), made);
       } else {
         handshakeFailure(ctx, new SSLException("it does not agree to HTTP/2 by ALPN"));
       }

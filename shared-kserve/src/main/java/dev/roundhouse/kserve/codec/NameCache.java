@@ -62,18 +62,22 @@ final class NameCache {
     return (int) (hash >>> Long.SIZE - Integer.numberOfTrailingZeros(ENTRIES));
   }
 
-  private static boolean same(byte[] known, ByteBuffer in, int at) {
-    int i = 0;
-    for (; i + Long.BYTES <= known.length; i += Long.BYTES) {
+  /** True when those bytes are there, all of which are. */
+  static boolean same(byte[] known, ByteBuffer in, int at) {
+    int last = known.length - Long.BYTES;
+    if (last < 0) {
+      for (int i = 0; i < known.length; i++) {
+        if (known[i] != in.get(at + i)) {
+          return false;
+        }
+      }
+      return true;
+    }
+    for (int i = 0; i < last; i += Long.BYTES) {
       if ((long) LONGS.get(known, i) != in.getLong(at + i)) {
         return false;
       }
     }
-    for (; i < known.length; i++) {
-      if (known[i] != in.get(at + i)) {
-        return false;
-      }
-    }
-    return true;
+    return (long) LONGS.get(known, last) == in.getLong(at + last); // some of them once more
   }
 }

@@ -14,9 +14,9 @@ import java.util.List;
  * each of its tensors has. Raw payloads are not copied: tensors share memory with the message.
  */
 public final class RequestCheck {
-  private final InferMessage message;
+  private final ReadMessage message;
 
-  private RequestCheck(InferMessage message) {
+  private RequestCheck(ReadMessage message) {
     this.message = message;
   }
 
@@ -24,6 +24,13 @@ public final class RequestCheck {
    * @throws WireException INVALID_ARGUMENT for whatever is wrong in the message itself
    */
   public static WireRequest check(InferMessage message) {
+    return switch (message) {
+      case KnownMessage known -> known.request();
+      case ReadMessage read -> check(read);
+    };
+  }
+
+  private static WireRequest check(ReadMessage message) {
     if (message.modelName().isEmpty()) {
       throw WireException.invalidArgument("Model name cannot be empty");
     }

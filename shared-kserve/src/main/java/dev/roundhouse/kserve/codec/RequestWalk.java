@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.SequenceInputStream;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -67,13 +68,13 @@ public final class RequestWalk {
   private static final Object ONE_LARGE = new Object();
   private static final long[] NO_DIMS = {};
 
-  private static final ThreadLocal<NameCache> NAMES = ThreadLocal.withInitial(NameCache::new);
+  private static final ThreadLocal<Known> KNOWN = ThreadLocal.withInitial(Known::new);
 
   private final ByteBuffer message;
   private final MessageMemory memory;
   private final WireCursor in;
   private final int begin;
-  private final NameCache names = NAMES.get();
+  private final NameCache names;
   private final List<InputWalk> inputs = new ArrayList<>(4);
   private final List<ByteBuffer> raw = new ArrayList<>(4);
   private @Nullable List<OutputHeader> outputs;
@@ -84,9 +85,10 @@ public final class RequestWalk {
   private int parameterCount;
   private long typedBytes;
 
-  private RequestWalk(ByteBuffer message, MessageMemory memory) {
+  private RequestWalk(ByteBuffer message, MessageMemory memory, NameCache names) {
     this.message = message;
     this.memory = memory;
+    this.names = names;
     begin = message.position();
     in = new WireCursor(message);
   }
@@ -138,10 +140,32 @@ public final class RequestWalk {
    */
   public static InferMessage read(ByteBuffer message, MessageMemory memory)
       throws MalformedMessageException {
-    return new RequestWalk(message, memory).read();
+    Known known = KNOWN.get();
+    ByteBuffer in = message.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    int begin = in.position();
+    int end = in.limit();
+    InferMessage again = known.forms.read(in, begin, end, memory);
+    if (again != null) {
+      return again;
+    }
+    ReadMessage read = new RequestWalk(in, memory, known.names).read();
+    known.forms.note(in, begin, end, read);
+    return read;
   }
 
-  private InferMessage read() throws MalformedMessageException {
+  /** Reads field by field, whatever is known of such messages. */
+  static ReadMessage readAnew(ByteBuffer message) throws MalformedMessageException {
+    ByteBuffer in = message.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    return new RequestWalk(in, MessageMemory.COLLECTED, KNOWN.get().names).read();
+  }
+
+  /** What a thread knows of the messages that it has read. */
+  private static final class Known {
+    final NameCache names = new NameCache();
+    final RequestForms forms = new RequestForms();
+  }
+
+  private ReadMessage read() throws MalformedMessageException {
     for (int tag = in.tag(); tag != 0; tag = in.tag()) {
       if (tag == RAW) {
         require(raw.size(), MessageLimits.RAW_CONTENTS, "raw_input_contents");
@@ -163,7 +187,7 @@ public final class RequestWalk {
         in.skip(tag);
       }
     }
-    return new InferMessage(
+    return new ReadMessage(
         modelName, modelVersion, id, orNone(parameters), headers(), orNone(outputs), memory);
   }
 

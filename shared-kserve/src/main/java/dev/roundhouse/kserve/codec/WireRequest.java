@@ -27,4 +27,19 @@ public record WireRequest(
     @Nullable SequenceParameters sequence,
     boolean wantsTimings) {
   public static final long NO_TIMEOUT = Long.MAX_VALUE;
+
+  /** The same with an id and inputs of another. */
+  WireRequest with(String id, List<WireInput> inputs) {
+    return new WireRequest(
+        modelName,
+        modelVersion,
+        id,
+        inputs,
+        requestedOutputs,
+        timeoutNanos,
+        priority,
+        queueTimeoutNanos,
+        sequence,
+        wantsTimings);
+  }
 }

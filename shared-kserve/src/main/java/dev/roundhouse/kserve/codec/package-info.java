@@ -1,9 +1,10 @@
 /**
  * Turns messages of the wire into checked tensors and back. Nothing is kept from one message to the
- * next but names, which come again ({@link dev.roundhouse.kserve.codec.NameCache}): the payload
- * stays in the message's own memory, every size is checked before anything is allocated, and
- * whatever is wrong with a message is a {@link dev.roundhouse.kserve.status.WireException}. Error
- * texts are Triton's where stock clients match on them.
+ * next but what comes again, names ({@link dev.roundhouse.kserve.codec.NameCache}) and all that
+ * stands around id and data ({@link dev.roundhouse.kserve.codec.RequestForms}): the payload stays
+ * in the message's own memory, every size is checked before anything is allocated, and whatever is
+ * wrong with a message is a {@link dev.roundhouse.kserve.status.WireException}. Error texts are
+ * Triton's where stock clients match on them.
  */
 @NullMarked
 package dev.roundhouse.kserve.codec;

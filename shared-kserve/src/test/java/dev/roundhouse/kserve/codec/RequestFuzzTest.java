@@ -8,6 +8,8 @@ import com.google.protobuf.Parser;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.status.WireException;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -33,6 +35,7 @@ class RequestFuzzTest {
   private int accepted;
   private int refused;
   private int disagreed;
+  private int known;
 
   /** Refused here, as by protobuf for C++, and read by protobuf for Java. */
   private int stricter;
@@ -45,21 +48,25 @@ class RequestFuzzTest {
     List<byte[]> whole =
         List.of(
             SampleRequests.typed().build().toByteArray(),
-            SampleRequests.raw().build().toByteArray());
+            SampleRequests.raw().build().toByteArray(),
+            SampleRequests.sound().build().toByteArray());
     for (int round = 0; round < rounds; round++) {
-      compare(round, damaged(whole));
+      byte[] message = damaged(whole);
+      compare(round, message);
+      compareWithKnown(round, message);
     }
     System.out.printf(
-        "fuzz of requests: seed %d, executions %d, accepted %d, refused %d (%d of them as C++ does and Java does not, %d by a limit), disagreements %d%n",
-        seed, rounds, accepted, refused, stricter, limited, disagreed);
+        "fuzz of requests: seed %d, executions %d, accepted %d (%d by a form that was known), refused %d (%d of them as C++ does and Java does not, %d by a limit), disagreements %d%n",
+        seed, rounds, accepted, known, refused, stricter, limited, disagreed);
     assertThat(disagreements).as("seed %d, %d disagreements", seed, disagreed).isEmpty();
     assertThat(accepted).as("seed %d", seed).isBetween(rounds / 200, rounds - rounds / 200);
+    assertThat(known).as("seed %d", seed).isBetween(rounds / 200, accepted - rounds / 200);
   }
 
   private void compare(int round, byte[] message) {
     ModelInferRequest expected = parsed(message);
     try {
-      InferMessage read = RequestWalk.read(new ByteArrayInputStream(message), message.length);
+      ReadMessage read = RequestWalk.readAnew(ByteBuffer.wrap(message));
       accepted++;
       if (expected == null) {
         disagree(round, message, "protobuf refuses it");
@@ -83,6 +90,22 @@ class RequestFuzzTest {
       }
     } catch (Exception thrown) {
       disagree(round, message, thrown.toString());
+    }
+  }
+
+  /** A message that has a known form is what it would be without. */
+  private void compareWithKnown(int round, byte[] message) {
+    try {
+      InferMessage read = RequestWalk.read(new ByteArrayInputStream(message), message.length);
+      if (read instanceof KnownMessage again) {
+        known++;
+        WireRequest anew = RequestCheck.check(RequestWalk.readAnew(ByteBuffer.wrap(message)));
+        if (!again.request().equals(anew)) {
+          disagree(round, message, "what is known of it is " + again + " and not " + anew);
+        }
+      }
+    } catch (IOException | WireException refused) {
+      return; // it has been compared
     }
   }
 

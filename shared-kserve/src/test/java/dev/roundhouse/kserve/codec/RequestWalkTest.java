@@ -51,7 +51,7 @@ class RequestWalkTest {
     ByteBuffer message = ByteBuffer.allocateDirect(request.getSerializedSize() + 7);
     message.position(5).put(request.toByteArray()).flip().position(5);
 
-    InferMessage read = RequestWalk.read(message);
+    ReadMessage read = (ReadMessage) RequestWalk.read(message);
     assertThat(Written.of(read)).isEqualTo(request);
     TensorSource.Raw last = (TensorSource.Raw) read.inputs().getLast().source();
     assertThat(last.data().isReadOnly()).isTrue();
@@ -69,7 +69,8 @@ class RequestWalkTest {
             .addRawInputContents(ByteString.copyFrom(new byte[bytes]))
             .build();
 
-    InferMessage read = RequestWalk.read(new ByteArrayInputStream(request.toByteArray()), -1);
+    ReadMessage read =
+        (ReadMessage) RequestWalk.read(new ByteArrayInputStream(request.toByteArray()), -1);
     assertThat(Written.of(read)).isEqualTo(request);
   }
 
@@ -84,8 +85,8 @@ class RequestWalkTest {
   void shouldMakeANameOnceThatComesAgain() throws Exception {
     byte[] message = SampleRequests.raw().build().toByteArray();
 
-    InferMessage first = read(message);
-    InferMessage second = read(message);
+    ReadMessage first = read(message);
+    ReadMessage second = read(message);
     assertThat(second.modelName()).isEqualTo("modèle").isSameAs(first.modelName());
     assertThat(second.inputs().getFirst().datatype())
         .isSameAs(first.inputs().getFirst().datatype());
@@ -231,8 +232,8 @@ class RequestWalkTest {
     assertThatThrownBy(() -> read(groups)).isInstanceOf(MalformedMessageException.class);
   }
 
-  private static InferMessage read(byte[] message) throws IOException {
-    return RequestWalk.read(new ByteArrayInputStream(message), message.length);
+  private static ReadMessage read(byte[] message) throws IOException {
+    return (ReadMessage) RequestWalk.read(new ByteArrayInputStream(message), message.length);
   }
 
   private static byte[] message(Writing writing) throws IOException {

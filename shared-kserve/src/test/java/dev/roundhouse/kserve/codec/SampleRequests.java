@@ -42,6 +42,19 @@ final class SampleRequests {
         .addRawInputContents(ByteString.EMPTY);
   }
 
+  /** One that makes sense, and has a form. */
+  static ModelInferRequest.Builder sound() {
+    return ModelInferRequest.newBuilder()
+        .setModelName("identity_fp32")
+        .setId("17")
+        .putParameters("priority", InferParameter.newBuilder().setInt64Param(2).build())
+        .addInputs(input().clearShape().addShape(1).addShape(3))
+        .addInputs(input().setName("Y").setDatatype("UINT8").clearShape().addShape(5))
+        .addOutputs(InferRequestedOutputTensor.newBuilder().setName("Z"))
+        .addRawInputContents(ByteString.copyFromUtf8("twelve bytes"))
+        .addRawInputContents(ByteString.copyFromUtf8("five "));
+  }
+
   static InferTensorContents.Builder contents() {
     return InferTensorContents.newBuilder();
   }

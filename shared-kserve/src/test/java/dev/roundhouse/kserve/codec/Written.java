@@ -15,7 +15,7 @@ import java.util.Map;
 final class Written {
   private Written() {}
 
-  static ModelInferRequest of(InferMessage message) throws IOException {
+  static ModelInferRequest of(ReadMessage message) throws IOException {
     ModelInferRequest.Builder request =
         ModelInferRequest.newBuilder()
             .setModelName(message.modelName())

@@ -8,6 +8,7 @@ import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.CudaAccess;
@@ -36,7 +37,7 @@ class InferExchangeTest {
             ? Map.of()
             : Map.of("reactant_timeout_ns", new ParameterValue.Signed(nanos(budget)));
     InferMessage message =
-        new InferMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
+        new ReadMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
     try (InferExchange exchange = InferExchange.begin(message, NO_REGIONS)) {
       assertThat(exchange.toEngine(now, nanos(call), NOBODY).deadlineNanos())
           .isEqualTo(nanos(deadline));

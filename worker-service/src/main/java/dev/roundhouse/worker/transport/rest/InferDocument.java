@@ -1,6 +1,6 @@
 package dev.roundhouse.worker.transport.rest;
 
-import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.kserve.codec.ReadMessage;
 import java.util.Map;
 
 /**
@@ -9,7 +9,7 @@ import java.util.Map;
  *
  * @param sharesBody true when tensors lie in the body's memory
  */
-record InferDocument(InferMessage message, OutputForms forms, boolean sharesBody) {
+record InferDocument(ReadMessage message, OutputForms forms, boolean sharesBody) {
 
   /**
    * Which outputs are answered as binary tensors.

@@ -1,11 +1,11 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.bundle.tensor.DType;
-import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageLimits;
 import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.OutputHeader;
 import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.kserve.codec.TensorHeader;
 import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
@@ -101,7 +101,7 @@ final class InferReader {
               .formatted(model, body.length() - binaryAt));
     }
     return new InferDocument(
-        new InferMessage(model, version, id, parameters, inputs, outputs, MessageMemory.COLLECTED),
+        new ReadMessage(model, version, id, parameters, inputs, outputs, MessageMemory.COLLECTED),
         new OutputForms(flag(parameters, BINARY_BY_DEFAULT).orElse(false), forms),
         binaryAt > jsonLength);
   }

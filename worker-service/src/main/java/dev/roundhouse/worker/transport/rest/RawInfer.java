@@ -3,8 +3,8 @@ package dev.roundhouse.worker.transport.rest;
 import dev.roundhouse.bundle.model.Axis;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.DType;
-import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
+import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.kserve.codec.TensorHeader;
 import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
@@ -41,7 +41,7 @@ final class RawInfer {
             Map.of(),
             new TensorSource.Raw(bytes ? withLength(body, memory) : body.slice(0, body.length())));
     return new InferDocument(
-        new InferMessage(
+        new ReadMessage(
             model, version, "", Map.of(), List.of(tensor), List.of(), MessageMemory.COLLECTED),
         OutputForms.ALL_BINARY,
         !bytes);

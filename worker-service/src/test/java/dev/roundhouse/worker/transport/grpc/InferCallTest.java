@@ -17,8 +17,8 @@ import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.grpc.BufferWritable;
 import dev.roundhouse.kserve.codec.EncodedMessage;
-import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
+import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.worker.config.TraceProperties;
 import dev.roundhouse.worker.trace.Tracing;
@@ -235,7 +235,7 @@ class InferCallTest {
             engine.engine());
     return new Inference(engine.engine(), none, off.tracer())
         .begin(
-            new InferMessage(
+            new ReadMessage(
                 model, "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
   }
 

@@ -9,8 +9,8 @@ import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.NanoClock;
-import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.ParameterValue;
+import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.kserve.codec.TensorHeader;
 import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
@@ -63,7 +63,7 @@ class InferReaderTest {
                 .formatted(INPUT),
             "abcd");
 
-    InferMessage message = document.message();
+    ReadMessage message = document.message();
     assertThat(message.modelName()).isEqualTo("m");
     assertThat(message.modelVersion()).isEqualTo("3");
     assertThat(message.id()).isEqualTo("q");
@@ -121,7 +121,7 @@ class InferReaderTest {
           INPUT.replace("[2]", "[-2]"),
           INPUT.replace("[2]", "[4611686018427387904,4]")
         }) {
-      InferMessage message = read("{\"inputs\":[" + input + "]}", "").message();
+      ReadMessage message = read("{\"inputs\":[" + input + "]}", "").message();
       assertThat(message.inputs().getFirst().source()).isEqualTo(TensorSource.NONE);
     }
   }
