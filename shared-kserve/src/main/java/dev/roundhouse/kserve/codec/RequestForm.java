@@ -2,6 +2,7 @@ package dev.roundhouse.kserve.codec;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
+import dev.roundhouse.kserve.status.WireException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -66,28 +67,33 @@ final class RequestForm {
   }
 
   /**
-   * The form of a message that was read and makes sense; null where it has none: where its data is
-   * not the end of it, or where it takes a look at the data to say whether it makes sense.
+   * The form of a message that was read; null where it has none: where its data is not the end of
+   * it, or where it takes a look at the data to say whether it makes sense.
    *
    * @param in little-endian, the message from position to limit
+   * @throws WireException when it makes no sense
    */
-  static @Nullable RequestForm of(ByteBuffer in, ReadMessage read, WireRequest checked)
+  static @Nullable RequestForm of(ByteBuffer in, ReadMessage read)
       throws MalformedMessageException {
+    for (TensorHeader header : read.inputs()) {
+      TensorSource source = header.source();
+      boolean isLookedInto = DType.fromKserveName(header.datatype()).orElse(null) == DType.BYTES;
+      if (isLookedInto || !(source == TensorSource.NONE || source instanceof TensorSource.Raw)) {
+        return null;
+      }
+    }
+    WireRequest checked = RequestCheck.check(read);
     int count = checked.inputs().size();
     List<WireInput> inputs = new ArrayList<>(count);
     int[] lengths = new int[count];
     int inline = 0;
-    for (int i = 0; i < count; i++) {
-      WireInput input = checked.inputs().get(i);
+    for (WireInput input : checked.inputs()) {
       if (input.data() instanceof WireInput.Inline(ByteBuffer data)) {
-        boolean raw = read.inputs().get(i).source() instanceof TensorSource.Raw;
-        if (!raw || input.dtype() == DType.BYTES) {
-          return null;
-        }
         lengths[inline++] = data.remaining();
-        input = with(input, NOTHING);
+        inputs.add(with(input, NOTHING));
+      } else {
+        inputs.add(input);
       }
-      inputs.add(input);
     }
     Cut cut = cut(in);
     if (cut == null || cut.raws != inline || cut.end - in.position() > LONGEST) {

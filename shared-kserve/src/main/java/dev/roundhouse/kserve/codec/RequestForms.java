@@ -2,6 +2,7 @@ package dev.roundhouse.kserve.codec;
 
 import dev.roundhouse.kserve.status.WireException;
 import java.nio.ByteBuffer;
+import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,11 +12,13 @@ import org.jspecify.annotations.Nullable;
 final class RequestForms {
   private static final int ENTRIES = 256;
 
-  /** Of requests without a form, one in so many gets one: those that never come again cost less. */
+  /** Of requests without a form that is known, one in so many gets one: others cost nothing. */
   private static final int KEPT = 8;
 
   private final @Nullable RequestForm[] forms = new @Nullable RequestForm[ENTRIES];
-  private int unknown;
+
+  /** By chance: each second, or each eighth, might always be one that has no form. */
+  private final SplittableRandom chance = new SplittableRandom();
 
   /**
    * The message, when it has a form that is known; else null.
@@ -36,19 +39,16 @@ final class RequestForms {
    * @param in little-endian
    */
   void note(ByteBuffer in, int begin, int end, ReadMessage read) throws MalformedMessageException {
-    if (++unknown < KEPT || end - begin < RequestForm.SHORTEST) {
+    if (end - begin < RequestForm.SHORTEST || chance.nextInt(KEPT) > 0) {
       return;
     }
-    unknown = 0;
-    WireRequest checked;
     try {
-      checked = RequestCheck.check(read);
+      RequestForm form = RequestForm.of(in, read);
+      if (form != null) {
+        forms[entry(in, begin, end)] = form;
+      }
     } catch (WireException refused) {
       return; // its client is told when it is checked
-    }
-    RequestForm form = RequestForm.of(in, read, checked);
-    if (form != null) {
-      forms[entry(in, begin, end)] = form;
     }
   }
 

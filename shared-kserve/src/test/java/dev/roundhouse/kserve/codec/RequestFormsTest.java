@@ -17,7 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A request that comes again with another id and other data is read at once, and as it is. */
 class RequestFormsTest {
-  private static final int TIMES = 20;
+  /** By then a form is known, but for one time in 10^17. */
+  private static final int TIMES = 300;
 
   private final List<String> memoryCalls = new ArrayList<>();
   private final MessageMemory memory =
@@ -145,6 +146,25 @@ class RequestFormsTest {
     byte[] message = request.setId("99").build().toByteArray();
     assertThat(read(message)).isInstanceOf(KnownMessage.class);
     assertThat(RequestCheck.check(read(message))).isEqualTo(anew(message));
+  }
+
+  @Test
+  void shouldKnowEachSecondRequestWhenTheOthersHaveNoForm() throws Exception {
+    ModelInferRequest typed =
+        SampleRequests.sound()
+            .clearRawInputContents()
+            .clearInputs()
+            .addInputs(
+                SampleRequests.input()
+                    .clearShape()
+                    .addShape(1)
+                    .setContents(InferTensorContents.newBuilder().addFp32Contents(1)))
+            .build();
+    for (int i = 0; i < TIMES; i++) {
+      read(SampleRequests.sound().build().toByteArray());
+      assertThat(read(typed.toByteArray())).isInstanceOf(ReadMessage.class);
+    }
+    assertThat(read(SampleRequests.sound().build().toByteArray())).isInstanceOf(KnownMessage.class);
   }
 
   @Test
