@@ -39,9 +39,16 @@ final class SmallWrites extends ChannelOutboundHandlerAdapter {
       writeGathered(ctx);
       to = null;
     }
-    if (to == null) {
-      to = new Gathered(ctx.alloc().directBuffer(Math.max(FIRST_BYTES, expected), MOST_BYTES));
-      gathered = to;
+    try {
+      if (to == null) {
+        to = new Gathered(ctx.alloc().directBuffer(Math.max(FIRST_BYTES, expected), MOST_BYTES));
+        gathered = to;
+      }
+      to.copy(data);
+    } catch (OutOfMemoryError e) { // as it is, then
+      writeGathered(ctx);
+      ctx.write(data, promise);
+      return;
     }
     to.add(data, promise);
   }
@@ -79,8 +86,12 @@ final class SmallWrites extends ChannelOutboundHandlerAdapter {
       this.bytes = bytes;
     }
 
-    void add(ByteBuf data, ChannelPromise promise) {
+    void copy(ByteBuf data) {
       bytes.writeBytes(data, data.readerIndex(), data.readableBytes());
+    }
+
+    /** Takes what was copied. */
+    void add(ByteBuf data, ChannelPromise promise) {
       copied.add(data);
       promises.add(promise);
     }

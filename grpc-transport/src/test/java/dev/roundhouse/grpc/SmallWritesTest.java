@@ -2,6 +2,7 @@ package dev.roundhouse.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -101,6 +102,35 @@ class SmallWritesTest {
     assertThat(write.isDone()).isTrue();
     assertThat(write.isSuccess()).isFalse();
     assertThat(waiting.refCnt()).isZero();
+  }
+
+  @Test
+  void shouldWriteThemAsTheyAreWhenThereIsNoMemory() {
+    ByteBuf first = text("a");
+    ByteBuf second = text("b");
+    channel.config().setAllocator(new NoMemory());
+    ChannelFuture left = channel.write(first);
+    channel.writeAndFlush(second);
+
+    assertThat(written()).containsExactly("a", "b");
+    assertThat(left.isSuccess()).isTrue();
+  }
+
+  private static final class NoMemory extends AbstractByteBufAllocator {
+    @Override
+    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+      throw new OutOfMemoryError("as asked");
+    }
+
+    @Override
+    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+      throw new OutOfMemoryError("as asked");
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+      return true;
+    }
   }
 
   private ByteBuf text(String text) {
