@@ -20,8 +20,6 @@ import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
-import java.io.IOException;
-import java.io.InputStream;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -40,6 +38,12 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   /** A call with more bytes on their way than this is not ready for more. */
   private static final int READY_BYTES = 1 << 15;
 
+  /** What is uncompressed at once on the event loop; of what is more, the rest has its turns. */
+  private static final int INFLATED_AT_ONCE = 1 << 16;
+
+  /** A turn of what is uncompressed: about a millisecond. */
+  private static final int INFLATED_IN_TURN = 1 << 19;
+
   private final Connection connection;
   private final Http2Stream stream;
   private final MethodDescriptor<Q, R> method;
@@ -54,11 +58,16 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   private ServerCall.@Nullable Listener<Q> listener;
   private @Nullable ArrayDeque<Waiting> backlog;
 
+  /** A message that is being uncompressed; those behind it wait. */
+  private boolean inflating;
+
   /** The only message of the request, of which the service has been told. */
   private @Nullable ReceivedMessage single;
 
   private long requested;
   private int unconsumed;
+  private int handed;
+  private int answered;
   private final StreamProgress progress = new StreamProgress();
   private boolean halfClosed;
   private boolean halfCloseTold;
@@ -153,7 +162,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
         }
       }
       if (single != null && !endOfStream) {
-        assembly.keep();
+        keep(single);
       }
     } catch (StatusException e) {
       end(e.getStatus());
@@ -162,11 +171,23 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     if (endOfStream) {
       endOfStream();
     }
-    if (backlog == null || backlog.isEmpty()) {
+    if (!isBehind()) {
       return bytes;
     }
     unconsumed += bytes;
     return 0;
+  }
+
+  /** True when messages wait: what has come is not counted as read, so that little more comes. */
+  private boolean isBehind() {
+    return inflating || (backlog != null && !backlog.isEmpty());
+  }
+
+  private static void keep(ReceivedMessage message) throws StatusException {
+    String refusal = message.keep();
+    if (refusal != null) {
+      throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
+    }
   }
 
   @Override
@@ -183,7 +204,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   @Override
   public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
     boolean awaited = assembly.isWithinMessage() || asksOnce && !halfClosed;
-    awaited &= unconsumed == 0 && !told && !trailersWritten;
+    awaited &= unconsumed == 0 && !inflating && !told && !trailersWritten;
     if (!progress.hasArrivalStalled(awaited, nowNanos, timeoutNanos)) {
       return false;
     }
@@ -211,36 +232,50 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     progress.allowed(bytes);
   }
 
-  private void offer(ReceivedMessage message, boolean compressed) {
-    if (requested > 0 && listener != null && (backlog == null || backlog.isEmpty())) {
+  /** Of a stream that carries nothing and waits for nothing. */
+  @Override
+  public boolean endIfIdle(long nowNanos, long timeoutNanos) {
+    boolean busy = halfClosed || isBehind() || assembly.isWithinMessage() || handed > answered;
+    if (!progress.isIdle(busy || told || trailersWritten, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    end(StalledPeer.idle(timeoutNanos));
+    return true;
+  }
+
+  private void offer(ReceivedMessage message, boolean compressed) throws StatusException {
+    if (requested > 0 && listener != null && !isBehind()) {
       requested--;
-      hand(listener, message, compressed);
+      take(listener, message, compressed);
       return;
     }
     if (backlog == null) {
       backlog = new ArrayDeque<>(2);
     }
     backlog.add(new Waiting(message, compressed));
+    keep(message);
   }
 
   private void deliver() {
     ServerCall.Listener<Q> to = listener;
-    if (to == null) {
+    if (to == null || inflating) {
       return;
     }
     if (backlog != null) {
-      while (requested > 0 && !backlog.isEmpty() && !told) {
+      while (requested > 0 && !backlog.isEmpty() && !told && !inflating) {
         requested--;
         Waiting waiting = backlog.remove();
-        hand(to, waiting.message(), waiting.compressed());
+        take(to, waiting.message(), waiting.compressed());
       }
-      if (!backlog.isEmpty()) {
+      if (isBehind()) {
         return;
       }
     }
     if (halfClosed && !halfCloseTold && !told && !trailersWritten) {
       halfCloseTold = true;
-      assembly.letGo(); // the service counts what it takes, and must not find it counted already
+      if (single != null) {
+        single.letGo(); // the service counts what it takes, and must not find it counted already
+      }
       Context previous = context.attach();
       try {
         to.onHalfClose();
@@ -258,12 +293,21 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     }
   }
 
-  private void hand(ServerCall.Listener<Q> to, ReceivedMessage message, boolean compressed) {
+  private void take(ServerCall.Listener<Q> to, ReceivedMessage message, boolean compressed) {
+    if (compressed) {
+      inflate(to, message);
+    } else {
+      hand(to, message);
+    }
+  }
+
+  private void hand(ServerCall.Listener<Q> to, ReceivedMessage message) {
     Context previous = context.attach();
     try {
-      Q parsed = parse(message, compressed);
+      handed++;
+      Q parsed = method.parseRequest(message);
       if (!asksOnce) {
-        assembly.letGo();
+        message.letGo();
       }
       to.onMessage(parsed);
     } catch (StatusRuntimeException e) {
@@ -272,39 +316,93 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
       failed(e);
     } finally {
       context.detach(previous);
-      if (asksOnce && single == null) {
+      if (asksOnce && single == null && !told) {
         single = message; // the service acts on it when it hears that there is no other
       } else {
+        message.letGo();
         message.release();
-        assembly.letGo();
       }
     }
   }
 
-  private Q parse(ReceivedMessage message, boolean compressed) throws IOException {
-    if (!compressed) {
-      return method.parseRequest(message);
-    }
+  /** Small messages at once; of large ones the rest elsewhere, in turns. */
+  private void inflate(ServerCall.Listener<Q> to, ReceivedMessage message) {
     if (decompressor == null) {
-      throw Status.INTERNAL
-          .withDescription("Can't decode compressed gRPC message as compression not configured")
-          .asRuntimeException();
+      message.letGo();
+      message.release();
+      end(
+          Status.INTERNAL.withDescription(
+              "Can't decode compressed gRPC message as compression not configured"));
+      return;
     }
-    try (InputStream inflated = inflated(message, decompressor)) {
-      return method.parseRequest(new BoundedStream(inflated, connection.maxMessageBytes()));
+    Inflation inflation =
+        new Inflation(
+            message,
+            decompressor,
+            connection.memory(),
+            connection.allocator(),
+            connection.maxMessageBytes());
+    try {
+      String refusal = message.keep();
+      if (refusal != null) {
+        throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
+      }
+      if (inflation.step(INFLATED_AT_ONCE)) {
+        hand(to, inflation.finish());
+        return;
+      }
+      inflating = true;
+      if (!connection.inflate(() -> inflateInTurn(inflation))) {
+        throw Status.UNAVAILABLE.withDescription("Server exiting").asException();
+      }
+    } catch (StatusException e) {
+      inflation.close();
+      end(e.getStatus());
+    } catch (Throwable e) {
+      inflation.close();
+      failed(e);
     }
   }
 
-  private static InputStream inflated(ReceivedMessage message, Decompressor with) {
+  /** On a thread for that. */
+  private boolean inflateInTurn(Inflation inflation) {
+    Status failure = null;
     try {
-      return with.decompress(message);
-    } catch (IOException e) {
-      throw Status.INVALID_ARGUMENT
-          .withDescription(
-              "the message is not compressed by %s: %s"
-                  .formatted(with.getMessageEncoding(), e.getMessage()))
-          .asRuntimeException();
+      if (!cancelled && !inflation.step(INFLATED_IN_TURN)) {
+        return false;
+      }
+      if (!cancelled) {
+        ReceivedMessage whole = inflation.finish();
+        if (!connection.later(() -> inflated(whole))) {
+          whole.letGo();
+          whole.release();
+        }
+        return true;
+      }
+    } catch (StatusException e) {
+      failure = e.getStatus();
+    } catch (Throwable e) {
+      log.error("a message of {} could not be uncompressed", method.getFullMethodName(), e);
+      failure = Status.INTERNAL.withDescription("the message could not be uncompressed");
     }
+    inflation.close();
+    Status told = failure;
+    if (told != null) {
+      connection.later(() -> end(told));
+    }
+    return true;
+  }
+
+  private void inflated(ReceivedMessage message) {
+    inflating = false;
+    ServerCall.Listener<Q> to = listener;
+    if (to == null || told || trailersWritten) {
+      message.letGo();
+      message.release();
+      return;
+    }
+    hand(to, message); // counted until it is let go, as it was uncompressed
+    deliver();
   }
 
   @Override
@@ -341,6 +439,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     ReceivedMessage message = single;
     if (message != null) {
       single = null;
+      message.letGo();
       message.release();
     }
   }
@@ -349,7 +448,11 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     assembly.close();
     releaseSingle();
     if (backlog != null) {
-      backlog.forEach(waiting -> waiting.message().release());
+      backlog.forEach(
+          waiting -> {
+            waiting.message().letGo();
+            waiting.message().release();
+          });
       backlog.clear();
     }
   }
@@ -591,6 +694,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
       ChannelPromise promise = ctx.newPromise();
       int bytes = message.readableBytes();
       connection.writing();
+      answered++;
       progress.leaving();
       promise.addListener(done -> left(bytes));
       writeData(ctx, message, promise);
@@ -623,10 +727,13 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   void writeEnd(ChannelHandlerContext ctx, Http2Headers trailers) {
     trailersWritten = true;
+    dropReceived(); // the stream may stay for as long as its client does not read
     ChannelPromise promise = ctx.newPromise();
+    long bytes = connection.keepEnd(trailers);
     connection.encoder().writeHeaders(ctx, stream.id(), trailers, 0, true, promise);
     promise.addListener(
         done -> {
+          connection.endLeft(bytes);
           if (done.isSuccess()) {
             tellEnd();
             connection.stopSending(stream);

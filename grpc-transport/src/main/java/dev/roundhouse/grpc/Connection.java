@@ -1,11 +1,15 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.MemoryBudget;
 import io.grpc.Attributes;
 import io.grpc.Grpc;
 import io.grpc.ServerTransportFilter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
@@ -21,8 +25,10 @@ import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.internal.PlatformDependent;
 import java.io.IOException;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLSession;
@@ -37,9 +43,29 @@ import org.slf4j.LoggerFactory;
 final class Connection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
+  /**
+   * What may wait to be sent before the client's further frames do: answers wait for its windows,
+   * but how calls end, and what HTTP/2 itself answers, does not.
+   */
+  private static final long MOST_UNSENT_BYTES = 128 << 10;
+
+  /** Between looks for what does not get on, while others need room, and how long that may be. */
+  private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final long PRESSED_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Of a header field besides its texts: two strings and their arrays, an entry, its place. */
+  private static final int FIELD_BYTES = 128;
+
   private final Http2Server server;
   private final ServerSettings settings;
+  private final ConnectionMemory memory;
+  private final MemoryBudget messages;
   private final Http2Connection.PropertyKey callKey;
+
+  /** Bytes that a stream is counted for. */
+  private final Http2Connection.PropertyKey keptKey;
+
   private final Queue<Call.Outbound> outbound = PlatformDependent.newMpscQueue();
   private final AtomicBoolean writing = new AtomicBoolean();
   private final ConnectionTimers timers;
@@ -54,16 +80,23 @@ final class Connection extends PeerConnection {
   private boolean ready;
   private boolean spokenTo;
 
+  /** What does not get on is looked for. */
+  private boolean relieving;
+
   Connection(
       Http2ConnectionDecoder decoder,
       Http2ConnectionEncoder encoder,
       Http2Settings initial,
       Http2Server server,
-      ServerSettings settings) {
+      ServerSettings settings,
+      ConnectionMemory memory) {
     super(decoder, encoder, initial);
     this.server = server;
     this.settings = settings;
+    this.memory = memory;
+    messages = memory.of(Kept.MESSAGE);
     callKey = connection().newKey();
+    keptKey = connection().newKey();
     timers =
         new ConnectionTimers(
             this,
@@ -88,6 +121,7 @@ final class Connection extends PeerConnection {
     secure = tls != null;
     Attributes.Builder known =
         Attributes.newBuilder()
+            .set(ConnectionMemory.KEY, memory)
             .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, active.channel().remoteAddress())
             .set(Grpc.TRANSPORT_ATTR_LOCAL_ADDR, active.channel().localAddress());
     if (tls != null) {
@@ -119,6 +153,24 @@ final class Connection extends PeerConnection {
     reading = true;
     timers.heard();
     super.channelRead(read, message);
+    readWhileItReads(read);
+  }
+
+  /** A client that does not read what it is told is not listened to. */
+  private void readWhileItReads(ChannelHandlerContext of) {
+    Channel channel = of.channel();
+    if (channel.bytesBeforeWritable() > MOST_UNSENT_BYTES) {
+      channel.config().setAutoRead(false);
+    }
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext changed) throws Exception {
+    Channel channel = changed.channel();
+    if (channel.isWritable() && !channel.config().isAutoRead()) {
+      channel.config().setAutoRead(true);
+    }
+    super.channelWritabilityChanged(changed);
   }
 
   @Override
@@ -126,6 +178,7 @@ final class Connection extends PeerConnection {
     reading = false;
     writeGathered(read);
     super.channelReadComplete(read); // which flushes
+    readWhileItReads(read);
   }
 
   /** What a client does wrong, or its network, is its own business: nobody else is told. */
@@ -189,13 +242,84 @@ final class Connection extends PeerConnection {
     return context().executor().inEventLoop();
   }
 
-  /** Has a task run on the event loop, after what it does now. */
-  void later(Runnable task) {
+  /** Has a task run on the event loop, after what it does now; false when the server has stopped. */
+  boolean later(Runnable task) {
     try {
       context().executor().execute(task);
+      return true;
     } catch (RejectedExecutionException e) {
       log.debug("the server has stopped", e);
+      return false;
     }
+  }
+
+  // What the connection keeps.
+
+  ConnectionMemory memory() {
+    return memory;
+  }
+
+  /** Where messages are counted while they arrive and wait. */
+  MemoryBudget messages() {
+    return messages;
+  }
+
+  /** Has something uncompressed where it holds up nobody; false when the server has stopped. */
+  boolean inflate(FairTurns.Job job) {
+    return settings.inflating().submit(memory.peer(), job);
+  }
+
+  /** What header fields take, as they are kept. */
+  static long bytes(Http2Headers headers) {
+    long bytes = 0;
+    for (Map.Entry<CharSequence, CharSequence> field : headers) {
+      bytes += FIELD_BYTES + 2L * (field.getKey().length() + field.getValue().length());
+    }
+    return bytes;
+  }
+
+  /**
+   * Counts how a call ends, until the client has been told.
+   *
+   * @return for {@link #endLeft}
+   */
+  long keepEnd(Http2Headers trailers) {
+    long bytes = HeaderCodec.isShared(trailers) ? 0 : bytes(trailers);
+    if (bytes > 0) {
+      memory.add(Kept.REFUSAL, bytes);
+    }
+    return bytes;
+  }
+
+  void endLeft(long bytes) {
+    if (bytes > 0) {
+      memory.giveBack(Kept.REFUSAL, bytes);
+    }
+  }
+
+  /** Others need room: for as long as they do, ends what does not get on. On the event loop. */
+  void relieve() {
+    if (!relieving && ready) {
+      relieving = true;
+      lookForStalls();
+    }
+  }
+
+  private void lookForStalls() {
+    if (!ready || !memory.isPressed()) {
+      relieving = false;
+      return;
+    }
+    long now = System.nanoTime();
+    stalls.endIdle(now, PRESSED_NANOS);
+    stalls.endArrivals(now, PRESSED_NANOS);
+    stalls.endDepartures(now, PRESSED_NANOS);
+    timers.endIfUnused(now, PRESSED_NANOS);
+    flushUnlessReading();
+    var unused =
+        context()
+            .executor()
+            .schedule(this::lookForStalls, PRESSED_LOOK_NANOS, TimeUnit.NANOSECONDS);
   }
 
   /**
@@ -258,6 +382,19 @@ final class Connection extends PeerConnection {
   void written() {
     stalls.written();
     timers.written();
+  }
+
+  /**
+   * Counts a call until its stream is closed; on the event loop.
+   *
+   * @return null when it is counted; otherwise why not
+   */
+  @Nullable String keep(Http2Stream stream, long bytes) {
+    String refusal = memory.take(Kept.CALL, bytes);
+    if (refusal == null) {
+      stream.setProperty(keptKey, bytes);
+    }
+    return refusal;
   }
 
   /** Has what arrives on a stream go to a call; on the event loop. */
@@ -439,6 +576,10 @@ final class Connection extends PeerConnection {
       if (call != null) {
         call.streamClosed();
         timers.callEnded();
+      }
+      Long kept = stream.removeProperty(keptKey);
+      if (kept != null) {
+        memory.giveBack(Kept.CALL, kept);
       }
     }
 

@@ -1,5 +1,6 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.memory.ConnectionMemory;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
@@ -29,13 +30,16 @@ final class ConnectionBuilder
 
   private final Http2Server server;
   private final ServerSettings settings;
+  private final ConnectionMemory memory;
 
-  private ConnectionBuilder(Http2Server server, ServerSettings settings) {
+  private ConnectionBuilder(Http2Server server, ServerSettings settings, ConnectionMemory memory) {
     this.server = server;
     this.settings = settings;
+    this.memory = memory;
   }
 
-  static Connection connection(Http2Server server, ServerSettings settings) {
+  static Connection connection(
+      Http2Server server, ServerSettings settings, ConnectionMemory memory) {
     DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
     connection
         .remote()
@@ -45,7 +49,7 @@ final class ConnectionBuilder
     connection
         .local()
         .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));
-    return new ConnectionBuilder(server, settings)
+    return new ConnectionBuilder(server, settings, memory)
         .connection(connection)
         .initialSettings(
             new Http2Settings()
@@ -68,6 +72,6 @@ final class ConnectionBuilder
   @Override
   protected Connection build(
       Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
-    return new Connection(decoder, encoder, initial, server, settings);
+    return new Connection(decoder, encoder, initial, server, settings, memory);
   }
 }

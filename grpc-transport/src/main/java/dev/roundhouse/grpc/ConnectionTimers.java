@@ -167,6 +167,13 @@ final class ConnectionTimers {
     after(Math.min(next, manners.maxIdleNanos()), this::endIfIdle);
   }
 
+  /** Has a client without a call connect again when it has one: its place is needed. */
+  void endIfUnused(long nowNanos, long unusedNanos) {
+    if (activeCalls == 0 && nowNanos - idleSinceNanos >= unusedNanos) {
+      drain("overloaded", OFF);
+    }
+  }
+
   private void endStalledArrivals() {
     connection.stalls().endArrivals(System.nanoTime(), stalledNanos);
     after(stalledNanos / 2, this::endStalledArrivals);

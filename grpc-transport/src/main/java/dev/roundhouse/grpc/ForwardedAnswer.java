@@ -49,6 +49,7 @@ final class ForwardedAnswer {
       through =
           new Passage(
               memory,
+              client.memory(),
               bounds,
               client.windowBytes(),
               false,
@@ -61,6 +62,11 @@ final class ForwardedAnswer {
       through.close();
     }
     return part;
+  }
+
+  /** How many messages have come. */
+  int messages() {
+    return passage == null ? 0 : passage.messages();
   }
 
   void begin(Http2Headers headers) {

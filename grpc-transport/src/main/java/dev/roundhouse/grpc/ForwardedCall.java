@@ -56,7 +56,14 @@ final class ForwardedCall implements StreamHandler {
     HeldMemory memory = forwarding.memory();
     asksOnce = forwarding.router().asksOnce(method);
     bounds = new MessageBounds(client.maxMessageBytes());
-    requests = new Passage(memory, bounds, client.windowBytes(), asksOnce, new FromClient(), loop);
+    requests = new Passage(
+            memory,
+            client.memory(),
+            bounds,
+            client.windowBytes(),
+            asksOnce,
+            new FromClient(),
+            loop);
     kept = new KeptRequest(memory);
     servers = new AskedServers(this, client, method, request, forwarding, kept);
     answer = new ForwardedAnswer(client, stream, memory, progress);
@@ -176,6 +183,18 @@ final class ForwardedCall implements StreamHandler {
     }
     giveUp(Status.CANCELLED.withDescription("the client does not read the answer"));
     client.reset(stream, Http2Error.ENHANCE_YOUR_CALM);
+    return true;
+  }
+
+  /** Of a stream whose messages have all been answered, or that has had none. */
+  @Override
+  public boolean endIfIdle(long nowNanos, long timeoutNanos) {
+    boolean busy =
+        over || whole || bounds.isWithinMessage() || requests.messages() > answer.messages();
+    if (!progress.isIdle(busy, nowNanos, timeoutNanos)) {
+      return false;
+    }
+    end(StalledPeer.idle(timeoutNanos));
     return true;
   }
 

@@ -117,6 +117,11 @@ final class HeaderCodec {
     return headers;
   }
 
+  /** True of headers that all calls share. */
+  static boolean isShared(Http2Headers headers) {
+    return headers == END_OK;
+  }
+
   private static void add(Metadata metadata, Http2Headers headers) {
     byte[][] fields = TransportFrameUtil.toHttp2Headers(metadata);
     for (int i = 0; i < fields.length; i += 2) {
@@ -153,7 +158,7 @@ final class HeaderCodec {
     Decompressor found = decompressors.lookupDecompressor(name);
     if (found == null) {
       throw Status.UNIMPLEMENTED
-          .withDescription("Can't find decompressor for " + name)
+          .withDescription("Can't find decompressor for " + ShortText.of(name))
           .asRuntimeException();
     }
     return found;

@@ -1,5 +1,7 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.memory.MemoryBudget;
+import dev.roundhouse.grpc.memory.MemoryRoot;
 import io.netty.util.internal.PlatformDependent;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -101,6 +103,46 @@ public final class HeldMemory implements MemoryBudget {
   @Override
   public @Nullable String take(long bytes) {
     return take(bytes, Use.BEGIN) ? null : refusal(bytes, Use.BEGIN);
+  }
+
+  /** What calls that the server answers itself are counted by, as those that begin. */
+  public MemoryRoot root() {
+    return new MemoryRoot() {
+      @Override
+      public boolean take(long bytes) {
+        return HeldMemory.this.take(bytes, Use.BEGIN);
+      }
+
+      @Override
+      public void takeAnyway(long bytes) {
+        held.addAndGet(bytes);
+      }
+
+      @Override
+      public void giveBack(long bytes) {
+        HeldMemory.this.giveBack(bytes);
+      }
+
+      @Override
+      public long held() {
+        return HeldMemory.this.held();
+      }
+
+      @Override
+      public long limit() {
+        return limit;
+      }
+
+      @Override
+      public String refusal(long bytes) {
+        return HeldMemory.this.refusal(bytes, Use.BEGIN);
+      }
+
+      @Override
+      public String remedy() {
+        return remedy;
+      }
+    };
   }
 
   String refusal(long bytes, Use use) {

@@ -1,5 +1,6 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.memory.ConnectionMemory;
 import io.grpc.Context;
 import io.grpc.InternalServer;
 import io.grpc.Server;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +33,15 @@ import org.slf4j.LoggerFactory;
 final class Http2Server extends Server {
   private static final Logger log = LoggerFactory.getLogger(Http2Server.class);
   private static final int STOP_SECONDS = 5;
+
+  /**
+   * What a connection takes without any call: its handlers, header tables of both sides, the
+   * beginning of a frame; and in native memory what the system's socket does not count.
+   */
+  private static final long CONNECTION_BYTES = 24 << 10;
+
+  /** The same with what TLS keeps. */
+  private static final long TLS_BYTES = 96 << 10;
 
   private final SocketAddress address;
   private final int threads;
@@ -89,34 +100,69 @@ final class Http2Server extends Server {
         socket.close();
         return;
       }
+      ConnectionMemory memory = memory(socket);
+      if (memory == null) {
+        log.debug("there is no memory for {}", socket.remoteAddress());
+        socket.close();
+        return;
+      }
+      socket.closeFuture().addListener(closed -> memory.close());
       settings.load().connectionOpened();
       socket.closeFuture().addListener(closed -> settings.load().connectionClosed());
       if (settings.tls() == null) {
         socket.config().setRecvByteBufAllocator(new ReceiveBuffers());
-        addHttp2(socket.pipeline());
+        addHttp2(socket.pipeline(), memory);
         return;
       }
       SslHandler tls = settings.tls().newHandler(socket.alloc());
       tls.setHandshakeTimeoutMillis(TimeUnit.NANOSECONDS.toMillis(settings.handshakeNanos()));
-      socket.pipeline().addLast(tls, new Negotiated());
+      socket.pipeline().addLast(tls, new Negotiated(memory));
     }
   }
 
-  private void addHttp2(ChannelPipeline pipeline) {
+  private @Nullable ConnectionMemory memory(SocketChannel socket) {
+    return settings
+        .memory()
+        .open(
+            socket.remoteAddress(),
+            settings.tls() == null ? CONNECTION_BYTES : TLS_BYTES,
+            () -> relieve(socket));
+  }
+
+  private static void relieve(SocketChannel socket) {
+    try {
+      socket
+          .eventLoop()
+          .execute(
+              () -> {
+                Connection connection = socket.pipeline().get(Connection.class);
+                if (connection != null) { // a handshake has a time of its own
+                  connection.relieve();
+                }
+              });
+    } catch (RejectedExecutionException e) {
+      log.debug("the server has stopped", e);
+    }
+  }
+
+  private void addHttp2(ChannelPipeline pipeline, ConnectionMemory memory) {
     pipeline.addLast(
-        new SmallWrites(), new FrameCutter(), ConnectionBuilder.connection(this, settings));
+        new SmallWrites(), new FrameCutter(), ConnectionBuilder.connection(this, settings, memory));
   }
 
   /** Goes on when both sides have agreed on HTTP/2. */
   private final class Negotiated extends ApplicationProtocolNegotiationHandler {
-    Negotiated() {
+    private final ConnectionMemory memory;
+
+    Negotiated(ConnectionMemory memory) {
       super(ApplicationProtocolNames.HTTP_1_1);
+      this.memory = memory;
     }
 
     @Override
     protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
       if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
-        addHttp2(ctx.pipeline());
+        addHttp2(ctx.pipeline(), memory);
       } else {
         ctx.close();
       }
@@ -155,6 +201,7 @@ final class Http2Server extends Server {
   }
 
   private void terminate() {
+    settings.inflating().close();
     EventLoops own = loops;
     if (own == null) {
       terminated.countDown();

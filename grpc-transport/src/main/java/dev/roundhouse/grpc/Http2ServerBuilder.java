@@ -1,5 +1,6 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.memory.PeerMemory;
 import io.grpc.BindableService;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
@@ -42,8 +43,12 @@ import org.slf4j.LoggerFactory;
  * event loops and must not block them. For one thread.
  */
 public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> {
+  /** What a call takes at least, of the memory that connections and calls have. */
+  public static final long LEAST_CALL_BYTES = CallOpener.CALL_BYTES;
+
   private static final Logger log = LoggerFactory.getLogger(Http2ServerBuilder.class);
   private static final int MAX_THREADS = 8;
+  private static final int MAX_INFLATING = 4;
   private static final long OFF = Long.MAX_VALUE;
   private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
 
@@ -56,7 +61,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
   private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
   private @Nullable SslContext tls;
-  private MemoryBudget budget = MemoryBudget.UNLIMITED;
+  private PeerMemory memory = PeerMemory.unlimited();
   private LoadListener load = LoadListener.NONE;
   private Consumer<Throwable> failed = why -> log.error("the server has failed", why);
   private int maxMessageBytes = 4 << 20;
@@ -109,9 +114,9 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
-  /** Where large messages are counted while they arrive; without it, nowhere. */
-  public Http2ServerBuilder memoryBudget(MemoryBudget counted) {
-    budget = counted;
+  /** Where everything is counted that peers make the server keep; without it there is no limit. */
+  public Http2ServerBuilder peerMemory(PeerMemory account) {
+    memory = account;
     return this;
   }
 
@@ -360,7 +365,8 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
                     forwardMemory),
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
-            budget,
+            memory,
+            new FairTurns("inflate", inflatingThreads()),
             load,
             failed,
             maxMessageBytes,
@@ -382,6 +388,11 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
                 permitPingWithoutCalls));
     int threads = Math.min(Runtime.getRuntime().availableProcessors(), MAX_THREADS);
     return new Http2Server(address, threads, settings, services);
+  }
+
+  /** Half of the processors: what one peer has uncompressed must leave some for all others. */
+  private static int inflatingThreads() {
+    return Math.clamp(Runtime.getRuntime().availableProcessors() / 2, 1, MAX_INFLATING);
   }
 
   private Map<String, ServerMethodDefinition<?, ?>> methods() {

@@ -1,5 +1,6 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.memory.MemoryBudget;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.netty.buffer.ByteBuf;
@@ -11,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * Puts the messages of one stream together from what arrives of them, one copy for each byte. A
  * small message goes to an array; a large one to pooled memory that grows with what has arrived and
  * is counted before it does, so that a client that only announces much takes little. A small one is
- * counted when it has to wait for the rest of it, which few do. For one event loop.
+ * counted when it has to wait for the rest of it, which few do. A message that is complete goes on
+ * counting what it was counted for. For one event loop.
  */
 final class MessageAssembly {
   private static final int PREFIX_BYTES = 5;
@@ -83,17 +85,6 @@ final class MessageAssembly {
         : filled + " of its " + length + " bytes";
   }
 
-  /**
-   * Counts the last message, which has to wait, unless it is counted already.
-   *
-   * @throws StatusException when there is no room for it; call no more after that
-   */
-  void keep() throws StatusException {
-    if (held == 0 && length > 0) {
-      take(length);
-    }
-  }
-
   private void take(long bytes) throws StatusException {
     String refusal = budget.take(bytes);
     if (refusal != null) {
@@ -102,22 +93,15 @@ final class MessageAssembly {
     held += bytes;
   }
 
-  /** Gives back what is held. Call once, when nothing more is read. */
+  /** Gives back what is held of a message that is not complete, when nothing more is read. */
   void close() {
     if (large != null) {
       large.release();
       large = null;
     }
     small = null;
-    letGo();
-  }
-
-  /** Gives back what the last message was counted for: whoever handles it now counts it. */
-  void letGo() {
-    if (held > 0) {
-      budget.giveBack(held);
-      held = 0;
-    }
+    budget.giveBack(held);
+    held = 0;
   }
 
   private boolean readPrefix(ByteBuf data) throws StatusException {
@@ -146,7 +130,7 @@ final class MessageAssembly {
     filled = 0;
     if (length <= MAX_HEAP_BYTES) {
       if (data.readableBytes() < length) {
-        keep();
+        take(length);
       }
       small = new byte[length];
     } else {
@@ -195,16 +179,18 @@ final class MessageAssembly {
   private ReceivedMessage complete() {
     prefixBytes = 0;
     prefix = 0;
+    long counted = held;
+    held = 0;
     byte[] array = small;
     if (array != null) {
       small = null;
-      return new ReceivedMessage(ByteBuffer.wrap(array), null);
+      return new ReceivedMessage(ByteBuffer.wrap(array), null, budget, counted);
     }
     ByteBuf pooled = large;
     if (pooled == null) {
       throw new IllegalStateException("a message was completed that had not begun");
     }
     large = null;
-    return new ReceivedMessage(pooled.nioBuffer(0, length), pooled);
+    return new ReceivedMessage(pooled.nioBuffer(0, length), pooled, budget, counted);
   }
 }

@@ -1,6 +1,8 @@
 package dev.roundhouse.grpc;
 
 import dev.roundhouse.grpc.HeldMemory.Use;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.netty.buffer.ByteBuf;
@@ -36,7 +38,11 @@ final class Passage {
    */
   private static final int MOST_COPIED_BYTES = 15 << 10;
 
+  /** What a part takes besides its bytes: itself, its buffer, its places in two queues. */
+  private static final int PART_BYTES = 256;
+
   private final HeldMemory memory;
+  private final ConnectionMemory client;
   private final MessageBounds bounds;
   private final int mostBytes;
   private final boolean once;
@@ -66,17 +72,20 @@ final class Passage {
   }
 
   /**
+   * @param client whose call it is
    * @param mostBytes of the direction that are held at a time, or may come
    * @param once whether there is but one message
    */
   Passage(
       HeldMemory memory,
+      ConnectionMemory client,
       MessageBounds bounds,
       int mostBytes,
       boolean once,
       Window window,
       EventLoop loop) {
     this.memory = memory;
+    this.client = client;
     this.bounds = bounds;
     this.mostBytes = mostBytes;
     this.once = once;
@@ -101,23 +110,31 @@ final class Passage {
     messages += bounds.look(data);
     int bytes = data.readableBytes();
     int unpaid = bytes - Math.min(prepaid, bytes);
-    Use use = begins ? Use.BEGIN : Use.ARRIVED;
-    if (unpaid > 0 && !memory.take(unpaid, use)) {
-      throw Status.RESOURCE_EXHAUSTED.withDescription(memory.refusal(unpaid, use)).asException();
-    }
+    take(unpaid + PART_BYTES, begins ? Use.BEGIN : Use.ARRIVED);
+    client.own(Kept.MESSAGE, bytes + PART_BYTES);
     prepaid -= bytes - unpaid;
     queued += bytes;
     HeldPart part;
     try {
       part = new HeldPart(this, own(data));
     } catch (OutOfMemoryError e) {
-      memory.giveBack(bytes);
+      free(bytes);
       throw Status.RESOURCE_EXHAUSTED
           .withDescription("there is no memory to hold %d bytes".formatted(bytes))
           .asException();
     }
     widen();
     return part;
+  }
+
+  private void take(int bytes, Use use) throws StatusException {
+    String refusal = use == Use.BEGIN ? client.overShare(bytes) : null;
+    if (refusal == null && !memory.take(bytes, use)) {
+      refusal = memory.refusal(bytes, use);
+    }
+    if (refusal != null) {
+      throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
+    }
   }
 
   private ByteBuf own(ByteBuf data) {
@@ -144,7 +161,8 @@ final class Passage {
 
   /** Nobody uses bytes that have come any more. */
   void free(int bytes) {
-    memory.giveBack(bytes);
+    client.disown(Kept.MESSAGE, bytes + PART_BYTES);
+    memory.giveBack(bytes + PART_BYTES);
   }
 
   /** Nothing more will come. */
@@ -194,7 +212,7 @@ final class Passage {
     if (more < Math.min(left - may, most / 4)) {
       return;
     }
-    if (open(more, Use.AHEAD)) {
+    if (client.hasShare(more) && open(more, Use.AHEAD)) {
       return;
     }
     int step = Math.min(HeldMemory.STEP_BYTES, mostBytes);

@@ -1,5 +1,6 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.memory.PeerMemory;
 import io.grpc.HandlerRegistry;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerTransportFilter;
@@ -18,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param forwarding of calls that are other servers'; null for none
  * @param filters told of each connection, in this order
  * @param headers of all calls
- * @param budget where large messages are counted while they arrive
+ * @param memory where everything is counted that peers make the server keep
+ * @param inflating has the threads that uncompress what is large
  * @param load hears of connections and calls
  * @param failed hears why when a thread of the server is gone
  * @param maxMessageBytes of one message, uncompressed too
@@ -39,7 +41,8 @@ record ServerSettings(
     @Nullable Forwarding forwarding,
     List<ServerTransportFilter> filters,
     HeaderCodec headers,
-    MemoryBudget budget,
+    PeerMemory memory,
+    FairTurns inflating,
     LoadListener load,
     Consumer<Throwable> failed,
     int maxMessageBytes,

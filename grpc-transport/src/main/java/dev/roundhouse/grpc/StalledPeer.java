@@ -1,9 +1,11 @@
 package dev.roundhouse.grpc;
 
+import io.grpc.Status;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http2.Http2Connection;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Ends what the client of a connection has stopped sending or reading: calls one by one, and the
@@ -49,6 +51,23 @@ final class StalledPeer {
             load.stalled();
           }
         });
+  }
+
+  /** Ends streams that carry nothing: their room is needed. */
+  void endIdle(long nowNanos, long timeoutNanos) {
+    connection.forEachCall(
+        call -> {
+          if (call.endIfIdle(nowNanos, timeoutNanos)) {
+            load.stalled();
+          }
+        });
+  }
+
+  /** What an idle stream ends with. */
+  static Status idle(long timeoutNanos) {
+    return Status.RESOURCE_EXHAUSTED.withDescription(
+        "the server needs the memory that idle streams hold, and this one has carried nothing for %d s; open it again when there is something to send"
+            .formatted(TimeUnit.NANOSECONDS.toSeconds(timeoutNanos)));
   }
 
   /** Gives up calls whose answers are not read; the connection, when its socket takes nothing. */

@@ -37,4 +37,11 @@ interface StreamHandler {
    * @return true when it was given up
    */
   boolean endIfDepartureStalled(long nowNanos, long timeoutNanos);
+
+  /**
+   * Ends the call when it is a stream that has carried nothing for so long, and waits for nothing.
+   *
+   * @return true when it was ended
+   */
+  boolean endIfIdle(long nowNanos, long timeoutNanos);
 }

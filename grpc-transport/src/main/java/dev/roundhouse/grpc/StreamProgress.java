@@ -1,5 +1,7 @@
 package dev.roundhouse.grpc;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * How far what a stream carries has got, both ways: whether the client still sends what it has
  * begun, and still reads what it was answered. For one event loop.
@@ -7,6 +9,7 @@ package dev.roundhouse.grpc;
 final class StreamProgress {
   private final StallWatch arrival = new StallWatch();
   private final StallWatch departure = new StallWatch();
+  private @Nullable StallWatch anything;
   private long messagesArrived;
   private long bytesArrived;
   private long partsLeft;
@@ -54,6 +57,23 @@ final class StreamProgress {
       return false;
     }
     return arrival.hasStalled(messagesArrived, bytesArrived, nowNanos, timeoutNanos);
+  }
+
+  /**
+   * @param busy whether there is something to wait for
+   * @return true when nothing has come or left for so long
+   */
+  boolean isIdle(boolean busy, long nowNanos, long timeoutNanos) {
+    if (busy || isLeaving()) {
+      anything = null;
+      return false;
+    }
+    StallWatch watch = anything;
+    if (watch == null) {
+      watch = new StallWatch();
+      anything = watch;
+    }
+    return watch.hasStalled(messagesArrived + partsLeft, 0, nowNanos, timeoutNanos);
   }
 
   /**

@@ -2,6 +2,7 @@ package dev.roundhouse.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.grpc.memory.PeerMemory;
 import io.grpc.Server;
 import io.grpc.Status;
 import java.io.ByteArrayOutputStream;
@@ -31,7 +32,7 @@ class FrameFuzzTest {
   private final long seed = Long.getLong("frames.seed", System.nanoTime());
   private final int rounds = Integer.getInteger("frames.rounds", 1500);
   private final Random random = new Random(seed);
-  private final CountingBudget budget = new CountingBudget();
+  private final CountingRoot budget = new CountingRoot();
 
   @BeforeAll
   static void silence() {
@@ -42,7 +43,7 @@ class FrameFuzzTest {
   void shouldSurviveAnyBytes() throws Exception {
     Server server =
         Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
-            .memoryBudget(budget)
+            .peerMemory(new PeerMemory(budget))
             .maxInboundMessageSize(256 << 20)
             .addService(new TestService().definition())
             .build()

@@ -2,6 +2,7 @@ package dev.roundhouse.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.grpc.memory.PeerMemory;
 import io.grpc.Server;
 import io.grpc.Status;
 import java.io.IOException;
@@ -34,7 +35,7 @@ class HostileFramesTest {
   private static final Logger NETTY = Logger.getLogger("io.netty.handler.codec.http2");
 
   private final TestService service = new TestService();
-  private final CountingBudget budget = new CountingBudget();
+  private final CountingRoot budget = new CountingRoot();
   private final List<RawClient> clients = new ArrayList<>();
   private @Nullable Server server;
   private int nextStream = 1;
@@ -66,7 +67,7 @@ class HostileFramesTest {
         settings
             .apply(
                 Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
-                    .memoryBudget(budget)
+                    .peerMemory(new PeerMemory(budget))
                     .maxInboundMessageSize(256 << 20)
                     .addService(service.definition()))
             .build()
@@ -340,27 +341,27 @@ class HostileFramesTest {
 
   @Test
   void shouldCountLargeMessagesWhileTheyArrive() throws Exception {
-    budget.limit = 10 << 20;
+    budget.limit = 16 << 20; // of which one address may have 12 MiB
     RawClient client = client();
     byte[] announced = {0, 0x0F, 0, 0, 0}; // 251,658,240 bytes
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 12; i++) {
       int stream = 2 * i + 1;
       client.quietly(RawClient.HEADERS, RawClient.END_HEADERS, stream, RawClient.call("Echo"));
       client.frame(RawClient.DATA, 0, stream, announced);
     }
-    client.quietly(RawClient.HEADERS, RawClient.END_HEADERS, 21, RawClient.call("Echo"));
-    client.frame(RawClient.DATA, 0, 21, announced);
-    assertThat(client.awaitEnd(21).status()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-    assertThat(budget.most.get()).isEqualTo(10 << 20);
+    client.quietly(RawClient.HEADERS, RawClient.END_HEADERS, 25, RawClient.call("Echo"));
+    client.frame(RawClient.DATA, 0, 25, announced);
+    assertThat(client.awaitEnd(25).status()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(budget.most.get()).isBetween(12L << 20, (12L << 20) + (256 << 10));
 
     client.frame(RawClient.RST_STREAM, 0, 1, RawClient.number(8));
-    client.quietly(RawClient.HEADERS, RawClient.END_HEADERS, 23, RawClient.call("Gather"));
-    client.quietly(RawClient.DATA, 0, 23, new byte[] {0, 0, 1, 0, 1});
+    client.quietly(RawClient.HEADERS, RawClient.END_HEADERS, 27, RawClient.call("Gather"));
+    client.quietly(RawClient.DATA, 0, 27, new byte[] {0, 0, 1, 0, 1});
     for (int i = 0; i < 4; i++) {
-      client.quietly(RawClient.DATA, 0, 23, new byte[16_384]);
+      client.quietly(RawClient.DATA, 0, 27, new byte[16_384]);
     }
-    client.frame(RawClient.DATA, RawClient.END_STREAM, 23, new byte[1]);
-    assertThat(client.awaitEnd(23).status()).isEqualTo(Status.Code.OK);
+    client.frame(RawClient.DATA, RawClient.END_STREAM, 27, new byte[1]);
+    assertThat(client.awaitEnd(27).status()).isEqualTo(Status.Code.OK);
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.roundhouse.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.grpc.memory.PeerMemory;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
 import io.grpc.ServerServiceDefinition;
@@ -27,7 +28,7 @@ abstract class SlowPeersContract {
 
   int allowedMillis = 300;
   final TestService service = new TestService();
-  final CountingBudget budget = new CountingBudget();
+  final CountingRoot budget = new CountingRoot();
   private final LoadCounts load = new LoadCounts();
   private final List<RawClient> clients = new ArrayList<>();
   private @Nullable Server server;
@@ -55,7 +56,7 @@ abstract class SlowPeersContract {
       server =
           serving(
                   Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
-                      .memoryBudget(budget)
+                      .peerMemory(new PeerMemory(budget))
                       .loadListener(load)
                       .maxInboundMessageSize(256 << 20)
                       .stalledMessageTimeout(allowedMillis, TimeUnit.MILLISECONDS)

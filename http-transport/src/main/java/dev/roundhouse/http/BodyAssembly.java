@@ -1,6 +1,6 @@
 package dev.roundhouse.http;
 
-import dev.roundhouse.grpc.MemoryBudget;
+import dev.roundhouse.grpc.memory.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 

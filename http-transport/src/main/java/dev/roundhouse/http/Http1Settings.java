@@ -1,7 +1,7 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.LoadListener;
-import dev.roundhouse.grpc.MemoryBudget;
+import dev.roundhouse.grpc.memory.MemoryBudget;
 import io.netty.handler.ssl.SslContext;
 import java.net.SocketAddress;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.LoadListener;
 import dev.roundhouse.grpc.LoopEnd;
-import dev.roundhouse.grpc.MemoryBudget;
+import dev.roundhouse.grpc.memory.MemoryBudget;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

@@ -486,7 +486,12 @@ public final class Engine implements AutoCloseable {
     return requests.bytes().take(count);
   }
 
-  /** Gives back what {@link #takeBytes} took. */
+  /** Counts bytes that are held whatever the limit is. */
+  public void takeBytesAnyway(long count) {
+    requests.bytes().takeAnyway(count);
+  }
+
+  /** Gives back what {@link #takeBytes} or {@link #takeBytesAnyway} took. */
   public void giveBackBytes(long count) {
     requests.bytes().giveBack(count);
   }

@@ -65,7 +65,7 @@ class CompressedCallsTest {
     Status status = send(new Compression("deflate", out -> out), 0);
 
     assertThat(status.getCode()).isEqualTo(Code.INVALID_ARGUMENT);
-    assertThat(status.getDescription()).startsWith("the bytes are not a request of ");
+    assertThat(status.getDescription()).startsWith("the message is not compressed by deflate: ");
   }
 
   @Test

@@ -2,10 +2,14 @@ package dev.roundhouse.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import java.net.InetSocketAddress;
+import java.util.Objects;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
-import dev.roundhouse.worker.transport.ReceivingLoad;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -53,13 +57,21 @@ class GrpcMetersTest {
                 "--roundhouse.worker.server.transport=http2",
                 "--roundhouse.worker.scheduler.max-queued-bytes=4MB")
             .awaitLoaded()) {
-      ReceivingLoad load = worker.bean("grpcLoad", ReceivingLoad.class);
-      assertThat(load.take(3 << 20)).isNull();
-      assertThat(load.take(2 << 20)).contains("requests hold 3145728 bytes", "2097152 more");
-      awaitMetrics(worker, "receiving_bytes 3145728.0");
+      ConnectionMemory connection =
+          Objects.requireNonNull(
+              worker
+                  .bean(PeerMemory.class)
+                  .open(new InetSocketAddress("10.0.0.1", 1), 1 << 10, () -> {}));
+      assertThat(connection.take(Kept.MESSAGE, 1 << 20)).isNull();
+      assertThat(worker.bean(Engine.class).takeBytes(2 << 20)).isTrue();
+      assertThat(connection.take(Kept.MESSAGE, (1 << 20) + 1))
+          .contains("requests hold 3145728 bytes", "1048577 more");
+      awaitMetrics(worker, "receiving_bytes 1048576.0");
       assertThat(worker.bean(Engine.class).heldBytes()).isEqualTo(3 << 20);
 
-      load.giveBack(3 << 20);
+      worker.bean(Engine.class).giveBackBytes(2 << 20);
+      connection.giveBack(Kept.MESSAGE, 1 << 20);
+      connection.close();
       awaitMetrics(worker, "receiving_bytes 0.0");
       assertThat(worker.bean(Engine.class).heldBytes()).isZero();
     }

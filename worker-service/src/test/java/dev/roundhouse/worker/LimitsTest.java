@@ -96,7 +96,7 @@ class LimitsTest {
     assertThat(refusal)
         .containsAnyOf(
             "'double' needs 16 (8 of inputs, 8 of its answer)",
-            "this one needs 33 more to be received");
+            "this one needs 289 more to be received");
 
     GATE.open();
     assertThat(running.get(30, TimeUnit.SECONDS).getOutputsCount()).isOne();

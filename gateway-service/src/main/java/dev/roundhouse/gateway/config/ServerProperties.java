@@ -18,7 +18,8 @@ import org.springframework.util.unit.DataSize;
  * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
  *     with further ones.
  * @param maxCalls gRPC calls of all connections together, streams that are idle included; further
- *     ones are refused with RESOURCE_EXHAUSTED.
+ *     ones are refused with RESOURCE_EXHAUSTED. 0 leaves it to the memory that calls may have, and
+ *     to the share of it of one connection and of one address (docs/overload.md).
  * @param maxConnections gRPC connections; further ones are closed at once.
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED.
@@ -29,7 +30,7 @@ public record ServerProperties(
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
     @DataSizeRange(min = "8MB", max = "16TB") @Nullable DataSize maxHeld,
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
-    @Min(1) @DefaultValue("50000") int maxCalls,
+    @Min(0) @DefaultValue("0") int maxCalls,
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
     @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout) {}

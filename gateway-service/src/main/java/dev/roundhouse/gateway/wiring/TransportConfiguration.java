@@ -20,6 +20,8 @@ import dev.roundhouse.gateway.schedule.SchedulingControl;
 import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.grpc.Http2ServerBuilder;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.platform.actuator.PeerMemoryMeters;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
@@ -71,6 +73,7 @@ class TransportConfiguration {
       SslBundles bundles,
       ModelRoutes routes,
       HeldMemory memory,
+      PeerMemory peers,
       WorkerTls tls,
       PortLoad load,
       GatewayFailure failure) {
@@ -79,7 +82,7 @@ class TransportConfiguration {
             grpc,
             bundles,
             "",
-            builder -> configure(builder, properties, routes, memory, tls, load, failure::fail));
+            builder -> configure(builder, properties, routes, memory, peers, tls, load, failure::fail));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -91,6 +94,7 @@ class TransportConfiguration {
       GatewayProperties properties,
       ModelRoutes routes,
       HeldMemory memory,
+      PeerMemory peers,
       WorkerTls tls,
       PortLoad load,
       Consumer<Throwable> failed) {
@@ -101,19 +105,29 @@ class TransportConfiguration {
     builder
         .forward(routes)
         .forwardMemory(memory)
-        .memoryBudget(memory)
+        .peerMemory(peers)
         .forwardSilence(properties.health().silence())
         .decompressorRegistry(
             DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true))
         .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
         .streamWindow(STREAM_WINDOW)
         .maxConcurrentStreams(server.maxConcurrentStreams())
-        .maxCalls(server.maxCalls())
+        .maxCalls(server.maxCalls() == 0 ? Integer.MAX_VALUE : server.maxCalls())
         .maxConnections(server.maxConnections())
         .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .loadListener(load)
         .failureListener(failed);
+  }
+
+  @Bean
+  PeerMemory peerMemory(HeldMemory memory) {
+    return new PeerMemory(memory.root());
+  }
+
+  @Bean
+  PeerMemoryMeters peerMemoryMeters(PeerMemory peers) {
+    return new PeerMemoryMeters(peers);
   }
 
   /** Boot's, with our time to drain, and some for telling callers that it is over. */

@@ -4,6 +4,8 @@ import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
@@ -37,6 +39,9 @@ import org.jspecify.annotations.Nullable;
 public final class GuardedService {
   /** Of any request but ModelInfer. The largest that clients send has a model's name in it. */
   private static final int MAX_CONTROL_BYTES = 1 << 20;
+
+  /** Of an answer that is as good as counted with its call. */
+  private static final int SMALL_BYTES = 1 << 10;
 
   private GuardedService() {}
 
@@ -114,6 +119,15 @@ public final class GuardedService {
     /** Of the call's connection; null where there is none, as in-process. */
     private final @Nullable ConnectionShare share;
 
+    /** The same as the transport counts it; null where it does not. */
+    private final @Nullable ConnectionMemory memory;
+
+    /** Of what was answered, what nobody else counts: the engine counts answers to inference. */
+    private final AtomicLong kept = new AtomicLong();
+
+    /** Of what the engine counts, what was counted as the peer's. */
+    private final AtomicLong owned = new AtomicLong();
+
     /** Bytes answered; counted as unread until the call is over. */
     private final AtomicLong answered = new AtomicLong();
 
@@ -126,11 +140,13 @@ public final class GuardedService {
       super(call);
       this.texts = texts;
       share = call.getAttributes().get(ConnectionShare.KEY);
+      memory = call.getAttributes().get(ConnectionMemory.KEY);
     }
 
     /** Why the connection takes no further call; null when it does. */
     @Nullable String refusal() {
-      return share == null ? null : share.refusal(getAttributes());
+      String full = share == null ? null : share.refusal(getAttributes());
+      return full == null && memory != null ? memory.overShare(0) : full;
     }
 
     synchronized void refuse(Status status) {
@@ -162,7 +178,27 @@ public final class GuardedService {
         answered.addAndGet(bytes);
         share.add(bytes);
       }
-      super.sendMessage(message);
+      String full = memory == null ? null : keep(memory, message);
+      if (full == null) {
+        super.sendMessage(message);
+      } else {
+        refuse(Status.RESOURCE_EXHAUSTED.withDescription(full));
+      }
+    }
+
+    /** Why there is no room for an answer; null when there is. */
+    private @Nullable String keep(ConnectionMemory counted, R message) {
+      int bytes = byteSize(message);
+      if (message instanceof Message) {
+        String full = counted.take(Kept.ANSWER, bytes);
+        kept.addAndGet(full == null ? bytes : 0);
+        return full;
+      }
+      if (bytes > SMALL_BYTES) {
+        counted.own(Kept.ANSWER, bytes);
+        owned.addAndGet(bytes);
+      }
+      return null;
     }
 
     private static int byteSize(Object message) {
@@ -184,6 +220,20 @@ public final class GuardedService {
     void over() {
       if (share != null) {
         share.giveBack(answered.getAndSet(0));
+      }
+      if (memory != null) {
+        giveBack(memory);
+      }
+    }
+
+    private void giveBack(ConnectionMemory counted) {
+      long taken = kept.get() == 0 ? 0 : kept.getAndSet(0);
+      if (taken > 0) {
+        counted.giveBack(Kept.ANSWER, taken);
+      }
+      long own = owned.get() == 0 ? 0 : owned.getAndSet(0);
+      if (own > 0) {
+        counted.disown(Kept.ANSWER, own);
       }
     }
 

@@ -24,7 +24,8 @@ import org.springframework.util.unit.DataSize;
  * @param maxConcurrentStreams gRPC calls that a connection may have at a time; its client waits
  *     with further ones. To be told of a full queue instead, it must be able to fill one.
  * @param maxCalls gRPC calls of all connections together, streams that are idle included; further
- *     ones are refused with RESOURCE_EXHAUSTED. Each takes about 2 KB of the heap. Only with
+ *     ones are refused with RESOURCE_EXHAUSTED. 0 leaves it to the memory that calls may have, and
+ *     to the share of it of one connection and of one address (docs/overload.md). Only with
  *     `http2`.
  * @param maxConnections gRPC connections; further ones are closed at once. Only with `http2`.
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
@@ -45,7 +46,7 @@ public record ServerProperties(
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
     @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread,
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
-    @Min(1) @DefaultValue("50000") int maxCalls,
+    @Min(0) @DefaultValue("0") int maxCalls,
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
     @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,

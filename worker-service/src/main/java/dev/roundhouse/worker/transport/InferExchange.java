@@ -58,12 +58,13 @@ public final class InferExchange implements AutoCloseable {
   /** Why an output could not be written to memory on the device; published by the answer's end. */
   private @Nullable WireException notOnDevice;
 
-  /** Of inputs that came in the message; held until the exchange is closed. */
+  /** Of inputs that came in the message; held until they are let go or the exchange is closed. */
   private final MessageMemory memory;
 
   /** Of outputs that are wanted as classes; null when none is. */
   private final @Nullable Classification classification;
 
+  private final AtomicBoolean inputsGone = new AtomicBoolean();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private InferExchange(
@@ -330,6 +331,16 @@ public final class InferExchange implements AutoCloseable {
     return new ResponseTensor(output.name(), output.dtype(), output.shape(), where, NOTHING);
   }
 
+  /**
+   * Lets go of the message that the inputs came in: the request has ended, though its answer may
+   * have to wait until its client reads. Harmless when repeated.
+   */
+  public void letGoInputs() {
+    if (inputsGone.compareAndSet(false, true)) {
+      memory.release();
+    }
+  }
+
   /** Lets go of memory. Harmless when repeated. */
   @Override
   public void close() {
@@ -339,6 +350,6 @@ public final class InferExchange implements AutoCloseable {
     for (int i = 0; i < leases.size(); i++) {
       leases.get(i).close();
     }
-    memory.release();
+    letGoInputs();
   }
 }

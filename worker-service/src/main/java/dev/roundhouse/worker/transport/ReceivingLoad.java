@@ -1,7 +1,7 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.grpc.MemoryBudget;
+import dev.roundhouse.grpc.memory.MemoryBudget;
 import dev.roundhouse.platform.grpc.PortLoad;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;

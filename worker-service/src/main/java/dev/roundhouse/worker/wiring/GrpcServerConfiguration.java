@@ -3,13 +3,14 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.grpc.DeflateCodec;
 import dev.roundhouse.grpc.Http2ServerBuilder;
+import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.grpc.ConnectionShare;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
+import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
-import dev.roundhouse.worker.transport.ReceivingLoad;
 import io.grpc.Codec;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
@@ -84,7 +85,8 @@ class GrpcServerConfiguration {
         SslBundles bundles,
         CompressorRegistry compressors,
         DecompressorRegistry decompressors,
-        ReceivingLoad grpcLoad,
+        PeerMemory memory,
+        PortLoad grpcLoad,
         Engine engine) {
       Http2GrpcServerFactory factory =
           new Http2GrpcServerFactory(
@@ -93,7 +95,7 @@ class GrpcServerConfiguration {
               ", or set roundhouse.worker.server.transport to grpc-java",
               builder -> {
                 builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
-                configure(builder, properties, grpcLoad, engine::fail);
+                configure(builder, properties, memory, grpcLoad, engine::fail);
               });
       services.findServices().stream()
           .map(service -> configurer.configure(service, factory))
@@ -104,33 +106,40 @@ class GrpcServerConfiguration {
     private static void configure(
         Http2ServerBuilder builder,
         WorkerProperties properties,
-        ReceivingLoad load,
+        PeerMemory memory,
+        PortLoad load,
         Consumer<Throwable> failed) {
       ServerProperties server = properties.server();
       builder
           .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
           .streamWindow(STREAM_WINDOW)
           .maxConcurrentStreams(server.maxConcurrentStreams())
-          .maxCalls(server.maxCalls())
+          .maxCalls(server.maxCalls() == 0 ? Integer.MAX_VALUE : server.maxCalls())
           .maxConnections(server.maxConnections())
           .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
-          .memoryBudget(load)
+          .peerMemory(memory)
           .loadListener(load)
           .failureListener(failed)
           .addTransportFilter(
               ConnectionShare.perConnection(server.maxUnread().toBytes(), MAX_UNREAD));
     }
 
-    @Bean
-    ReceivingLoad grpcLoad(Engine engine) {
-      return new ReceivingLoad(engine);
+    /** As many as there is memory for, if they have next to no metadata. */
+    private static long maxCalls(ServerProperties server, PeerMemory memory) {
+      long room = memory.standingLimit() / Http2ServerBuilder.LEAST_CALL_BYTES;
+      return server.maxCalls() == 0 ? room : Math.min(room, server.maxCalls());
     }
 
     @Bean
-    GrpcMeters grpcMeters(ReceivingLoad grpcLoad, WorkerProperties properties) {
+    PortLoad grpcLoad() {
+      return new PortLoad();
+    }
+
+    @Bean
+    GrpcMeters grpcMeters(PortLoad grpcLoad, PeerMemory memory, WorkerProperties properties) {
       ServerProperties server = properties.server();
-      return new GrpcMeters(grpcLoad, server.maxConnections(), server.maxCalls());
+      return new GrpcMeters(grpcLoad, memory, server.maxConnections(), maxCalls(server, memory));
     }
 
     @Bean

@@ -1,5 +1,8 @@
 package dev.roundhouse.worker.wiring;
 
+import dev.roundhouse.worker.transport.EngineMemory;
+import dev.roundhouse.platform.actuator.PeerMemoryMeters;
+import dev.roundhouse.grpc.memory.PeerMemory;
 import ch.qos.logback.classic.LoggerContext;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
@@ -60,6 +63,17 @@ import org.springframework.web.servlet.mvc.method.annotation.ExceptionHandlerExc
 class TransportConfiguration {
 
   static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
+
+  /** What clients make the worker keep, over gRPC and HTTP. */
+  @Bean
+  PeerMemory peerMemory(Engine engine) {
+    return new PeerMemory(new EngineMemory(engine));
+  }
+
+  @Bean
+  PeerMemoryMeters peerMemoryMeters(PeerMemory memory) {
+    return new PeerMemoryMeters(memory);
+  }
 
   @Bean
   InferenceGrpcService inferenceGrpcService(

@@ -320,7 +320,7 @@ class WorkerPropertiesTest {
                 DataSize.ofMegabytes(512),
                 DataSize.ofMegabytes(256),
                 4096,
-                50_000,
+                0,
                 10_000,
                 Duration.ofSeconds(60),
                 Duration.ofMinutes(5),

@@ -61,7 +61,8 @@ public final class InferCalls {
             (ServerCallStreamObserver<EncodedMessage>) observer,
             this,
             () -> leftNanos(deadline),
-            InferMethods.FAILS_WHOLE.get());
+            InferMethods.FAILS_WHOLE.get(),
+            InferMethods.MEMORY.get());
     stream.begin();
     streams.add(stream);
     if (stopping) {

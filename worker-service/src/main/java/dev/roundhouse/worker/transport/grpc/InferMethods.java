@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.grpc.ReceivedMessage;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
@@ -21,12 +22,16 @@ import io.grpc.stub.ServerCalls.UnaryMethod;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** ModelInfer and ModelStreamInfer, whose messages never become protobuf's objects. */
 final class InferMethods {
   /** Whether a stream's client wants the first failure to end the stream with its status. */
   static final Context.Key<Boolean> FAILS_WHOLE =
       Context.keyWithDefault("triton-grpc-error", false);
+
+  /** What the stream's connection holds; null where nobody counts. */
+  static final Context.Key<@Nullable ConnectionMemory> MEMORY = Context.key("connection-memory");
 
   private static final Metadata.Key<String> STRICT =
       Metadata.Key.of("triton_grpc_error", Metadata.ASCII_STRING_MARSHALLER);
@@ -60,7 +65,10 @@ final class InferMethods {
   private static <Q, R> ServerCallHandler<Q, R> readingHeaders(ServerCallHandler<Q, R> handler) {
     return (call, headers) -> {
       boolean strict = "true".equals(headers.get(STRICT));
-      Context context = Context.current().withValue(FAILS_WHOLE, strict);
+      Context context =
+          Context.current()
+              .withValues(
+                  FAILS_WHOLE, strict, MEMORY, call.getAttributes().get(ConnectionMemory.KEY));
       return Contexts.interceptCall(context, call, headers, handler);
     };
   }

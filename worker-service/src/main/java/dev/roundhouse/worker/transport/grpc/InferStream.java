@@ -5,6 +5,8 @@ import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.ParameterValue;
@@ -54,6 +56,12 @@ final class InferStream implements StreamObserver<InferMessage> {
    */
   private static final long LARGE_BYTES = 256 << 10;
 
+  /**
+   * What a turn takes besides the inputs and the answer that the engine counts: the turn, the
+   * exchange, the request as each layer has it.
+   */
+  private static final long TURN_BYTES = 2 << 10;
+
   private static final Map<String, ParameterValue> FINAL =
       Map.of("triton_final_response", new ParameterValue.Flag(true));
 
@@ -71,6 +79,9 @@ final class InferStream implements StreamObserver<InferMessage> {
   private final LongSupplier callNanos;
   private final boolean failsWhole;
 
+  /** Where turns are counted; null where nobody counts. */
+  private final @Nullable ConnectionMemory memory;
+
   private final Queue<Turn> turns = new ConcurrentLinkedQueue<>();
 
   /** How often somebody has asked for answers to be written; whoever finds 0 writes them. */
@@ -79,6 +90,9 @@ final class InferStream implements StreamObserver<InferMessage> {
   private final AtomicBoolean over = new AtomicBoolean();
   private volatile boolean halfClosed;
   private volatile @Nullable StatusRuntimeException endsWith;
+
+  /** There was no memory for a turn: none that comes after is taken. */
+  private volatile @Nullable StatusRuntimeException noMemory;
 
   /** Written, and perhaps not sent: their bytes stay counted. Of who writes. */
   private final ArrayDeque<Answer> unsent = new ArrayDeque<>();
@@ -90,17 +104,20 @@ final class InferStream implements StreamObserver<InferMessage> {
    * @param calls told when the stream is over
    * @param callNanos what is left to the whole stream
    * @param failsWhole the first failure is to end the stream with its status
+   * @param memory where turns are counted; null where nobody counts
    */
   InferStream(
       ServerCallStreamObserver<EncodedMessage> call,
       InferCalls calls,
       LongSupplier callNanos,
-      boolean failsWhole) {
+      boolean failsWhole,
+      @Nullable ConnectionMemory memory) {
     this.call = call;
     this.calls = calls;
     inference = calls.inference();
     this.callNanos = callNanos;
     this.failsWhole = failsWhole;
+    this.memory = memory;
   }
 
   /** Call before the first message. */
@@ -114,7 +131,7 @@ final class InferStream implements StreamObserver<InferMessage> {
 
   @Override
   public void onNext(InferMessage message) {
-    if (ended) {
+    if (ended || noMemory != null || !takeTurn()) {
       return; // the client has not heard of it yet
     }
     Turn turn = new Turn(message.modelName(), message.id());
@@ -126,6 +143,23 @@ final class InferStream implements StreamObserver<InferMessage> {
       turn.submit(inference.begin(message));
     } catch (RuntimeException e) {
       turn.fail(e);
+    }
+  }
+
+  /** Counts a turn; without room for one the stream ends with what was asked before. */
+  private boolean takeTurn() {
+    String refusal = memory == null ? null : memory.take(Kept.CALL, TURN_BYTES);
+    if (refusal == null) {
+      return true;
+    }
+    noMemory = Status.RESOURCE_EXHAUSTED.withDescription(refusal).asRuntimeException();
+    write();
+    return false;
+  }
+
+  private void giveBackTurn() {
+    if (memory != null) {
+      memory.giveBack(Kept.CALL, TURN_BYTES);
     }
   }
 
@@ -236,8 +270,9 @@ final class InferStream implements StreamObserver<InferMessage> {
   }
 
   private void endIfDone() {
-    StatusRuntimeException status = endsWith;
-    if (status != null && !halfClosed) {
+    StatusRuntimeException full = noMemory;
+    StatusRuntimeException status = halfClosed || full != null ? full : endsWith;
+    if (status != null) {
       ended = true;
       call.onError(status);
     } else if (halfClosed) {
@@ -313,12 +348,14 @@ final class InferStream implements StreamObserver<InferMessage> {
       if (answer == null) {
         failure = Outcomes.failure(end);
       }
+      letGoInputs();
       done = true;
       write(this, false);
     }
 
     void fail(RuntimeException thrown) {
       RequestIds.with(id, () -> failure = UnaryAnswer.refusal(thrown));
+      letGoInputs();
       done = true;
       write();
     }
@@ -365,7 +402,17 @@ final class InferStream implements StreamObserver<InferMessage> {
       }
     }
 
+    /** What waits to be written needs no inputs any more. */
+    private void letGoInputs() {
+      InferExchange begun = exchange;
+      if (begun != null) {
+        begun.letGoInputs();
+      }
+    }
+
+    /** It is written, or never will be. */
     private void letGo() {
+      giveBackTurn();
       InferExchange begun = exchange;
       if (begun != null) {
         begun.close();

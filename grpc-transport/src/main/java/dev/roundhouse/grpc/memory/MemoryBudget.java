@@ -1,4 +1,4 @@
-package dev.roundhouse.grpc;
+package dev.roundhouse.grpc.memory;
 
 import org.jspecify.annotations.Nullable;
 
