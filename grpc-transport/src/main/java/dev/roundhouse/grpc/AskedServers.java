@@ -29,6 +29,13 @@ final class AskedServers {
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
   private static final String ENCODING = "grpc-encoding";
+  private static final String LEFT_TEXT =
+      "the client has cancelled, or not waited for, %d calls that have not ended at their server, which is the limit of a connection; give calls more time, or send fewer"
+          .formatted(LeftCalls.MOST_OF_CLIENT);
+  private static final Status LEFT_TOO_MANY =
+      Status.RESOURCE_EXHAUSTED
+          .withDescription(LEFT_TEXT)
+          .withCause(new LostCall(LEFT_TEXT, LostCall.Seen.NO, LostCall.Fault.NOBODYS));
 
   private final ForwardedCall call;
   private final Connection client;
@@ -137,7 +144,11 @@ final class AskedServers {
 
   private void open(Attempt attempt) {
     UpstreamConnection to = servers.connection(loop(), attempt.route().address());
-    attempt.open(to, headers(to, call.leftNanos()), kept, call.isWhole());
+    if (!to.takesCallsOf(client)) {
+      onLost(attempt, LEFT_TOO_MANY);
+      return;
+    }
+    attempt.open(to, client, headers(to, call.leftNanos()), kept, call.isWhole());
   }
 
   private Http2Headers headers(UpstreamConnection to, long leftNanos) {
@@ -221,9 +232,38 @@ final class AskedServers {
   }
 
   void onLost(Attempt by, Status status) {
-    if (!call.isOver() && !goesOnWithout(by, status, true)) {
+    if (!call.isOver() && !isAskedAgain(by, status) && !goesOnWithout(by, status, true)) {
       call.end(status);
     }
+  }
+
+  /**
+   * A server that has certainly not begun with the call is asked once more, by a new connection.
+   */
+  private boolean isAskedAgain(Attempt lost, Status status) {
+    if (!(status.getCause() instanceof LostCall why)
+        || !why.isUnseen()
+        || status.getCode() != Status.Code.UNAVAILABLE
+        || call.isAnswered()
+        || !kept.canBeSent()
+        || call.leftNanos() <= 0) {
+      return false;
+    }
+    Attempt again = lost.again();
+    if (again == null) {
+      return false;
+    }
+    if (lost == hedge) {
+      hedge = again;
+    } else {
+      asked = again;
+    }
+    try {
+      open(again);
+    } catch (Throwable e) {
+      failed(e);
+    }
+    return true;
   }
 
   /** What the answer begins with, if that is to be passed on now. */
@@ -244,7 +284,7 @@ final class AskedServers {
     hedge = null;
     if (loser != null && loser != winner) {
       giveWay(loser, Status.CANCELLED.withDescription("another server has answered first"));
-      loser.cancel();
+      loser.leave(call.leftNanos());
     }
   }
 
@@ -321,14 +361,14 @@ final class AskedServers {
   }
 
   /** Whoever still answers need not. */
-  void cancel() {
+  void leave() {
     Attempt last = asked;
     if (last != null) {
-      last.cancel();
+      last.leave(call.leftNanos());
     }
     Attempt also = hedge;
     if (also != null) {
-      also.cancel();
+      also.leave(call.leftNanos());
     }
   }
 }

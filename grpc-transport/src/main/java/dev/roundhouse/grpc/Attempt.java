@@ -15,14 +15,25 @@ final class Attempt implements UpstreamConnection.Answers {
 
   private final AskedServers of;
   private final Route route;
+  private final boolean isAgain;
   private @Nullable Exchange exchange;
 
   /** What its answer begins with, until it is known whether this is the answer. */
   private @Nullable Http2Headers begin;
 
   Attempt(AskedServers of, Route route) {
+    this(of, route, false);
+  }
+
+  private Attempt(AskedServers of, Route route, boolean isAgain) {
     this.of = of;
     this.route = route;
+    this.isAgain = isAgain;
+  }
+
+  /** The same server once more, which has not seen the call; null when it was asked again. */
+  @Nullable Attempt again() {
+    return isAgain ? null : new Attempt(of, route, true);
   }
 
   Route route() {
@@ -32,10 +43,16 @@ final class Attempt implements UpstreamConnection.Answers {
   /**
    * Sends what is here of the request.
    *
+   * @param client whose call it is
    * @param last whether it is all of it
    */
-  void open(UpstreamConnection connection, Http2Headers headers, KeptRequest kept, boolean last) {
-    Exchange opened = connection.open(this, headers);
+  void open(
+      UpstreamConnection connection,
+      Object client,
+      Http2Headers headers,
+      KeptRequest kept,
+      boolean last) {
+    Exchange opened = connection.open(this, client, headers);
     exchange = opened;
     kept.sendTo(opened, last);
   }
@@ -52,9 +69,14 @@ final class Attempt implements UpstreamConnection.Answers {
     }
   }
 
-  void cancel() {
+  /**
+   * What it says is not wanted any more.
+   *
+   * @param leftNanos until the deadline that it was told; {@link Long#MAX_VALUE} for none
+   */
+  void leave(long leftNanos) {
     if (exchange != null) {
-      exchange.cancel();
+      exchange.leave(leftNanos);
     }
   }
 

@@ -48,8 +48,9 @@ public interface CallRouter {
     /**
      * The server could not answer, and nothing of an answer has been passed on.
      *
-     * @param status has a {@link java.net.ConnectException} as its cause when the server has
-     *     certainly not seen the call
+     * @param status has a {@link java.net.ConnectException} as its cause when the server could not
+     *     be reached, and has certainly not seen the call; a {@link LostCall} when the call has
+     *     ended otherwise without the server's word; no cause when this is what the server said
      * @return another to ask; null to tell the client. When there is another, this one has ended
      */
     @Nullable Route other(Status status);

@@ -18,10 +18,11 @@ final class ConnectionBuilder
 
   /**
    * Streams that a client resets in {@link #WINDOW_SECONDS}, and as many that it makes us reset.
+   * Gateways stay below it: {@link ResetBudget}.
    */
-  private static final int MOST_RESETS = 2000;
+  static final int MOST_RESETS = 2000;
 
-  private static final int WINDOW_SECONDS = 10;
+  static final int WINDOW_SECONDS = 10;
 
   /** Answers to pings and settings that wait because the client does not read. */
   private static final int MOST_CONTROL_FRAMES = 1000;

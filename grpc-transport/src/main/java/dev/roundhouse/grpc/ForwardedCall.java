@@ -264,7 +264,7 @@ final class ForwardedCall implements StreamHandler {
     if (!over) {
       finish(status);
     }
-    servers.cancel();
+    servers.leave();
   }
 
   @Override

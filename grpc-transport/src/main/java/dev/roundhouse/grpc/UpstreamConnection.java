@@ -1,5 +1,7 @@
 package dev.roundhouse.grpc;
 
+import dev.roundhouse.grpc.LostCall.Fault;
+import dev.roundhouse.grpc.LostCall.Seen;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -15,6 +17,7 @@ import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -45,6 +48,12 @@ final class UpstreamConnection extends PeerConnection {
 
   private static final Duration LOOK = Duration.ofMinutes(1);
 
+  /** What an answer's headers or trailers may have; a server is told, and ends calls beyond it. */
+  private static final int MOST_HEADER_BYTES = 256 << 10;
+
+  /** In a row; a server that has nothing to send may say so between two parts. */
+  private static final int MOST_EMPTY_DATA_FRAMES = 64;
+
   /** Calls of streams that have not been closed; those that wait for a stream too. */
   private final IntObjectMap<Exchange> exchanges = new IntObjectHashMap<>();
 
@@ -53,9 +62,13 @@ final class UpstreamConnection extends PeerConnection {
   private final String name;
   private final AsciiString scheme;
   private final String authority;
+  private final LeftCalls left;
   private boolean active;
   private int idleLooks;
+
+  // How the connection ends.
   private String end = "has closed the connection";
+  private Fault fault = Fault.SERVERS;
 
   /** True when no further calls may be opened. */
   private boolean leaving;
@@ -70,6 +83,7 @@ final class UpstreamConnection extends PeerConnection {
     name = with.name;
     scheme = with.scheme;
     authority = with.authority;
+    left = new LeftCalls(new OfLeft(), System::nanoTime);
     Events events = new Events();
     decoder.frameListener(events);
     connection().addListener(events);
@@ -104,13 +118,17 @@ final class UpstreamConnection extends PeerConnection {
     if (!context().channel().isActive()) {
       return;
     }
-    idleLooks = exchanges.isEmpty() ? idleLooks + 1 : 0;
+    idleLooks = isUnused() ? idleLooks + 1 : 0;
     if (idleLooks > MOST_IDLE_LOOKS) {
       leaving = true;
       context().close();
     } else {
       lookLater();
     }
+  }
+
+  private boolean isUnused() {
+    return exchanges.isEmpty() && left.size() == 0;
   }
 
   /** Of the server: {@code host:port}. */
@@ -126,20 +144,25 @@ final class UpstreamConnection extends PeerConnection {
   @Override
   public void channelInactive(ChannelHandlerContext gone) throws Exception {
     leaving = true;
-    super.channelInactive(gone);
-    lost(Status.UNAVAILABLE.withDescription(name + " " + end));
+    super.channelInactive(gone); // ends the calls whose streams are open
+    List<Exchange> all = new ArrayList<>(exchanges.values());
+    all.addAll(waiting);
+    all.forEach(each -> each.end(ended(each.begun ? Seen.MAYBE : Seen.NO)));
+  }
+
+  /** Of a call that ends with the connection. */
+  private Status ended(Seen seen) {
+    String text = name + " " + end;
+    return Status.UNAVAILABLE.withDescription(text).withCause(new LostCall(text, seen, fault));
   }
 
   /** The connection could not be made. */
   void notConnected(Throwable cause) {
     leaving = true;
-    lost(
+    Status status =
         Status.UNAVAILABLE
             .withDescription(name + " cannot be reached: " + cause.getMessage())
-            .withCause(new ConnectException(cause.getMessage())));
-  }
-
-  private void lost(Status status) {
+            .withCause(new ConnectException(cause.getMessage()));
     List<Exchange> all = new ArrayList<>(exchanges.values());
     all.addAll(waiting);
     exchanges.clear();
@@ -147,9 +170,58 @@ final class UpstreamConnection extends PeerConnection {
     all.forEach(each -> each.end(status));
   }
 
+  /**
+   * The two do not agree on what is said. What the server says wrongly is its fault; a limit of
+   * ours that it has met, and what we do wrongly, is not.
+   */
+  @Override
+  protected void onConnectionError(
+      ChannelHandlerContext from,
+      boolean outbound,
+      Throwable cause,
+      @Nullable Http2Exception known) {
+    leaving = true;
+    Http2Error error = known == null ? Http2Error.INTERNAL_ERROR : known.error();
+    boolean isOurs =
+        outbound || error == Http2Error.ENHANCE_YOUR_CALM || error == Http2Error.INTERNAL_ERROR;
+    ends("is not spoken to any more: " + cause.getMessage(), isOurs);
+    if (isOurs) {
+      log.warn("the connection to {} is closed by this side: {}", name, cause.getMessage());
+    }
+    super.onConnectionError(from, outbound, cause, known);
+  }
+
+  /** An answer cannot be read; others on the connection can. */
+  @Override
+  protected void onStreamError(
+      ChannelHandlerContext from,
+      boolean outbound,
+      Throwable cause,
+      Http2Exception.StreamException known) {
+    Exchange exchange = exchanges.get(known.streamId());
+    if (exchange != null) {
+      exchange.end(
+          Status.INTERNAL.withDescription(
+              "what "
+                  + name
+                  + (outbound ? " is sent" : " has answered")
+                  + " breaks HTTP/2 or a limit: "
+                  + known.getMessage()));
+    }
+    super.onStreamError(from, outbound, cause, known);
+  }
+
+  /** Takes note of why the connection ends. */
+  private void ends(String how, boolean isOurs) {
+    end = how;
+    fault = isOurs ? Fault.NOBODYS : Fault.SERVERS;
+  }
+
   @Override
   public void exceptionCaught(ChannelHandlerContext caught, Throwable cause) throws Exception {
-    end = "is lost: " + cause.getMessage();
+    if (Http2CodecUtil.getEmbeddedHttp2Exception(cause) == null && fault == Fault.SERVERS) {
+      ends("is lost: " + cause.getMessage(), !(cause instanceof IOException));
+    }
     if (Http2CodecUtil.getEmbeddedHttp2Exception(cause) != null) {
       super.exceptionCaught(caught, cause);
     } else if (cause instanceof IOException) {
@@ -165,9 +237,20 @@ final class UpstreamConnection extends PeerConnection {
     return !leaving;
   }
 
-  /** Opens a call. */
-  Exchange open(Answers answers, Http2Headers headers) {
-    Exchange exchange = new Exchange(answers, headers);
+  /**
+   * False when a client is to have no further calls here: it has left too many that have not ended.
+   */
+  boolean takesCallsOf(Object client) {
+    return !left.hasMostOf(client);
+  }
+
+  /**
+   * Opens a call.
+   *
+   * @param client whose it is
+   */
+  Exchange open(Answers answers, Object client, Http2Headers headers) {
+    Exchange exchange = new Exchange(answers, client, headers);
     if (active) {
       exchange.begin();
     } else {
@@ -177,10 +260,25 @@ final class UpstreamConnection extends PeerConnection {
   }
 
   /** A call that has been answered needs the rest of its request no more. */
-  private void stopSending(@Nullable Http2Stream answered) {
+  private void stopSending(Object client, @Nullable Http2Stream answered) {
     if (answered != null && answered.state().localSideOpen()) {
-      resetStream(context(), answered.id(), Http2Error.NO_ERROR.code(), context().newPromise());
-      flushSoon();
+      left.reset(answered.id(), client, Http2Error.NO_ERROR);
+    }
+  }
+
+  /** What becomes of streams that nobody waits for. */
+  private final class OfLeft implements LeftCalls.Streams {
+    @Override
+    public void reset(int id, Http2Error error) {
+      if (connection().stream(id) != null) {
+        resetStream(context(), id, error.code(), context().newPromise());
+        flushSoon();
+      }
+    }
+
+    @Override
+    public void later(Runnable task, long nanos) {
+      context().executor().schedule(task, nanos, TimeUnit.NANOSECONDS);
     }
   }
 
@@ -204,6 +302,7 @@ final class UpstreamConnection extends PeerConnection {
   /** A call at the server. */
   final class Exchange {
     private final Answers answers;
+    private final Object client;
     private final Http2Headers headers;
     private final List<Part> parts = new ArrayList<>(1);
     private int id;
@@ -213,8 +312,9 @@ final class UpstreamConnection extends PeerConnection {
 
     private record Part(HeldPart data, boolean last) {}
 
-    Exchange(Answers answers, Http2Headers headers) {
+    Exchange(Answers answers, Object client, Http2Headers headers) {
       this.answers = answers;
+      this.client = client;
       this.headers = headers;
     }
 
@@ -226,7 +326,7 @@ final class UpstreamConnection extends PeerConnection {
       id = connection().local().incrementAndGetNextStreamId();
       if (id < 0) {
         leaving = true;
-        end(Status.UNAVAILABLE.withDescription("the connection to " + name + " is used up"));
+        end(unsent("the connection to " + name + " is used up", Seen.NO, Fault.NOBODYS));
         return;
       }
       exchanges.put(id, this);
@@ -235,9 +335,7 @@ final class UpstreamConnection extends PeerConnection {
           .addListener(
               sent -> {
                 if (!sent.isSuccess()) {
-                  end(
-                      Status.UNAVAILABLE.withDescription(
-                          "the call could not be sent to " + name + ": " + sent.cause()));
+                  end(notSent(sent.cause()));
                 }
               });
       parts.forEach(part -> write(part.data, part.last));
@@ -246,6 +344,20 @@ final class UpstreamConnection extends PeerConnection {
         sendEnd();
       }
       flushSoon();
+    }
+
+    /** Of a call whose beginning has not left. */
+    private Status notSent(Throwable cause) {
+      String text = "the call could not be sent to " + name + ": " + cause.getMessage();
+      if (cause instanceof Http2Exception.HeaderListSizeException) {
+        return Status.RESOURCE_EXHAUSTED.withDescription(text);
+      }
+      // HTTP/2 has refused it here: the server goes away, or the connection has ended before
+      return unsent(text, cause instanceof Http2Exception ? Seen.NO : Seen.MAYBE, fault);
+    }
+
+    private static Status unsent(String text, Seen seen, Fault whose) {
+      return Status.UNAVAILABLE.withDescription(text).withCause(new LostCall(text, seen, whose));
     }
 
     /**
@@ -307,15 +419,33 @@ final class UpstreamConnection extends PeerConnection {
       };
     }
 
-    /** Ends the call because its client has. */
-    void cancel() {
+    /**
+     * Ends the call because its client has, or another answers it. A server that was told a
+     * deadline which is near ends it by itself.
+     *
+     * @param leftNanos until then; {@link Long#MAX_VALUE} without one
+     */
+    void leave(long leftNanos) {
       if (over) {
         return;
       }
       finish();
-      if (begun && active) {
-        resetStream(context(), id, Http2Error.CANCEL.code(), context().newPromise());
-        flushSoon();
+      if (!begun || !active) {
+        return;
+      }
+      if (connection().stream(id) == null) {
+        forgetUnsent();
+      } else if (leftNanos < LeftCalls.GRACE_NANOS) {
+        left.letEnd(id, client);
+      } else {
+        left.reset(id, client, Http2Error.CANCEL);
+      }
+    }
+
+    /** It waits for a stream, beyond what the server allows: the server must not hear of it. */
+    private void forgetUnsent() {
+      if (id > connection().local().lastStreamCreated()) {
+        encoder().writeRstStream(context(), id, Http2Error.CANCEL.code(), context().newPromise());
       }
     }
 
@@ -336,6 +466,9 @@ final class UpstreamConnection extends PeerConnection {
   }
 
   private final class Events extends Http2EventAdapter {
+    /** The last stream that a server which goes away will look at. */
+    private int lastSeenId = Integer.MAX_VALUE;
+
     @Override
     public void onHeadersRead(
         ChannelHandlerContext from,
@@ -358,12 +491,15 @@ final class UpstreamConnection extends PeerConnection {
         boolean endOfStream) {
       Exchange exchange = exchanges.get(streamId);
       if (exchange == null) {
+        if (endOfStream && connection().stream(streamId).state().localSideOpen()) {
+          left.answered(streamId);
+        }
         return;
       }
       if (endOfStream) {
         exchange.finish();
         exchange.answers.onTrailers(headers);
-        stopSending(connection().stream(streamId));
+        stopSending(exchange.client, connection().stream(streamId));
       } else {
         exchange.answers.onHeaders(headers);
       }
@@ -396,23 +532,35 @@ final class UpstreamConnection extends PeerConnection {
     private Status reset(long code) {
       Http2Error error = Http2Error.valueOf(code);
       String text = "%s has reset the call: %s".formatted(name, error == null ? code : error);
-      return (error == Http2Error.REFUSED_STREAM ? Status.UNAVAILABLE : Status.INTERNAL)
-          .withDescription(text);
+      return error == Http2Error.REFUSED_STREAM
+          ? Status.UNAVAILABLE
+              .withDescription(text)
+              .withCause(new LostCall(text, Seen.NO, Fault.NOBODYS)) // it is there, and has enough
+          : Status.INTERNAL.withDescription(text);
     }
 
     /** Also of streams that the server says it will not look at, as it goes away. */
     @Override
     public void onStreamClosed(Http2Stream stream) {
+      left.closed(stream.id());
       Exchange exchange = exchanges.get(stream.id());
       if (exchange != null) {
-        exchange.end(Status.UNAVAILABLE.withDescription(name + " has closed the call"));
+        exchange.end(ended(stream.id() > lastSeenId ? Seen.NO : Seen.MAYBE));
       }
     }
 
+    /** What it says of us, or that it stops, is no fault of its own; that it is broken is. */
     @Override
     public void onGoAwayReceived(int lastStreamId, long errorCode, ByteBuf debugData) {
       leaving = true;
-      if (exchanges.isEmpty()) {
+      lastSeenId = lastStreamId;
+      Http2Error error = Http2Error.valueOf(errorCode);
+      ends(
+          error == Http2Error.NO_ERROR
+              ? "goes away"
+              : "has ended the connection: " + (error == null ? errorCode : error),
+          error != Http2Error.INTERNAL_ERROR);
+      if (isUnused()) {
         context().close();
       }
     }
@@ -432,6 +580,12 @@ final class UpstreamConnection extends PeerConnection {
       this.windowBytes = windowBytes;
     }
 
+    /**
+     * Netty takes every builder that is given a connection for a server's, and would end this one
+     * with ENHANCE_YOUR_CALM after 200 resets in 30 s, sent or received, with all its calls.
+     * Neither is limited here: those that are sent are paced by {@link ResetBudget}, and each that
+     * comes ends a call that we have opened.
+     */
     UpstreamConnection make() {
       Http2Connection connection = new DefaultHttp2Connection(false);
       connection
@@ -446,7 +600,11 @@ final class UpstreamConnection extends PeerConnection {
           .initialSettings(
               new Http2Settings()
                   .pushEnabled(false)
+                  .maxHeaderListSize(MOST_HEADER_BYTES)
                   .initialWindowSize(Passage.firstBytes(windowBytes)))
+          .encoderEnforceMaxRstFramesPerWindow(0, 0)
+          .decoderEnforceMaxRstFramesPerWindow(0, 0)
+          .decoderEnforceMaxConsecutiveEmptyDataFrames(MOST_EMPTY_DATA_FRAMES)
           .encoderEnforceMaxConcurrentStreams(true) // calls beyond what the server allows wait
           .build();
     }

@@ -93,10 +93,15 @@ public final class SharedRegions {
     return CompletableFuture.allOf(system.complete(seen.link()), cuda.complete(seen.link()))
         .handle(
             (done, failure) ->
-                failure == null
+                failure == null || isThere(failure)
                     ? seen
                     : seen.notReady(
                         "its shared memory is not known: " + Status.fromThrowable(failure)));
+  }
+
+  /** It has too little memory for this call, or too many regions for one answer; it serves. */
+  private static boolean isThere(Throwable failure) {
+    return Status.fromThrowable(failure).getCode() == Status.Code.RESOURCE_EXHAUSTED;
   }
 
   private record SystemCalls(Duration timeout)

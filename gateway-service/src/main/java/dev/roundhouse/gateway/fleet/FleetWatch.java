@@ -140,7 +140,7 @@ public final class FleetWatch implements AutoCloseable {
     List<CompletableFuture<WorkerLook>> pending = new ArrayList<>();
     for (Watched worker : workers.values()) {
       if (worker.pending.isDone()) {
-        worker.pending = after.apply(WorkerLook.at(worker.link, timeout));
+        worker.pending = after.apply(WorkerLook.at(worker.link, timeout, worker.last));
       }
       pending.add(worker.pending);
     }

@@ -42,34 +42,37 @@ public record WorkerLook(
   /** Bytes of weights that reach a device in a second, as long as no worker says how many do. */
   private static final double LOAD_BYTES_PER_SECOND = 8e9;
 
-  /** Asks; the answer is never a failure. */
-  static CompletableFuture<WorkerLook> at(WorkerLink link, Duration timeout) {
+  /**
+   * Asks; the answer is never a failure. A worker that answers RESOURCE_EXHAUSTED, or more than is
+   * taken of an answer, is there: that part is as it was.
+   *
+   * @param last how it was seen before
+   */
+  static CompletableFuture<WorkerLook> at(WorkerLink link, Duration timeout, WorkerLook last) {
     InetSocketAddress address = link.resolve();
     link.retryNow();
-    CompletableFuture<ServerReadyResponse> ready =
-        link.ask(timeout, stub -> stub.serverReady(ServerReadyRequest.getDefaultInstance()));
-    CompletableFuture<RepositoryIndexResponse> index =
-        link.ask(
-            timeout, stub -> stub.repositoryIndex(RepositoryIndexRequest.getDefaultInstance()));
+    CompletableFuture<Boolean> ready =
+        link.ask(timeout, stub -> stub.serverReady(ServerReadyRequest.getDefaultInstance()))
+            .thenApply(ServerReadyResponse::getReady)
+            .exceptionally(failure -> asBefore(failure, last, last.ready));
+    CompletableFuture<Map<String, Boolean>> index =
+        link.ask(timeout, stub -> stub.repositoryIndex(RepositoryIndexRequest.getDefaultInstance()))
+            .thenApply(WorkerLook::states)
+            .exceptionally(failure -> asBefore(failure, last, last.models));
     CompletableFuture<Optional<WorkerStatus>> control =
         link.askControl(
                 timeout,
                 stub -> stub.modelControlStatus(ModelControlStatusRequest.getDefaultInstance()))
             .thenApply(status -> Optional.of(WorkerStatus.of(status)))
-            .exceptionally(WorkerLook::noneWhenUnimplemented);
+            .exceptionally(WorkerLook::noneWhenUnimplemented)
+            .exceptionally(failure -> asBefore(failure, null, last.control));
     return CompletableFuture.allOf(ready, index, control)
         .handle(
             (done, failure) ->
                 failure == null
                     ? CompletableFuture.completedFuture(
                         new WorkerLook(
-                            link,
-                            address,
-                            ready.join().getReady(),
-                            states(index.join()),
-                            control.join(),
-                            "",
-                            false))
+                            link, address, ready.join(), index.join(), control.join(), "", false))
                     : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls)))
         .thenCompose(Function.identity());
   }
@@ -83,6 +86,24 @@ public record WorkerLook(
   /** The same, of a worker that takes no requests, and why. */
   public WorkerLook notReady(String why) {
     return new WorkerLook(link, address, false, models, control, why, false);
+  }
+
+  /**
+   * @param seen how it was seen, when that has to be known; null when it need not
+   */
+  private static <T> T asBefore(Throwable failure, @Nullable WorkerLook seen, T before) {
+    boolean isThere = Status.fromThrowable(failure).getCode() == Status.Code.RESOURCE_EXHAUSTED;
+    if (isThere && (seen == null || seen.isKnown())) {
+      return before;
+    }
+    throw failure instanceof CompletionException wrapped
+        ? wrapped
+        : new CompletionException(failure);
+  }
+
+  /** True once it has answered, until it does not. */
+  private boolean isKnown() {
+    return failure.isEmpty();
   }
 
   private static Optional<WorkerStatus> noneWhenUnimplemented(Throwable failure) {

@@ -4,6 +4,9 @@ import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
 import dev.roundhouse.grpc.CallRouter.Route;
+import dev.roundhouse.grpc.LostCall;
+import dev.roundhouse.grpc.LostCall.Fault;
+import dev.roundhouse.grpc.LostCall.Seen;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.rest.ClientConnection;
 import io.grpc.Status;
@@ -217,7 +220,7 @@ final class AskedWorkers implements AutoCloseable {
               .orElseGet(
                   () ->
                       CompletableFuture.failedFuture(
-                          new ConnectException("the worker is none any more")));
+                          new LostCall("the worker is none any more", Seen.NO, Fault.NOBODYS)));
       var unused = answer.whenComplete((head, failure) -> told.add(this));
     }
 
@@ -234,12 +237,21 @@ final class AskedWorkers implements AutoCloseable {
         cause = cause.getCause();
       }
       String why = cause.getMessage();
-      return Status.UNAVAILABLE
-          .withDescription(
-              "worker '%s' cannot be reached: %s"
-                  .formatted(route.worker(), why == null ? cause.getClass().getSimpleName() : why))
-          .withCause(
-              cause instanceof HttpConnectTimeoutException ? new ConnectException(why) : cause);
+      String text =
+          "worker '%s' cannot be reached: %s"
+              .formatted(route.worker(), why == null ? cause.getClass().getSimpleName() : why);
+      return Status.UNAVAILABLE.withDescription(text).withCause(cause(cause, text));
+    }
+
+    /** What {@link WorkerRoute#other} is told. */
+    private Throwable cause(Throwable cause, String text) {
+      if (cause instanceof HttpConnectTimeoutException) {
+        return new ConnectException(text);
+      }
+      boolean isOurs = body.isBroken() || !(cause instanceof IOException);
+      return isOurs && !(cause instanceof LostCall)
+          ? new LostCall(text, Seen.MAYBE, Fault.NOBODYS)
+          : cause;
     }
 
     /** Its answer is not wanted, or is somebody else's to close. */

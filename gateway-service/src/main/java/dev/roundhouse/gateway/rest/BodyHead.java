@@ -77,6 +77,11 @@ final class BodyHead implements AutoCloseable {
     }
   }
 
+  /** True when its client has not sent all of it, or more than it may. */
+  boolean isBroken() {
+    return rest.isBroken();
+  }
+
   /** Not to be changed. */
   byte[] bytes() {
     return head;
@@ -110,6 +115,7 @@ final class BodyHead implements AutoCloseable {
     private long left;
     private boolean closed;
     private boolean tooLarge;
+    private boolean broken;
 
     Rest(InputStream in, long most) {
       this.in = in;
@@ -127,13 +133,26 @@ final class BodyHead implements AutoCloseable {
       if (closed) {
         throw new IOException("the request has ended");
       }
-      int count = in.read(into, offset, length);
+      int count = readOf(into, offset, length);
       left -= Math.max(count, 0);
       if (left < 0) {
         tooLarge = true;
         throw new IOException("the request's body is too large");
       }
       return count;
+    }
+
+    private int readOf(byte[] into, int offset, int length) throws IOException {
+      try {
+        return in.read(into, offset, length);
+      } catch (IOException e) {
+        broken = true;
+        throw e;
+      }
+    }
+
+    synchronized boolean isBroken() {
+      return broken || tooLarge;
     }
 
     synchronized boolean isTooLarge() {

@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.grpc.LostCall;
 import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Leaves a worker alone for a while when it could not be reached, or said UNAVAILABLE, so many
- * times in a row: sooner than it is next looked at. Thread-safe.
+ * times in a row: sooner than it is next looked at. Only what the worker did counts, for it and
+ * against it; the table of docs/gateway.md says whose each end of a call is. Thread-safe.
  */
 public final class Ejection {
   private static final Logger log = LoggerFactory.getLogger(Ejection.class);
@@ -45,6 +47,9 @@ public final class Ejection {
 
   /** A call to a worker has ended. */
   void note(String worker, Status status) {
+    if (!isOfTheWorker(status)) {
+      return;
+    }
     if (status.getCode() != Status.Code.UNAVAILABLE) {
       if (!records.isEmpty()) {
         records.remove(worker);
@@ -52,6 +57,14 @@ public final class Ejection {
     } else if (failures > 0) {
       records.compute(worker, (name, last) -> failed(name, last));
     }
+  }
+
+  /** False when the call was ended by its client, its deadline or this gateway. */
+  private static boolean isOfTheWorker(Status status) {
+    return switch (status.getCode()) {
+      case CANCELLED, DEADLINE_EXCEEDED -> false;
+      default -> !(status.getCause() instanceof LostCall lost) || lost.isServersFault();
+    };
   }
 
   private Calls failed(String worker, @Nullable Calls last) {

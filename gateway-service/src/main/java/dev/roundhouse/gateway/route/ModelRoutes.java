@@ -5,6 +5,7 @@ import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.grpc.CallRouter;
+import dev.roundhouse.grpc.LostCall;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
 import io.grpc.Status;
@@ -369,11 +370,16 @@ public final class ModelRoutes implements CallRouter {
     private boolean noteFailure(Status status) {
       ejection.note(reservation.worker(), status);
       boolean gone = status.getCode() == Status.Code.NOT_FOUND;
-      boolean mayFollow = gone || status.getCode() == Status.Code.UNAVAILABLE;
-      if (mayFollow) {
+      boolean isOfTheWorker = gone || status.getCode() == Status.Code.UNAVAILABLE;
+      if (isOfTheWorker) {
         refresh.run();
       }
-      boolean unseen = gone || status.getCause() instanceof ConnectException;
+      LostCall lost = status.getCause() instanceof LostCall why ? why : null;
+      boolean unseen =
+          gone
+              || status.getCause() instanceof ConnectException
+              || (lost != null && lost.isUnseen());
+      boolean mayFollow = isOfTheWorker || unseen;
       if (!bound && !unseen) {
         asked().begun++;
       }

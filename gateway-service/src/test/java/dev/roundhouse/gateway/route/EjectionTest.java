@@ -3,6 +3,9 @@ package dev.roundhouse.gateway.route;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.grpc.LostCall;
+import dev.roundhouse.grpc.LostCall.Fault;
+import dev.roundhouse.grpc.LostCall.Seen;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -71,6 +74,23 @@ class EjectionTest {
       off.note("w0", Status.UNAVAILABLE);
     }
     assertThat(off.without(BOTH)).isSameAs(BOTH);
+  }
+
+  @Test
+  void shouldCountNothingThatTheWorkerHasNotDone() {
+    fail("w0", 2);
+    ejection.note("w0", Status.CANCELLED);
+    ejection.note("w0", Status.DEADLINE_EXCEEDED);
+    for (int i = 0; i < 10; i++) {
+      ejection.note("w0", lost(Fault.NOBODYS));
+    }
+    assertThat(asked()).isEqualTo("w0 w1");
+    ejection.note("w0", lost(Fault.SERVERS));
+    assertThat(asked()).as("the third in a row").isEqualTo("w1");
+  }
+
+  private static Status lost(Fault fault) {
+    return Status.UNAVAILABLE.withCause(new LostCall("lost", Seen.MAYBE, fault));
   }
 
   private void fail(String worker, int times) {
