@@ -1,6 +1,8 @@
 package dev.roundhouse.bundle.artifact;
 
 import dev.roundhouse.bundle.artifact.Artifact.Encoding;
+import dev.roundhouse.bundle.bytecode.BytecodeModule;
+import dev.roundhouse.bundle.bytecode.MalformedBytecodeException;
 import dev.roundhouse.bundle.error.BundleException;
 import java.util.Optional;
 
@@ -9,9 +11,11 @@ public final class ArtifactReader {
   private ArtifactReader() {}
 
   /**
-   * Reads an artifact. Text modules are read in full: signature, forbidden ops, replica counts,
-   * recursion. Of bytecode only the header is read, so its bytes must be trusted by other means (a
-   * digest): flipped bits in bytecode crash XLA.
+   * Reads an artifact. Text modules are read in full: signature, forbidden ops, custom calls,
+   * comparators of sorts, replica counts, recursion, calls that multiply. Of portable artifacts the
+   * same is read but for the signature and replica counts; of bytecode in another encoding the
+   * header alone. Bytes must be trusted by other means (a digest): flipped bits in bytecode crash
+   * XLA.
    *
    * @param code borrowed, never changed
    * @param fileName for messages
@@ -22,12 +26,29 @@ public final class ArtifactReader {
       throw new BundleException(fileName, "is empty; expected a StableHLO module");
     }
     if (BytecodeHeader.matches(code)) {
-      return new Artifact(
-          Encoding.BYTECODE,
-          Optional.empty(),
-          Optional.of(BytecodeHeader.producer(code, fileName)));
+      String producer = BytecodeHeader.producer(code, fileName);
+      checkBytecode(code, fileName);
+      return new Artifact(Encoding.BYTECODE, Optional.empty(), Optional.of(producer));
     }
     ArtifactSignature signature = new TextModule(code, fileName).read();
+    TextHazards.check(code, fileName);
     return new Artifact(Encoding.TEXT, Optional.of(signature), Optional.empty());
+  }
+
+  private static void checkBytecode(byte[] code, String fileName) {
+    BytecodeModule module;
+    try {
+      module = BytecodeModule.read(code);
+    } catch (MalformedBytecodeException unknown) {
+      return; // an encoding for the compiler alone to read, which then also runs it on trial
+    }
+    try {
+      BytecodeHazards.check(module, fileName);
+    } catch (MalformedBytecodeException odd) {
+      throw new BundleException(
+          fileName,
+          "MLIR bytecode is damaged: " + odd.getMessage() + "; export the module again",
+          odd);
+    }
   }
 }

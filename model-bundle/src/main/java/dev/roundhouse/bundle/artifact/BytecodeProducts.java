@@ -253,7 +253,7 @@ final class BytecodeProducts {
   }
 
   /** The name without dialect and version. */
-  private static String kind(String name) {
+  static String kind(String name) {
     return name.substring(name.lastIndexOf('.') + 1).replaceFirst("_v[0-9]+$", "");
   }
 }

@@ -47,17 +47,14 @@ final class TextModule {
       throw new BundleException(
           fileName, "has no 'func.func @main' with a body; the entry function must be called main");
     }
-    calls
-        .cycle()
+    List<String> cycle = calls.cycle().orElse(List.of());
+    if (!cycle.isEmpty()) {
+      throw new BundleException(fileName, CallGraph.recursion(cycle));
+    }
+    InlinedSize.refusal(calls)
         .ifPresent(
-            cycle -> {
-              throw new BundleException(
-                  fileName,
-                  "function @"
-                      + String.join(" calls @", cycle)
-                      + " calls @"
-                      + cycle.getFirst()
-                      + ": recursion crashes XLA and is refused");
+            refusal -> {
+              throw new BundleException(fileName, refusal);
             });
     return main;
   }
@@ -129,6 +126,9 @@ final class TextModule {
     }
     String name = lexer.text();
     lexer.next();
+    if (function != null && isOperation(name) && (!quoted || lexer.is('('))) {
+      calls.addOperation(function);
+    }
     if (REPLICA_COUNTS.contains(name) && lexer.is('=')) {
       lexer.next();
       if (!lexer.isWord("1")) {
@@ -138,6 +138,11 @@ final class TextModule {
     } else if (isHanging(name) && (!quoted || lexer.is('('))) {
       throw lexer.refused("op '" + name + "' waits for a host that never answers; it is refused");
     }
+  }
+
+  private static boolean isOperation(String name) {
+    return (name.startsWith("stablehlo.") || name.startsWith("chlo.") || name.startsWith("mhlo."))
+        && !name.endsWith(".return");
   }
 
   private static boolean isHanging(String name) {

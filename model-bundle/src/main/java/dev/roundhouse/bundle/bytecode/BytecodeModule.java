@@ -29,7 +29,7 @@ public final class BytecodeModule {
   private final Dialects dialects;
   private final EncodedTable table;
   private final List<Slice> properties;
-  private final List<OperationUse> operations;
+  private final OperationReader.Read operations;
 
   /**
    * @param alignment of its content in the file; 0 for none
@@ -72,7 +72,24 @@ public final class BytecodeModule {
 
   /** Every operation, in the file's order. */
   public List<OperationUse> operations() {
-    return List.copyOf(operations);
+    return List.copyOf(operations.flat());
+  }
+
+  /** What the file holds, as it is nested. */
+  public OperationUse.BlockUse root() {
+    return operations.root();
+  }
+
+  /** A text of the table that attributes refer to. */
+  public String string(int index) {
+    return dialects.string(index);
+  }
+
+  /** The bytes that an attribute holds at its end, behind their length. */
+  public byte[] blob(ByteCursor cursor) {
+    Slice blob = cursor.slice(cursor.count());
+    cursor.expectEnd();
+    return Arrays.copyOfRange(blob.bytes(), blob.offset(), blob.offset() + blob.length());
   }
 
   public int types() {

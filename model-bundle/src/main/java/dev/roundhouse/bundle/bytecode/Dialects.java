@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Names of dialects and operations, from the sections of dialects and strings. */
-record Dialects(List<String> names, List<Operation> operations) {
+record Dialects(List<String> names, List<Operation> operations, List<String> strings) {
 
   /**
    * @param name with its dialect, such as {@code vhlo.add_v1}
@@ -39,7 +39,15 @@ record Dialects(List<String> names, List<Operation> operations) {
     if (operations.size() != total) {
       throw cursor.malformed("names " + operations.size() + " operations of " + total);
     }
-    return new Dialects(names, operations);
+    return new Dialects(names, operations, strings);
+  }
+
+  String string(int index) {
+    if (index < 0 || index >= strings.size()) {
+      throw new MalformedBytecodeException(
+          "bytecode refers to string " + index + " of " + strings.size());
+    }
+    return strings.get(index);
   }
 
   private static String string(List<String> strings, long index, ByteCursor cursor) {

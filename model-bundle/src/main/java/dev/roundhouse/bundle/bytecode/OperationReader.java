@@ -1,5 +1,6 @@
 package dev.roundhouse.bundle.bytecode;
 
+import dev.roundhouse.bundle.bytecode.OperationUse.BlockUse;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,6 +21,9 @@ final class OperationReader {
   private final int properties;
   private final List<OperationUse> found = new ArrayList<>();
 
+  /** The number of the next value of the region that is read. */
+  private int nextValue;
+
   private OperationReader(Dialects dialects, int attributes, int types, int properties) {
     this.dialects = dialects;
     this.attributes = attributes;
@@ -27,21 +31,36 @@ final class OperationReader {
     this.properties = properties;
   }
 
-  static List<OperationUse> read(
-      Slice section, Dialects dialects, int attributes, int types, int properties) {
+  /**
+   * What a section holds.
+   *
+   * @param flat every operation, in the file's order
+   */
+  record Read(List<OperationUse> flat, BlockUse root) {}
+
+  static Read read(Slice section, Dialects dialects, int attributes, int types, int properties) {
     OperationReader reader = new OperationReader(dialects, attributes, types, properties);
     ByteCursor cursor = section.cursor();
-    reader.block(cursor, 0);
+    BlockUse root = reader.block(cursor, 0, 0);
     cursor.expectEnd();
-    return reader.found;
+    return new Read(reader.found, root);
   }
 
-  private void block(ByteCursor cursor, int depth) {
+  /**
+   * @param inner the number of the first value of what is nested in this block
+   */
+  private BlockUse block(ByteCursor cursor, int depth, int inner) {
+    int first = nextValue;
+    List<Integer> argumentTypes = new ArrayList<>();
     long operationsAndFlag = cursor.varInt();
     if ((operationsAndFlag & 1) == 1) {
       int arguments = cursor.countWithin();
       for (int i = 0; i < arguments; i++) {
         long typeAndFlag = cursor.varInt();
+        if (typeAndFlag < 0 || typeAndFlag >>> 1 >= types) {
+          throw cursor.malformed("refers to type " + (typeAndFlag >>> 1) + " of " + types);
+        }
+        argumentTypes.add((int) (typeAndFlag >>> 1));
         if ((typeAndFlag & 1) == 1) {
           cursor.index(attributes, "location");
         }
@@ -50,12 +69,15 @@ final class OperationReader {
         useOrders(cursor, arguments);
       }
     }
+    nextValue += argumentTypes.size();
+    List<OperationUse> operations = new ArrayList<>();
     for (long left = operationsAndFlag >>> 1; left > 0; left--) {
-      operation(cursor, depth);
+      operations.add(operation(cursor, depth, inner));
     }
+    return new BlockUse(first, argumentTypes, operations);
   }
 
-  private void operation(ByteCursor cursor, int depth) {
+  private OperationUse operation(ByteCursor cursor, int depth, int inner) {
     Dialects.Operation operation =
         dialects.operations().get(cursor.index(dialects.operations().size(), "operation"));
     int mask = cursor.next();
@@ -71,32 +93,42 @@ final class OperationReader {
         cursor.index(attributes, "attribute");
       }
     }
-    found.add(new OperationUse(operation.name(), used));
-    int results = 0;
+    List<Integer> resultTypes = List.of();
     if ((mask & HAS_RESULTS) != 0) {
-      results = cursor.countWithin();
-      for (int i = 0; i < results; i++) {
-        cursor.index(types, "type");
+      resultTypes = new ArrayList<>();
+      for (int left = cursor.countWithin(); left > 0; left--) {
+        resultTypes.add(cursor.index(types, "type"));
       }
     }
+    List<Integer> operands = List.of();
     if ((mask & HAS_OPERANDS) != 0) {
-      skipCounts(cursor);
+      operands = new ArrayList<>();
+      for (int left = cursor.countWithin(); left > 0; left--) {
+        operands.add(cursor.count());
+      }
     }
+    List<List<BlockUse>> regions = new ArrayList<>();
+    OperationUse use =
+        new OperationUse(operation.name(), used, nextValue, resultTypes, operands, regions);
+    found.add(use);
+    nextValue += resultTypes.size();
     if ((mask & HAS_SUCCESSORS) != 0) {
       skipCounts(cursor);
     }
     if ((mask & HAS_USE_ORDERS) != 0) {
-      useOrders(cursor, results);
+      useOrders(cursor, resultTypes.size());
     }
     if ((mask & HAS_REGIONS) != 0) {
-      regions(cursor, depth + 1);
+      regions(cursor, depth + 1, inner, regions);
     }
+    return use;
   }
 
-  private void regions(ByteCursor cursor, int depth) {
+  private void regions(ByteCursor cursor, int depth, int inner, List<List<BlockUse>> regions) {
     if (depth > MAX_DEPTH) {
       throw cursor.malformed("nests regions deeper than " + MAX_DEPTH);
     }
+    int outer = nextValue;
     long regionsAndFlag = cursor.varInt();
     for (long left = regionsAndFlag >>> 1; left > 0; left--) {
       if ((regionsAndFlag & 1) == 1) {
@@ -105,22 +137,30 @@ final class OperationReader {
           throw cursor.malformed("has a region in a section of another kind");
         }
         ByteCursor section = cursor.slice(cursor.count()).cursor();
-        region(section, depth);
+        regions.add(region(section, depth, 0));
         section.expectEnd();
       } else {
-        region(cursor, depth);
+        regions.add(region(cursor, depth, inner));
       }
     }
+    nextValue = outer;
   }
 
-  private void region(ByteCursor cursor, int depth) {
+  /**
+   * @param first the number of its first value
+   */
+  private List<BlockUse> region(ByteCursor cursor, int depth, int first) {
     int blocks = cursor.countWithin();
+    int inner = first;
     if (blocks > 0) {
-      cursor.count(); // values defined in it
+      inner += cursor.countWithin(); // values defined in it, what is nested in it aside
     }
+    nextValue = first;
+    List<BlockUse> read = new ArrayList<>();
     for (int i = 0; i < blocks; i++) {
-      block(cursor, depth);
+      read.add(block(cursor, depth, inner));
     }
+    return read;
   }
 
   private static void skipCounts(ByteCursor cursor) {

@@ -26,7 +26,7 @@ class ArtifactReaderTest {
                                %arg2: tensor<0x3xbf16>) -> (tensor<1x8xf32> {jax.result_info = "result[0], ->{("}, tensor<i1>)
             attributes {frontend = {b = "}"}} {
           %0 = call @relu(%arg0) : (tensor<1x8xf32>) -> tensor<1x8xf32>
-          %foo.recv = stablehlo.custom_call @main(%0) {backend_config = "x"} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+          %foo.recv = stablehlo.custom_call @Sharding(%0) {backend_config = "x"} : (tensor<1x8xf32>) -> tensor<1x8xf32>
           return %0 : tensor<1x8xf32> loc(#loc1)
         } loc(#loc)
         func.func private @relu(%arg0: tensor<?x8xf32>) -> tensor<?x8xf32, #stablehlo.bounds<3, ?>> {
