@@ -16,8 +16,14 @@ sealed interface CompilerAnswer {
    */
   record Ready(String stamp) implements CompilerAnswer {}
 
-  /** The executable as the plugin serialised it. */
+  /** The executable as the plugin serialised it; it is run on trial next. */
   record Compiled(byte[] payload) implements CompilerAnswer {}
+
+  /** It has run with zeros and small numbers; extreme values are next. */
+  record Ran() implements CompilerAnswer {}
+
+  /** It has run with extreme values too, or is not run on trial. */
+  record Sound() implements CompilerAnswer {}
 
   /** The program, or the settings, are refused. */
   record Refused(DeviceException.Code code, String message) implements CompilerAnswer {}
@@ -32,6 +38,8 @@ sealed interface CompilerAnswer {
         out.writeByte('c');
         CompilerSettings.writeBytes(out, compiled.payload);
       }
+      case Ran _ -> out.writeByte('t');
+      case Sound _ -> out.writeByte('s');
       case Refused refused -> {
         out.writeByte('x');
         out.writeUTF(refused.code.name());
@@ -46,6 +54,8 @@ sealed interface CompilerAnswer {
     return switch (kind) {
       case 'r' -> new Ready(in.readUTF());
       case 'c' -> new Compiled(CompilerSettings.readBytes(in));
+      case 't' -> new Ran();
+      case 's' -> new Sound();
       case 'x' ->
           new Refused(
               DeviceException.Code.valueOf(in.readUTF()),

@@ -63,6 +63,7 @@ final class CompilerCommand {
     }
     command.addAll(List.of("-cp", classPath(folder, main), main.getName()));
     command.add(Long.toString(limits.idle().toMillis()));
+    command.add(Long.toString(limits.memoryBytes()));
     return command;
   }
 

@@ -31,7 +31,8 @@ final class CompilerMain {
   private CompilerMain() {}
 
   /**
-   * @param args how many milliseconds without a program it stays
+   * @param args how many milliseconds without a program it stays, and the bytes of memory that it
+   *     may take
    */
   public static void main(String[] args) throws IOException, InterruptedException {
     offerItselfToTheOutOfMemoryKiller();
@@ -51,7 +52,7 @@ final class CompilerMain {
       PjrtClient client = open(settings, out);
       ProgramSource program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
       while (program != null) {
-        answer(client, settings, program).write(out);
+        answer(client, settings, program, Long.parseLong(args[1]), out);
         program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
       }
     } catch (IOException parentIsGone) {
@@ -98,13 +99,27 @@ final class CompilerMain {
     }
   }
 
-  private static CompilerAnswer answer(
-      PjrtClient client, CompilerSettings settings, ProgramSource program) {
+  private static void answer(
+      PjrtClient client,
+      CompilerSettings settings,
+      ProgramSource program,
+      long memoryBytes,
+      DataOutputStream out)
+      throws IOException {
     try (PjrtExecutable executable =
         client.compile(program.name(), program.code(), settings.compileOptions())) {
-      return new CompilerAnswer.Compiled(executable.payload());
+      RunMemory.check(executable, settings.runBytesLimit());
+      new CompilerAnswer.Compiled(executable.payload()).write(out);
+      if (client.platform().equals(PluginOptions.CPU)) {
+        TrialRuns trial = new TrialRuns(client, executable, memoryBytes);
+        trial.run(TrialValues.ZEROS);
+        trial.run(TrialValues.SMALL);
+        new CompilerAnswer.Ran().write(out);
+        trial.run(TrialValues.EXTREME);
+      }
+      new CompilerAnswer.Sound().write(out);
     } catch (DeviceException refusal) {
-      return refused(refusal);
+      refused(refusal).write(out);
     }
   }
 

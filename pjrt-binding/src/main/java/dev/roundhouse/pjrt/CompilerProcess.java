@@ -32,6 +32,9 @@ final class CompilerProcess {
 
   private static final int MOST_SHOWN = 100;
 
+  /** How long a run with extreme values gets in any case. */
+  private static final long LEAST_EXTREME_NANOS = TimeUnit.SECONDS.toNanos(2);
+
   /** What a JVM says that gets no thread. */
   private static final String NO_THREAD = "unable to create native thread";
 
@@ -41,6 +44,11 @@ final class CompilerProcess {
   private final LastLines said = new LastLines();
   private final Thread listener;
   private volatile @Nullable Kill killed;
+  private volatile Stage stage = Stage.COMPILING;
+
+  /** When extreme values are given up; of the stage that is at it. */
+  private volatile long extremeUntilNanos;
+
   private boolean ready;
 
   /** Lines of its output that went to the log; of the listener. */
@@ -85,71 +93,115 @@ final class CompilerProcess {
   }
 
   /**
-   * Compiles.
+   * Compiles, and has the outcome run on trial.
    *
    * @param plugin that loads what comes of it
    * @return empty when the process had ended before, as it had nothing to do
    * @throws DeviceException when the program is refused, or the process ended over it
    */
   Optional<byte[]> compile(ProgramSource source, PjrtPlugin plugin) {
-    CompilerAnswer answer;
+    stage = Stage.COMPILING;
+    byte[] compiled = null;
     try {
       CompilerSettings.writeBytes(requests, source.name().getBytes(StandardCharsets.UTF_8));
       CompilerSettings.writeBytes(requests, source.code());
       requests.flush();
-      answer = CompilerAnswer.read(answers);
-      if (!ready && answer instanceof CompilerAnswer.Ready opened) {
-        plugin.checkStamp(opened.stamp());
-        ready = true;
-        answer = CompilerAnswer.read(answers);
+      long stageSince = System.nanoTime();
+      while (true) {
+        CompilerAnswer answer = CompilerAnswer.read(answers);
+        if (!ready && answer instanceof CompilerAnswer.Ready opened) {
+          plugin.checkStamp(opened.stamp());
+          ready = true;
+        } else if (compiled == null && answer instanceof CompilerAnswer.Compiled outcome) {
+          compiled = outcome.payload();
+          stageSince = System.nanoTime();
+          stage = Stage.RUNNING;
+        } else if (compiled != null && answer instanceof CompilerAnswer.Ran) {
+          long now = System.nanoTime();
+          extremeUntilNanos = now + LEAST_EXTREME_NANOS + 2 * (now - stageSince);
+          stage = Stage.RUNNING_EXTREMES;
+        } else if (compiled != null && answer instanceof CompilerAnswer.Sound) {
+          return Optional.of(compiled);
+        } else if (answer instanceof CompilerAnswer.Refused refused) {
+          throw refused(source.name(), refused);
+        } else {
+          throw new DeviceException(
+              Code.INTERNAL, source.name() + ": the compiler process is out of step: " + answer);
+        }
       }
     } catch (IOException ended) {
-      return ended(source.name());
+      return ended(source.name(), compiled);
     }
-    return switch (answer) {
-      case CompilerAnswer.Compiled compiled -> Optional.of(compiled.payload());
-      case CompilerAnswer.Refused refused when ready ->
-          throw new DeviceException(refused.code(), refused.message());
-      case CompilerAnswer.Refused refused ->
-          throw new DeviceException(
-              refused.code(),
-              source.name() + ": the compiler process cannot compile: " + refused.message());
-      case CompilerAnswer.Ready again ->
-          throw new DeviceException(
-              Code.INTERNAL, source.name() + ": the compiler process is out of step: " + again);
-    };
   }
 
-  private Optional<byte[]> ended(String name) {
+  private DeviceException refused(String name, CompilerAnswer.Refused refused) {
+    if (!ready) {
+      return new DeviceException(
+          refused.code(), name + ": the compiler process cannot compile: " + refused.message());
+    }
+    return new DeviceException(
+        refused.code(),
+        stage == Stage.COMPILING
+            ? refused.message()
+            : "%s: %s fails: %s".formatted(name, stage.words, refused.message()));
+  }
+
+  private Optional<byte[]> ended(String name, byte @Nullable [] compiled) {
     int exitCode = awaitEnd();
     Kill reason = killed;
+    if (reason == Kill.EXTREMES_TAKE_LONG && compiled == null) {
+      return Optional.empty(); // it had just ended after all, and this is another program
+    }
+    if (reason == Kill.EXTREMES_TAKE_LONG) {
+      log.warn(
+          "{}: a run on trial with extreme values did not end within some seconds: a request may"
+              + " make it run for as long, and the watchdog ends the process then; give its loops"
+              + " a bound",
+          name);
+      return Optional.ofNullable(compiled);
+    }
     if (reason != null) {
       throw new DeviceException(reason.code, name + ": " + reason.why);
     }
-    if (exitCode == CompilerMain.IDLE) {
+    if (exitCode == CompilerMain.IDLE && compiled == null) {
       return Optional.empty();
     }
     boolean starved = Arrays.stream(said.all()).anyMatch(line -> line.contains(NO_THREAD));
     throw new DeviceException(
         starved ? Code.NO_THREAD : Code.INTERNAL,
-        "%s: the compiler process %s".formatted(name, CompilerEnd.describe(exitCode, said.all())));
+        "%s: %sthe compiler process %s"
+            .formatted(
+                name,
+                stage == Stage.COMPILING ? "" : stage.words + ", ",
+                CompilerEnd.describe(exitCode, said.all())));
   }
 
   /** Ends it, if what it is at takes too much. */
   void check(CompilerLimits limits, long startedNanos) {
-    if (System.nanoTime() - startedNanos > limits.time().toNanos()) {
+    Stage at = stage;
+    long now = System.nanoTime();
+    if (at == Stage.RUNNING_EXTREMES && now - extremeUntilNanos > 0) {
+      // How long a loop goes on may be up to an input, and these are nobody's.
+      kill(Kill.EXTREMES_TAKE_LONG);
+      return;
+    }
+    if (now - startedNanos > limits.time().toNanos()) {
       kill(
           Code.INTERNAL,
-          "compiling did not end within %s; raise that limit, or export a simpler program"
-              .formatted(seconds(limits)));
+          "%s did not end within %s%s; raise that limit, or export %s"
+              .formatted(
+                  at.words,
+                  seconds(limits),
+                  at == Stage.COMPILING ? "" : " of compiling and running",
+                  at.cure));
       return;
     }
     long bytes = memoryBytes();
     if (bytes > limits.memoryBytes()) {
       kill(
           Code.OUT_OF_MEMORY,
-          "compiling took %d bytes of memory, more than the limit of %d; raise that limit, or export a simpler program"
-              .formatted(bytes, limits.memoryBytes()));
+          "%s took %d bytes of memory, more than the limit of %d; raise that limit, or export %s"
+              .formatted(at.words, bytes, limits.memoryBytes(), at.cure));
     }
   }
 
@@ -159,8 +211,12 @@ final class CompilerProcess {
 
   /** Ends it now; whoever compiles is told this reason. */
   void kill(Code code, String why) {
+    kill(new Kill(code, why));
+  }
+
+  private void kill(Kill reason) {
     if (killed == null) {
-      killed = new Kill(code, why);
+      killed = reason;
     }
     end();
   }
@@ -226,5 +282,23 @@ final class CompilerProcess {
     }
   }
 
-  private record Kill(Code code, String why) {}
+  private record Kill(Code code, String why) {
+    static final Kill EXTREMES_TAKE_LONG = new Kill(Code.INTERNAL, "extreme values");
+  }
+
+  /** What the process is at, as messages say it, and what would help. */
+  private enum Stage {
+    COMPILING("compiling", "a simpler program"),
+    RUNNING("running it on trial", "a program that runs with less, and ends"),
+    RUNNING_EXTREMES(
+        "running it on trial with extreme values", "a program that bears any input");
+
+    final String words;
+    final String cure;
+
+    Stage(String words, String cure) {
+      this.words = words;
+      this.cure = cure;
+    }
+  }
 }

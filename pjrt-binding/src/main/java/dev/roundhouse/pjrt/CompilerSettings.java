@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 
 /**
  * What a compiler process is told first: all that its compiles depend on. What this process has set
@@ -19,11 +20,26 @@ import java.util.OptionalInt;
  * @param client what its client is created with
  * @param ordinal which of the client's devices
  * @param compileOptions as {@link CompileOptions#encode} made them
+ * @param runBytesLimit the most bytes of outputs and scratch that a run may need
  */
 record CompilerSettings(
-    PluginOptions plugin, ClientOptions client, int ordinal, byte[] compileOptions) {
+    PluginOptions plugin,
+    ClientOptions client,
+    int ordinal,
+    byte[] compileOptions,
+    long runBytesLimit) {
   /** Of a GPU's memory: enough to try out kernels, little beside what models have. */
   private static final float MEMORY_FRACTION = 0.05f;
+
+  CompilerSettings(
+      PluginOptions plugin, ClientOptions client, int ordinal, byte[] compileOptions) {
+    this(plugin, client, ordinal, compileOptions, Long.MAX_VALUE);
+  }
+
+  CompilerSettings withRunBytesLimit(OptionalLong bytes) {
+    return new CompilerSettings(
+        plugin, client, ordinal, compileOptions, bytes.orElse(Long.MAX_VALUE));
+  }
 
   /** For compiling what a client's device runs. */
   static CompilerSettings of(PjrtClient client, PjrtDeviceOptions options) {
@@ -65,6 +81,7 @@ record CompilerSettings(
     }
     out.writeInt(ordinal);
     writeBytes(out, compileOptions);
+    out.writeLong(runBytesLimit);
   }
 
   static CompilerSettings read(DataInputStream in) throws IOException {
@@ -99,7 +116,11 @@ record CompilerSettings(
             threads == 0 ? OptionalInt.empty() : OptionalInt.of(threads),
             forbidsTf32);
     return new CompilerSettings(
-        plugin, ClientOptions.of(names, kinds, texts, numbers), in.readInt(), readBytes(in));
+        plugin,
+        ClientOptions.of(names, kinds, texts, numbers),
+        in.readInt(),
+        readBytes(in),
+        in.readLong());
   }
 
   static void writeBytes(DataOutputStream out, byte[] bytes) throws IOException {

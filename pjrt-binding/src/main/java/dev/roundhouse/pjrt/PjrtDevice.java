@@ -134,7 +134,9 @@ public final class PjrtDevice implements Device {
    * options. The caller closes it, before the device.
    */
   public ProgramCompiler openCompiler(CompilerLimits limits) {
-    return new CompilerProcesses(client, CompilerSettings.of(client, options), limits);
+    CompilerSettings settings =
+        CompilerSettings.of(client, options).withRunBytesLimit(runBytesLimit);
+    return new CompilerProcesses(client, settings, limits);
   }
 
   @Override
@@ -151,6 +153,11 @@ public final class PjrtDevice implements Device {
   @Override
   public Execution execute(DeviceProgram program, DeviceBuffer[] arguments) {
     return own(program).execute(arguments);
+  }
+
+  /** As the process of a compiler does it, in this one. */
+  void tryOut(PjrtExecutable program, TrialValues values, long memoryBytes) {
+    new TrialRuns(client, program, memoryBytes).run(values);
   }
 
   private PjrtExecutable own(DeviceProgram program) {
@@ -188,25 +195,14 @@ public final class PjrtDevice implements Device {
     client.close();
   }
 
-  /**
-   * XLA:CPU overcommits: a run that needs more memory than there is thrashes instead of failing.
-   */
   private PjrtExecutable withinLimit(PjrtExecutable program) {
-    DeviceProgram.ProgramMemory memory = program.memory();
-    if (runBytesLimit.isEmpty()
-        || Math.max(0, memory.outputBytes())
-            <= runBytesLimit.getAsLong() - Math.max(0, memory.tempBytes())) {
+    try {
+      RunMemory.check(program, runBytesLimit.orElse(Long.MAX_VALUE));
       return program;
+    } catch (DeviceException tooLarge) {
+      program.close();
+      throw tooLarge;
     }
-    program.close();
-    throw new DeviceException(
-        Code.OUT_OF_MEMORY,
-        "%s needs %d bytes of outputs and %d bytes of scratch per run, more than the limit of %d bytes; use a smaller batch size or raise the limit"
-            .formatted(
-                program.name(),
-                memory.outputBytes(),
-                memory.tempBytes(),
-                runBytesLimit.getAsLong()));
   }
 
   private static OptionalLong defaultLimit(PjrtClient client) {
@@ -215,8 +211,17 @@ public final class PjrtDevice implements Device {
     }
     var system = ManagementFactory.getOperatingSystemMXBean();
     return system instanceof com.sun.management.OperatingSystemMXBean host
-        ? OptionalLong.of(host.getTotalMemorySize() / 4 * 3)
+        ? OptionalLong.of(hostLimit(host.getTotalMemorySize(), Runtime.getRuntime().maxMemory()))
         : OptionalLong.empty();
+  }
+
+  /**
+   * What is left of the machine's or container's memory beside the heap and the JVM itself, at most
+   * three quarters of it.
+   */
+  static long hostLimit(long total, long heap) {
+    long left = total - heap - total / 16 - (256L << 20);
+    return Math.clamp(left, total / 16, total / 4 * 3);
   }
 
   private static boolean isHost(PjrtClient client) {

@@ -28,6 +28,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Compiling in a process of its own, with the CPU plugin and programs that end it. */
 class CompilerProcessesTest {
@@ -92,6 +94,76 @@ class CompilerProcessesTest {
       assertThatThrownBy(() -> compiler.compile(new ProgramSource("m/flipped", artifact)))
           .hasMessageStartingWith("m/flipped: the compiler process crashed with SIG");
       assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sort", "topk"})
+  void shouldSurviveAProgramThatCrashesWhenItIsRun(String which) {
+    ProgramSource source =
+        which.equals("sort") ? HostilePrograms.unstrictSort() : HostilePrograms.wideTopK();
+    CompilerLimits limits =
+        new CompilerLimits(Duration.ofSeconds(8), 2L << 30, Duration.ofSeconds(60));
+    try (ProgramCompiler compiler = device.openCompiler(limits)) {
+      assertThatThrownBy(() -> compiler.compile(source))
+          .isInstanceOf(DeviceException.class)
+          .hasMessageMatching("(?s)m/" + which + ": running it on trial.*");
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  @Test
+  void shouldEndATrialThatNeverEnds() {
+    CompilerLimits brief =
+        new CompilerLimits(Duration.ofSeconds(4), 64L << 30, Duration.ofSeconds(60));
+    try (ProgramCompiler compiler = device.openCompiler(brief)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.endless()))
+          .isInstanceOf(DeviceException.class)
+          .hasMessage(
+              "m/endless: running it on trial did not end within 4.0 s of compiling and running;"
+                  + " raise that limit, or export a program that runs with less, and ends");
+      assertThat(children()).isEmpty();
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  /** How long it runs is up to whoever asks, and nobody asked for as long as that. */
+  @Test
+  void shouldAcceptAProgramThatEndsOverSmallNumbersOnly() {
+    try (ProgramCompiler compiler = device.openCompiler(LIMITS)) {
+      byte[] executable = compiler.compile(HostilePrograms.asLongAsAsked());
+      device.load("m/asked", executable).close();
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  @Test
+  void shouldEndATrialThatTakesTooMuchMemory() {
+    long limit = 800L << 20;
+    CompilerLimits small =
+        new CompilerLimits(Duration.ofSeconds(60), limit, Duration.ofSeconds(60));
+    try (ProgramCompiler compiler = device.openCompiler(small)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.hungry()))
+          .isInstanceOfSatisfying(
+              DeviceException.class, e -> assertThat(e.code()).isEqualTo(Code.OUT_OF_MEMORY))
+          .hasMessageMatching(
+              "m/hungry: running it on trial took \\d+ bytes of memory, more than the limit of "
+                  + limit
+                  + "; .*");
+      assertSquares(compiler.compile(HostilePrograms.square()));
+    }
+  }
+
+  @Test
+  void shouldRunNothingThatNeedsMoreThanARunMay() {
+    try (PjrtDevice small =
+            PjrtDevice.open(PjrtDeviceOptions.DEFAULTS.withRunBytesLimit(1L << 30));
+        ProgramCompiler compiler = small.openCompiler(LIMITS)) {
+      assertThatThrownBy(() -> compiler.compile(HostilePrograms.hungry()))
+          .isInstanceOfSatisfying(
+              DeviceException.class, e -> assertThat(e.code()).isEqualTo(Code.OUT_OF_MEMORY))
+          .hasMessageStartingWith("m/hungry needs 2400000000 bytes of outputs");
+      assertThat(children()).as("nothing was run, so it is kept").hasSize(1);
     }
   }
 
