@@ -86,6 +86,7 @@ def test_should_tell_the_process_its_parts() -> None:
         "-Dlauncher.max-queued-bytes=358MB",
         "-Dlauncher.max-unread=179MB",
         "-Dlauncher.max-message-size=149MB",
+        "-Dlauncher.max-program-memory=2062MB",
     ]
 
 

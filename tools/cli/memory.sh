@@ -72,11 +72,10 @@ size_memory() {
     QUEUED_MIB=$((HEAP_MIB / 2))
     UNREAD_MIB=$((QUEUED_MIB / 2))
     MESSAGE_MIB=$(clamp $((DIRECT_MIB / 3)) 1 512)
-    # shellcheck disable=SC2034  # for those who source this
     WEIGHTS_MIB=$((rest - HEAP_MIB - DIRECT_MIB - QUEUED_MIB))
 }
 
-# Leaves the JVM's options in MEMORY_OPTIONS. The last three sizes are defaults: configuration wins over them.
+# Leaves the JVM's options in MEMORY_OPTIONS. The last four sizes are defaults: configuration wins over them.
 memory_options() {
     local limit
     limit=$(memory_limit_mib) || exit
@@ -84,7 +83,7 @@ memory_options() {
     # shellcheck disable=SC2034  # for those who source this
     MEMORY_OPTIONS=("-Xmx${HEAP_MIB}m" "-XX:MaxDirectMemorySize=${DIRECT_MIB}m" -XX:+ExitOnOutOfMemoryError
         "-Dlauncher.max-queued-bytes=${QUEUED_MIB}MB" "-Dlauncher.max-unread=${UNREAD_MIB}MB"
-        "-Dlauncher.max-message-size=${MESSAGE_MIB}MB")
+        "-Dlauncher.max-message-size=${MESSAGE_MIB}MB" "-Dlauncher.max-program-memory=${WEIGHTS_MIB}MB")
 }
 
 # node_memory WORKERS: leaves in MEMORY_OPTIONS those of each of a node's workers, before which there is a gateway if they are several.

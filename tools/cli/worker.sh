@@ -2,6 +2,10 @@
 # The worker process: its command line, and a private one for commands that need a server.
 
 WORKER_OPTIONS=(--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow)
+# A crash is told beside the worker's journal, which learns from it whose run it was (docs/compiling.md).
+if [[ -n ${ROUNDHOUSE_CACHE:-${CACHE:-}} ]]; then
+    WORKER_OPTIONS+=("-XX:ErrorFile=${ROUNDHOUSE_CACHE:-$CACHE}/journal/hs_err_%p.log")
+fi
 
 # worker_command MODELS HTTP GRPC METRICS: leaves the command line in WORKER.
 worker_command() {

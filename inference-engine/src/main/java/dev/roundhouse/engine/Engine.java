@@ -89,6 +89,7 @@ public final class Engine implements AutoCloseable {
             lanes());
     // First of all, so that nothing says "ready" while the open requests are being ended.
     requests.failStop().requested().thenAccept(requests::failAdmission);
+    requests.dispatch().markRuns(options.runMark());
     threads.start(requests.dispatch());
   }
 
@@ -99,17 +100,22 @@ public final class Engine implements AutoCloseable {
   private LoadListener untilFailed(LoadListener loads) {
     return new LoadListener() {
       @Override
-      public void onBegin(String model, String version) {
+      public void onBegin(String model, String version, String fingerprint) {
         if (requests.failStop().cause() != null) {
           throw new IllegalStateException("the server has failed and is stopping");
         }
-        loads.onBegin(model, version);
+        loads.onBegin(model, version, fingerprint);
       }
 
       @Override
-      public void onEnd(String model, String version) {
+      public void onBuilt(String model, String version, int slot) {
+        loads.onBuilt(model, version, slot);
+      }
+
+      @Override
+      public void onEnd(String model, String version, boolean ready) {
         if (requests.failStop().cause() == null) {
-          loads.onEnd(model, version);
+          loads.onEnd(model, version, ready);
         }
       }
     };

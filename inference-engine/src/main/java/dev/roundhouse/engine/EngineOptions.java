@@ -1,5 +1,6 @@
 package dev.roundhouse.engine;
 
+import dev.roundhouse.engine.dispatch.RunMark;
 import dev.roundhouse.engine.dispatch.Watchdog;
 import dev.roundhouse.engine.floor.FloorOptions;
 import dev.roundhouse.engine.model.LoadListener;
@@ -34,6 +35,7 @@ import java.util.function.Supplier;
  * @param costFile where what runs cost is kept across restarts; empty to keep nothing
  * @param models what differs for single models, by name
  * @param loads told of every load
+ * @param runMark told of every run
  * @param clock for deadlines, waits and simulated devices
  */
 public record EngineOptions(
@@ -52,6 +54,7 @@ public record EngineOptions(
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
     LoadListener loads,
+    RunMark runMark,
     NanoClock clock) {
 
   public static final EngineOptions DEFAULT =
@@ -71,6 +74,7 @@ public record EngineOptions(
           Optional.empty(),
           Map.of(),
           LoadListener.NONE,
+          RunMark.NONE,
           NanoClock.SYSTEM);
 
   /**
@@ -132,6 +136,7 @@ public record EngineOptions(
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
     private LoadListener loads;
+    private RunMark runMark;
     private NanoClock clock;
 
     private Builder(EngineOptions options) {
@@ -150,6 +155,7 @@ public record EngineOptions(
       costFile = options.costFile;
       models = options.models;
       loads = options.loads;
+      runMark = options.runMark;
       clock = options.clock;
     }
 
@@ -228,6 +234,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder runMark(RunMark value) {
+      runMark = value;
+      return this;
+    }
+
     public Builder clock(NanoClock value) {
       clock = value;
       return this;
@@ -250,6 +261,7 @@ public record EngineOptions(
           costFile,
           models,
           loads,
+          runMark,
           clock);
     }
   }

@@ -1,7 +1,9 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.engine.model.ServedModel;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Says since when the dispatch thread has been in a call of the device, or a run has been under
@@ -17,6 +19,7 @@ final class DeviceCalls {
   private static final VarHandle STATE;
   private static final VarHandle CALL_SINCE;
   private static final VarHandle RUN_SINCE;
+  private static final VarHandle MODEL;
 
   static {
     try {
@@ -24,10 +27,15 @@ final class DeviceCalls {
       STATE = lookup.findVarHandle(DeviceCalls.class, "state", int.class);
       CALL_SINCE = lookup.findVarHandle(DeviceCalls.class, "callSinceNanos", long.class);
       RUN_SINCE = lookup.findVarHandle(DeviceCalls.class, "runSinceNanos", long.class);
+      MODEL = lookup.findVarHandle(DeviceCalls.class, "model", ServedModel.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
   }
+
+  /** Of whom the latest call or run was; opaque, through MODEL. */
+  @SuppressWarnings("FieldMayBeFinal")
+  private @Nullable ServedModel model;
 
   /** Of no call and no run. */
   static final long NONE = Long.MAX_VALUE;
@@ -40,6 +48,16 @@ final class DeviceCalls {
 
   @SuppressWarnings("FieldMayBeFinal") // written through RUN_SINCE
   private long runSinceNanos = NONE;
+
+  /** The calls and the run from now on are of this model's. */
+  void of(ServedModel next) {
+    MODEL.setOpaque(this, next);
+  }
+
+  /** Whose the latest call or run was; null before the first. */
+  @Nullable ServedModel model() {
+    return (ServedModel) MODEL.getOpaque(this);
+  }
 
   /** The dispatch thread is about to call the device. */
   void enter(long nowNanos) {

@@ -11,6 +11,7 @@ import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.lane.WaitingEnd;
+import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
@@ -72,6 +73,7 @@ public final class DispatchLoop {
   private final WarmUp warmUp = new WarmUp();
   private final SharedParts shared = new SharedParts();
   private final DeviceCalls calls = new DeviceCalls();
+  private RunMark mark = RunMark.NONE;
   private final LookAhead lookAhead = new LookAhead();
   private final BatchSlot[] slots = new BatchSlot[SLOTS];
 
@@ -452,6 +454,9 @@ public final class DispatchLoop {
   private void start(BatchSlot slot, long formedNanos) {
     long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
     slot.beginRun(); // before the call, in which some programs run
+    ServedModel model = slot.lane().model();
+    mark.running(model.slot());
+    calls.of(model);
     calls.enter(now);
     Throwable failure = null;
     try {
@@ -461,6 +466,7 @@ public final class DispatchLoop {
     }
     calls.leave();
     if (failure != null) {
+      mark.idle();
       failToStart(slot, failure);
       return;
     }
@@ -512,6 +518,7 @@ public final class DispatchLoop {
   private void onRunEnded(BatchSlot slot) {
     Throwable failure = running.end(slot);
     calls.runEnded(); // only now: while it is waited for, it has the time that a run has
+    mark.idle();
     try {
       slot.ended(clock.nanoTime());
     } catch (Throwable e) {
@@ -591,6 +598,11 @@ public final class DispatchLoop {
   /** A caller has taken a request back that may be in the armed batch. Any thread. */
   void noteCancelled() {
     cancelled = true;
+  }
+
+  /** Has it noted which model runs; before the first turn. */
+  void markRuns(RunMark marked) {
+    mark = marked;
   }
 
   /** Since when a call of the device, or a run, has been under way. Any thread. */

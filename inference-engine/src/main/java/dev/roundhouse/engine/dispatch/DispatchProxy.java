@@ -101,6 +101,11 @@ public final class DispatchProxy {
     return loop;
   }
 
+  /** Has it noted which model runs; before the loop turns for the first time. */
+  public void markRuns(RunMark mark) {
+    loop.markRuns(mark);
+  }
+
   /** For whoever steps an engine that has no threads. */
   public DispatchLoop loopToStep() {
     return loop;

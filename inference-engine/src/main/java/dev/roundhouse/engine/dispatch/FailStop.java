@@ -53,14 +53,29 @@ public final class FailStop {
         : "the server has failed and is stopping; send the request elsewhere";
   }
 
+  /** True when a run of a model did not end, which the model may be to blame for. */
+  public static boolean isRunThatHangs(Throwable cause) {
+    return cause instanceof WatchdogException stuck && stuck.run;
+  }
+
   void onEnded(Throwable why) {
     ended.complete(why);
   }
 
   /** The device, or the dispatch thread, is stuck. */
   static final class WatchdogException extends RuntimeException {
+    private final boolean run;
+
     WatchdogException(String message) {
+      this(message, false);
+    }
+
+    /**
+     * @param run it is a run that does not end
+     */
+    WatchdogException(String message, boolean run) {
       super(message);
+      this.run = run;
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.dispatch.FailStop.WatchdogException;
+import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.residency.LoadLane;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -107,8 +108,9 @@ public final class Watchdog {
     long since = proxy.loop().calls().sinceNanos();
     if (since != DeviceCalls.NONE && now - since > limits.deviceCall.toNanos()) {
       throw new WatchdogException(
-          "a run on the device has taken %d ms and the limit is %d ms"
-              .formatted(millis(now - since), limits.deviceCall.toMillis()));
+          "a run on the device has taken %d ms and the limit is %d ms%s"
+              .formatted(millis(now - since), limits.deviceCall.toMillis(), whose()),
+          true);
     }
     long reading = proxy.outputsSinceNanos();
     if (reading != DeviceCalls.NONE && now - reading > limits.deviceCall.toNanos()) {
@@ -126,6 +128,14 @@ public final class Watchdog {
           "the dispatch thread has made no progress for %d ms and the limit is %d ms"
               .formatted(millis(now - seenSinceNanos), limits.turn.toMillis()));
     }
+  }
+
+  /** Which model's run it is that is looked at. */
+  private String whose() {
+    ServedModel model = proxy.loop().calls().model();
+    return model == null
+        ? ""
+        : ": it is of model '%s' version '%s'".formatted(model.name(), model.version());
   }
 
   /** A slow disk is not a device that hangs: the models that are on the device serve on. */

@@ -9,19 +9,31 @@ public interface LoadListener {
   LoadListener NONE =
       new LoadListener() {
         @Override
-        public void onBegin(String model, String version) {}
+        public void onBegin(String model, String version, String fingerprint) {}
 
         @Override
-        public void onEnd(String model, String version) {}
+        public void onEnd(String model, String version, boolean ready) {}
       };
 
   /**
    * Before the first of its files is read.
    *
+   * @param fingerprint changes with its files; empty when there are none
    * @throws RuntimeException to have the load fail, with that message; it is not told to have ended
    */
-  void onBegin(String model, String version);
+  void onBegin(String model, String version, String fingerprint);
 
-  /** It serves, or has failed; not told of what the engine itself has failed over. */
-  void onEnd(String model, String version);
+  /**
+   * It has been made, and is to run for the first time.
+   *
+   * @param slot its number, which is another's when it has been freed
+   */
+  default void onBuilt(String model, String version, int slot) {}
+
+  /**
+   * It serves, or has failed; not told of what the engine itself has failed over.
+   *
+   * @param ready it serves
+   */
+  void onEnd(String model, String version, boolean ready);
 }

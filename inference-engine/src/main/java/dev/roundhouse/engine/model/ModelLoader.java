@@ -185,17 +185,21 @@ public final class ModelLoader {
     }
     ServedModel built = null;
     boolean begun = false;
+    boolean ready = false;
     boolean opened = false;
     try {
       if (stopping) {
         throw new IllegalStateException("the server is stopping");
       }
-      loads.onBegin(model.name(), candidate.version());
+      loads.onBegin(model.name(), candidate.version(), fingerprint);
       begun = true;
       built = candidate.build(builder, fingerprint);
+      loads.onBuilt(model.name(), candidate.version(), built.slot());
       lanes.open(built).join();
       opened = true;
-      return publish(model, built, serving, started);
+      ModelStatus status = publish(model, built, serving, started);
+      ready = true;
+      return status;
     } catch (RuntimeException | Error e) {
       if (opened) {
         retire(model, Objects.requireNonNull(built));
@@ -205,7 +209,7 @@ public final class ModelLoader {
       return onFailed(model, candidate.version(), e, started);
     } finally {
       if (begun) {
-        loads.onEnd(model.name(), candidate.version());
+        loads.onEnd(model.name(), candidate.version(), ready);
       }
     }
   }

@@ -219,7 +219,7 @@ class WatchdogTest {
     LiveEngine.get(proxy.failStop().ended());
     for (CompletableFuture<Reply> each : List.of(stuck, waiting)) {
       assertThat(((Outcome.Failed) outcome(each)).message())
-          .contains("a run on the device has taken");
+          .contains("a run on the device has taken", "it is of model 'm' version '1'");
     }
     assertThat(((Outcome.Failed) outcome(stuck)).began()).isTrue();
     assertThat(((Outcome.Failed) outcome(waiting)).began()).isFalse();

@@ -69,6 +69,7 @@ public final class EngineLifecycle
    * @param device taken: closed when nothing uses it any more
    * @param compilation taken: closed first, so that loads end that wait for a compiler process
    * @param exit ends the process with a code, without waiting for anything
+   * @param journal says which models are loaded last
    */
   public EngineLifecycle(
       Engine engine,
@@ -77,7 +78,8 @@ public final class EngineLifecycle
       Readiness readiness,
       WorkerProperties properties,
       ApplicationContext context,
-      IntConsumer exit) {
+      IntConsumer exit,
+      ModelJournal journal) {
     this.engine = engine;
     this.device = device;
     this.compilation = compilation;
@@ -86,7 +88,7 @@ public final class EngineLifecycle
     this.context = context;
     this.exit = exit;
     RepositoryProperties settings = properties.repository();
-    repository = new ModelRepository(engine, properties, this::onChange);
+    repository = new ModelRepository(engine, properties, this::onChange, journal::isSuspect);
     watch =
         new RepositoryWatch(
             repository, () -> RepositoryScan.of(settings.directories()), settings.loadAttempts());

@@ -36,7 +36,7 @@ public final class LoadJournal implements LoadListener {
   }
 
   @Override
-  public void onBegin(String model, String version) {
+  public void onBegin(String model, String version, String fingerprint) {
     if (leftOut.contains(model)) {
       throw new BundleException(
           "model '" + model + "'",
@@ -46,7 +46,7 @@ public final class LoadJournal implements LoadListener {
   }
 
   @Override
-  public void onEnd(String model, String version) {
+  public void onEnd(String model, String version, boolean ready) {
     change(() -> loading.remove(List.of(model, version)));
   }
 

@@ -10,6 +10,7 @@ import dev.roundhouse.worker.config.WorkerProperties;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -21,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +33,7 @@ public final class ModelRepository {
   private final Engine engine;
   private final WorkerProperties properties;
   private final Consumer<ModelStatus> onChange;
+  private final Predicate<String> loadsLast;
   private final Map<String, String> notes = new ConcurrentHashMap<>();
 
   /**
@@ -39,6 +42,18 @@ public final class ModelRepository {
    */
   public ModelRepository(
       Engine engine, WorkerProperties properties, Consumer<ModelStatus> onChange) {
+    this(engine, properties, onChange, name -> false);
+  }
+
+  /**
+   * @param loadsLast names that are loaded at the start when the others have begun to
+   */
+  ModelRepository(
+      Engine engine,
+      WorkerProperties properties,
+      Consumer<ModelStatus> onChange,
+      Predicate<String> loadsLast) {
+    this.loadsLast = loadsLast;
     this.engine = engine;
     this.properties = properties;
     this.onChange = onChange;
@@ -57,7 +72,9 @@ public final class ModelRepository {
   Map<String, CompletableFuture<ModelStatus>> loadAtStart(RepositoryScan scan) {
     Map<String, CompletableFuture<ModelStatus>> loads = new LinkedHashMap<>();
     if (mode() != Mode.EXPLICIT || settings().load().contains("*")) {
-      scan.models().forEach((name, found) -> loads.put(name, load(found.folder())));
+      scan.models().entrySet().stream()
+          .sorted(Comparator.comparing(each -> loadsLast.test(each.getKey())))
+          .forEach(each -> loads.put(each.getKey(), load(each.getValue().folder())));
     } else {
       for (String name : new LinkedHashSet<>(settings().load())) {
         // One that is not there fails by name.

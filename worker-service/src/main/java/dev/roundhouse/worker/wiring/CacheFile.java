@@ -21,6 +21,8 @@ record CacheFile(String what, String key, String name) {
   static final CacheFile EXECUTABLES =
       new CacheFile("compiled programs are", "roundhouse.worker.compile.cache", "executables");
 
+  private static final String JOURNAL = "journal";
+
   private static final Logger log = LoggerFactory.getLogger(CacheFile.class);
 
   /**
@@ -32,6 +34,20 @@ record CacheFile(String what, String key, String name) {
       case "none" -> Optional.empty();
       case "auto" -> auto(environment);
       default -> Optional.of(Path.of(setting));
+    };
+  }
+
+  /**
+   * The folder of the journal: in the cache directory, or in the folder that compiled programs are
+   * kept in.
+   *
+   * @param setting where those are, as in {@link #of}
+   */
+  static Optional<Path> journal(String setting, Map<String, String> environment) {
+    return switch (setting) {
+      case "none" -> Optional.empty();
+      case "auto" -> CacheDirectory.of(environment::get).map(cache -> cache.resolve(JOURNAL));
+      default -> Optional.of(Path.of(setting, JOURNAL));
     };
   }
 

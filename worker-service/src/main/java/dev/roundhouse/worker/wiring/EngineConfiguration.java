@@ -32,6 +32,8 @@ import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.LoadJournal;
+import dev.roundhouse.worker.lifecycle.ModelJournal;
+import dev.roundhouse.worker.lifecycle.ProcessEnd;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
@@ -65,8 +67,18 @@ class EngineConfiguration {
 
   /** Closed by {@link EngineLifecycle}, after the last call. */
   @Bean(destroyMethod = "")
-  Engine engine(WorkerProperties properties, Numerics numerics) {
-    return Engine.open(options(properties), numerics.device());
+  Engine engine(WorkerProperties properties, Numerics numerics, ModelJournal journal) {
+    Engine engine = Engine.open(options(properties, journal), numerics.device());
+    var unused = engine.failing().thenAccept(journal::onFailing);
+    return engine;
+  }
+
+  /** Beside the compiled programs; closed after the engine, so what is loaded then still counts. */
+  @Bean
+  ModelJournal modelJournal(WorkerProperties properties) {
+    return ModelJournal.open(
+        CacheFile.journal(properties.compile().cache(), System.getenv()),
+        new LoadJournal(properties.repository()));
   }
 
   @Bean
@@ -82,16 +94,17 @@ class EngineConfiguration {
       Readiness readiness,
       WorkerProperties properties,
       ApplicationContext context,
-      IntConsumer processExit) {
+      IntConsumer processExit,
+      ModelJournal journal) {
     return new EngineLifecycle(
-        engine, device, compilation, readiness, properties, context, processExit);
+        engine, device, compilation, readiness, properties, context, processExit, journal);
   }
 
   /** What ends the process; a test puts another in its place. */
   @Bean
   @ConditionalOnMissingBean(name = "processExit")
   IntConsumer processExit() {
-    return code -> Runtime.getRuntime().halt(code);
+    return ProcessEnd::now;
   }
 
   @Bean
@@ -176,7 +189,7 @@ class EngineConfiguration {
         engine, lifecycle, readiness, transports, new Announcer(environment, System.out));
   }
 
-  private static EngineOptions options(WorkerProperties properties) {
+  private static EngineOptions options(WorkerProperties properties, ModelJournal journal) {
     Map<String, ModelOptions> models = new HashMap<>();
     properties.models().forEach((name, model) -> models.put(name, modelOptions(model)));
     SchedulerProperties scheduler = properties.scheduler();
@@ -194,7 +207,8 @@ class EngineConfiguration {
             .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
             .floors(ResidencySettings.floors(properties.residency().host()))
-            .loads(new LoadJournal(properties.repository()))
+            .loads(journal)
+            .runMark(journal)
             .models(models);
     CacheFile.COSTS.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
     return options.build();

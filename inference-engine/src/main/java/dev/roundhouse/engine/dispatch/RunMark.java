@@ -1,0 +1,27 @@
+package dev.roundhouse.engine.dispatch;
+
+/**
+ * Where it is noted which model's run is on the device, for whoever finds the process dead. Called
+ * by the dispatch thread for every run: a plain store, no more.
+ */
+public interface RunMark {
+  /** Notes nothing. */
+  RunMark NONE =
+      new RunMark() {
+        @Override
+        public void running(int slot) {}
+
+        @Override
+        public void idle() {}
+      };
+
+  /**
+   * A run is about to start.
+   *
+   * @param slot of the model, as {@link dev.roundhouse.engine.model.LoadListener#onBuilt} told it
+   */
+  void running(int slot);
+
+  /** It has ended. */
+  void idle();
+}
