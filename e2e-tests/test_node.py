@@ -283,7 +283,13 @@ def test_should_leave_out_the_model_that_workers_die_over(tmp_path: Path) -> Non
     models = tmp_path / "models"
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     spinning_bundle.write_endless(models, "endless")
-    limits = ("roundhouse.worker.watchdog.device-call=2s", "roundhouse.node.quarantine.crashes=2")
+    limits = (
+        "roundhouse.worker.watchdog.device-call=2s",
+        "roundhouse.node.quarantine.crashes=2",
+        # No run on trial and no journal: either would keep it from coming that far.
+        "roundhouse.worker.compile.isolation=in-process",
+        "roundhouse.worker.compile.cache=none",
+    )
     node = Node(models, tmp_path / "log", *(part for limit in limits for part in ("--set", limit)))
     try:
         wait_until(lambda: node.alive() and "\nready " in node.log(), START_SECONDS, "the line 'ready ...'")

@@ -290,8 +290,7 @@ final class CompilerProcess {
   private enum Stage {
     COMPILING("compiling", "a simpler program"),
     RUNNING("running it on trial", "a program that runs with less, and ends"),
-    RUNNING_EXTREMES(
-        "running it on trial with extreme values", "a program that bears any input");
+    RUNNING_EXTREMES("running it on trial with extreme values", "a program that bears any input");
 
     final String words;
     final String cure;

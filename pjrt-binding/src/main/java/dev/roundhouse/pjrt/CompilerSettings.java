@@ -31,8 +31,7 @@ record CompilerSettings(
   /** Of a GPU's memory: enough to try out kernels, little beside what models have. */
   private static final float MEMORY_FRACTION = 0.05f;
 
-  CompilerSettings(
-      PluginOptions plugin, ClientOptions client, int ordinal, byte[] compileOptions) {
+  CompilerSettings(PluginOptions plugin, ClientOptions client, int ordinal, byte[] compileOptions) {
     this(plugin, client, ordinal, compileOptions, Long.MAX_VALUE);
   }
 

@@ -13,8 +13,8 @@ import java.util.OptionalLong;
  * @param ordinal which of the platform's devices, from 0; where {@code client} has {@code
  *     visible_devices}, which of those
  * @param runBytesLimit the most bytes of outputs and scratch that one run of a program may need;
- *     empty means what the heap leaves of the machine's or container's memory on a CPU, at most 75 %
- *     of it, and what the device says elsewhere
+ *     empty means what the heap leaves of the machine's or container's memory on a CPU, at most 75
+ *     % of it, and what the device says elsewhere
  */
 public record PjrtDeviceOptions(
     PluginOptions plugin,

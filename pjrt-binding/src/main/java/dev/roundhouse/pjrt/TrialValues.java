@@ -16,8 +16,14 @@ enum TrialValues {
   private static final long SEED = 25;
 
   private static final double[] EXTREME_REALS = {
-    Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, Double.MAX_VALUE,
-    -Double.MAX_VALUE, Double.MIN_VALUE, -0.0, -1
+    Double.NaN,
+    Double.POSITIVE_INFINITY,
+    Double.NEGATIVE_INFINITY,
+    Double.MAX_VALUE,
+    -Double.MAX_VALUE,
+    Double.MIN_VALUE,
+    -0.0,
+    -1
   };
   private static final long[] EXTREME_INTEGERS = {
     Long.MAX_VALUE, Long.MIN_VALUE, -1, 0, Integer.MAX_VALUE, Integer.MIN_VALUE
@@ -62,7 +68,8 @@ enum TrialValues {
               ValueLayout.JAVA_BYTE, at, (byte) (this == SMALL ? random.nextInt(0x40) : 31 * turn));
       case I64, U64 -> memory.setAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, at, integer);
       case I32, U32 ->
-          memory.setAtIndex(ValueLayout.JAVA_INT_UNALIGNED, at, (int) (integer >> wide(integer, 32)));
+          memory.setAtIndex(
+              ValueLayout.JAVA_INT_UNALIGNED, at, (int) (integer >> wide(integer, 32)));
       case I16, U16 ->
           memory.setAtIndex(
               ValueLayout.JAVA_SHORT_UNALIGNED, at, (short) (integer >> wide(integer, 48)));

@@ -37,8 +37,7 @@ class TrialRunsTest {
     TrialValues.EXTREME.fill(DType.F32, MemorySegment.ofArray(reals));
     TrialValues.EXTREME.fill(DType.I32, MemorySegment.ofArray(integers));
     assertThat(reals)
-        .contains(
-            Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, Float.MAX_VALUE, -1);
+        .contains(Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, Float.MAX_VALUE, -1);
     assertThat(integers).contains(Integer.MAX_VALUE, Integer.MIN_VALUE, -1, 0);
   }
 

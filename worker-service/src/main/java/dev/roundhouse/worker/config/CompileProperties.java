@@ -31,8 +31,7 @@ import org.springframework.util.unit.DataSize;
  * @param maxProgramMemory Most memory one execution of a program may need for outputs and scratch;
  *     a model with a larger program fails to load. Unset: on `cpu` what the heap leaves of the
  *     machine's or container's memory, at most three quarters of it; what the device has elsewhere.
- *     `./roundhouse` and the images set the part that is for weights and programs
- *     (docs/memory.md).
+ *     `./roundhouse` and the images set the part that is for weights and programs (docs/memory.md).
  * @param options Options of XLA's for every program, by the names of its flags without the dashes,
  *     such as `xla_gpu_autotune_level`. `true`, `0` and `0.5` are passed as what they look like.
  *     One that the compiler does not know stops the start.

@@ -76,7 +76,9 @@ final class JournalEntry {
   Verdict verdict(int slot, boolean crashed) {
     if (hung.isPresent()) {
       return new Verdict(
-          List.of(hung.get()), Strike.Kind.RUN, "its run did not end, and the watchdog ended the process");
+          List.of(hung.get()),
+          Strike.Kind.RUN,
+          "its run did not end, and the watchdog ended the process");
     }
     Key running = slots.get(slot);
     if (crashed && running != null && (loading.isEmpty() || loading.contains(running))) {

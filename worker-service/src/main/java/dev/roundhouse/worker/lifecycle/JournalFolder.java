@@ -26,10 +26,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The files of the journal, which several processes share: two of each process, {@code ID.run}, which
- * it holds locked for as long as it lives and where its dispatch thread notes whose run is on the
- * device, and {@code ID.log}; and {@code strikes}, changed by whoever holds {@code lock}. A lock ends
- * with its process whatever ends it, also where processes have numbers of their own (containers).
+ * The files of the journal, which several processes share: two of each process, {@code ID.run},
+ * which it holds locked for as long as it lives and where its dispatch thread notes whose run is on
+ * the device, and {@code ID.log}; and {@code strikes}, changed by whoever holds {@code lock}. A
+ * lock ends with its process whatever ends it, also where processes have numbers of their own
+ * (containers).
  */
 final class JournalFolder {
   private static final Logger log = LoggerFactory.getLogger(JournalFolder.class);
@@ -108,7 +109,8 @@ final class JournalFolder {
 
   private void judge(Path run, Map<Key, Strike> strikes) {
     Path entry = Path.of(run.toString().replaceFirst("\\.run$", LOG));
-    try (FileChannel channel = FileChannel.open(run, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+    try (FileChannel channel =
+        FileChannel.open(run, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       FileLock lock = tried(channel);
       if (lock == null) {
         return; // it lives
@@ -148,8 +150,7 @@ final class JournalFolder {
     }
   }
 
-  private static void note(
-      JournalEntry.Verdict verdict, Instant ended, Map<Key, Strike> strikes) {
+  private static void note(JournalEntry.Verdict verdict, Instant ended, Map<Key, Strike> strikes) {
     boolean certain = verdict.blamed().size() == 1;
     for (Key key : new ArrayList<>(verdict.blamed())) {
       Strike known = strikes.get(key);

@@ -235,7 +235,8 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
     try {
       return folder == null ? Map.of() : folder.strikes();
     } catch (IOException e) {
-      log.warn("{} cannot be read: {}; nothing is in quarantine", folder.strikesFile(), e.toString());
+      log.warn(
+          "{} cannot be read: {}; nothing is in quarantine", folder.strikesFile(), e.toString());
       return Map.of();
     }
   }

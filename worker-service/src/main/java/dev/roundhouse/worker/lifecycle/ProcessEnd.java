@@ -5,9 +5,9 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Ends the process without any clean-up. {@link Runtime#halt} calls C's {@code exit}, which destroys
- * what the plugin's threads still use: one that is in a run that hangs then meets freed memory, and
- * the process ends by SIGSEGV instead of with its code.
+ * Ends the process without any clean-up. {@link Runtime#halt} calls C's {@code exit}, which
+ * destroys what the plugin's threads still use: one that is in a run that hangs then meets freed
+ * memory, and the process ends by SIGSEGV instead of with its code.
  */
 public final class ProcessEnd {
   private ProcessEnd() {}
