@@ -26,6 +26,7 @@ import org.slf4j.LoggerFactory;
 public final class ExecutableCache {
   private static final Logger log = LoggerFactory.getLogger(ExecutableCache.class);
   private static final String PRIVATE = "rwx------";
+  private static final long MOST_BYTES = Integer.MAX_VALUE - 64L;
   private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(10);
 
   private final Path folder;
@@ -79,6 +80,9 @@ public final class ExecutableCache {
     Path file = file(key);
     byte[] content;
     try {
+      if (Files.exists(file)) {
+        checkKind(file);
+      }
       content = Files.readAllBytes(file);
     } catch (NoSuchFileException absent) {
       return Optional.empty();
@@ -92,6 +96,18 @@ public final class ExecutableCache {
       log.debug("{} is not marked as used: {}", file, readOnly.toString());
     }
     return Optional.of(executable);
+  }
+
+  /** Reading a pipe would wait for ever, and reading what is too large for an array ends badly. */
+  private void checkKind(Path file) throws IOException {
+    long most = Math.min(maxBytes, MOST_BYTES);
+    if (!Files.isRegularFile(file)) {
+      throw new IOException("it is no file");
+    }
+    if (Files.size(file) > most) {
+      throw new IOException(
+          "it has %d bytes, and an entry has %d at most".formatted(Files.size(file), most));
+    }
   }
 
   void write(ExecutableKey key, byte[] executable) {

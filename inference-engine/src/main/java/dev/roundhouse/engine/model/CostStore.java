@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.engine.schedule.CostEstimate;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.AtomicMoveNotSupportedException;
@@ -32,6 +33,9 @@ public final class CostStore {
   private static final Logger log = LoggerFactory.getLogger(CostStore.class);
   private static final int LOCK_TRIES = 100;
   private static final long LOCK_PAUSE_NANOS = 10_000_000;
+
+  /** Ten thousand models with ten programs each have 20 MB. */
+  private static final long MOST_BYTES = 64L << 20;
 
   private final Optional<Path> file;
   private final String device;
@@ -95,11 +99,11 @@ public final class CostStore {
   /** Costs by device, then by program; what makes no sense is left out. */
   private Map<String, Map<String, Entry>> read(Path path) {
     Map<String, Map<String, Entry>> plausible = new TreeMap<>();
-    if (!Files.isRegularFile(path)) {
+    if (!Files.exists(path)) {
       return plausible;
     }
     try {
-      Content content = json().readValue(Files.readAllBytes(path), Content.class);
+      Content content = json().readValue(bytes(path), Content.class);
       content.devices.forEach(
           (name, programs) -> {
             Map<String, Entry> kept = new TreeMap<>(programs);
@@ -110,6 +114,25 @@ public final class CostStore {
       log.warn("costs of earlier runs are not used: {} cannot be read: {}", path, e.getMessage());
     }
     return plausible;
+  }
+
+  /**
+   * Only of a file that has a size that can be: reading a pipe would wait for ever, and reading
+   * what somebody else has put there takes memory.
+   */
+  private static byte[] bytes(Path path) throws IOException {
+    if (!Files.isRegularFile(path)) {
+      throw new IOException("it is no file; remove it");
+    }
+    try (InputStream in = Files.newInputStream(path)) {
+      byte[] bytes = Files.size(path) > MOST_BYTES ? null : in.readNBytes((int) MOST_BYTES + 1);
+      if (bytes == null || bytes.length > MOST_BYTES) {
+        throw new IOException(
+            "it has %d bytes, and costs have %d at most; remove it"
+                .formatted(Files.size(path), MOST_BYTES));
+      }
+      return bytes;
+    }
   }
 
   private void write(Path path) {
@@ -143,6 +166,9 @@ public final class CostStore {
    * for instance, goes on without: the file is replaced whole in any case.
    */
   private static FileChannel lock(Path file) throws IOException {
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+      throw new IOException(file + " is no file; remove it"); // opening a pipe would wait
+    }
     FileChannel channel =
         FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     try {

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
@@ -20,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class ExecutableCacheTest {
@@ -56,6 +60,23 @@ class ExecutableCacheTest {
     assertThat(ExecutableKey.of("t", code)).isNotEqualTo(ExecutableKey.of("u", code));
     assertThat(ExecutableKey.of("t", code)).isNotEqualTo(ExecutableKey.of("t", new byte[] {1, 3}));
     assertThat(ExecutableKey.of("t\1", new byte[] {2})).isNotEqualTo(ExecutableKey.of("t", code));
+  }
+
+  @Test
+  @Timeout(60)
+  void shouldRefuseWhatIsNoFileOrTooLargeWithoutReadingIt() throws Exception {
+    ExecutableCache cache = open(LARGE);
+    assertThat(new ProcessBuilder("mkfifo", file(1).toString()).start().waitFor()).isZero();
+    assertThatThrownBy(() -> cache.read(key(1)))
+        .isInstanceOf(DamagedEntryException.class)
+        .hasMessageContaining("it is no file");
+    try (FileChannel sparse =
+        FileChannel.open(file(2), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+      sparse.write(ByteBuffer.wrap(new byte[1]), 40L << 30);
+    }
+    assertThatThrownBy(() -> cache.read(key(2)))
+        .isInstanceOf(DamagedEntryException.class)
+        .hasMessageContaining("has 42949672961 bytes");
   }
 
   @Test

@@ -9,9 +9,13 @@ import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class CostStoreTest {
@@ -54,6 +58,35 @@ class CostStoreTest {
       Files.writeString(file(), nonsense);
       assertThat(meanAfterRestart(10 * MILLIS)).as(nonsense).isEqualTo(10 * MILLIS);
     }
+  }
+
+  @Test
+  @Timeout(60)
+  void shouldStartWithoutAFileThatIsTooLargeAndReplaceIt() throws Exception {
+    Files.createDirectories(file().getParent());
+    try (FileChannel sparse =
+        FileChannel.open(file(), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+      sparse.write(ByteBuffer.wrap(new byte[1]), 40L << 30);
+    }
+    serve(20 * MILLIS, 1);
+    assertThat(Files.size(file())).isBetween(1L, 1L << 20);
+  }
+
+  @Test
+  @Timeout(60)
+  void shouldStartWithoutWaitingForAPipe() throws Exception {
+    Files.createDirectories(file().getParent());
+    pipe(file());
+    Path lock = file().resolveSibling("costs.json.lock");
+    pipe(lock);
+    serve(20 * MILLIS, 1); // which cannot be written either, for the lock
+    Files.delete(lock);
+    serve(20 * MILLIS, 1);
+    assertThat(file()).isRegularFile();
+  }
+
+  private static void pipe(Path path) throws Exception {
+    assertThat(new ProcessBuilder("mkfifo", path.toString()).start().waitFor()).isZero();
   }
 
   @Test
