@@ -14,6 +14,7 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
+import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -25,6 +26,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -109,12 +111,13 @@ final class Http2Server extends Server {
       socket.closeFuture().addListener(closed -> memory.close());
       settings.load().connectionOpened();
       socket.closeFuture().addListener(closed -> settings.load().connectionClosed());
-      if (settings.tls() == null) {
+      Supplier<SslContext> secured = settings.tls();
+      if (secured == null) {
         socket.config().setRecvByteBufAllocator(new ReceiveBuffers());
         addHttp2(socket.pipeline(), memory);
         return;
       }
-      SslHandler tls = settings.tls().newHandler(socket.alloc());
+      SslHandler tls = secured.get().newHandler(socket.alloc());
       tls.setHandshakeTimeoutMillis(TimeUnit.NANOSECONDS.toMillis(settings.handshakeNanos()));
       socket.pipeline().addLast(tls, new Negotiated(memory));
     }

@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
@@ -60,7 +61,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private @Nullable CallRouter router;
   private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
   private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
-  private @Nullable SslContext tls;
+  private @Nullable Supplier<SslContext> tls;
   private PeerMemory memory = PeerMemory.unlimited();
   private LoadListener load = LoadListener.NONE;
   private Consumer<Throwable> failed = why -> log.error("the server has failed", why);
@@ -99,19 +100,35 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   public Http2ServerBuilder tls(
       KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
       throws SSLException {
-    tls =
-        SslContextBuilder.forServer(keys)
-            .trustManager(trusted)
-            .clientAuth(clients)
-            .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
-            .applicationProtocolConfig(
-                new ApplicationProtocolConfig(
-                    ApplicationProtocolConfig.Protocol.ALPN,
-                    ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
-                    ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
-                    ApplicationProtocolNames.HTTP_2))
-            .build();
+    SslContext context = tlsContext(keys, trusted, clients);
+    return tls(() -> context);
+  }
+
+  /**
+   * The same, with what holds at the moment.
+   *
+   * @param current asked for each connection, for one of {@link #tlsContext}
+   */
+  public Http2ServerBuilder tls(Supplier<SslContext> current) {
+    tls = current;
     return this;
+  }
+
+  /** What {@link #tls(Supplier)} gives. */
+  public static SslContext tlsContext(
+      KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
+      throws SSLException {
+    return SslContextBuilder.forServer(keys)
+        .trustManager(trusted)
+        .clientAuth(clients)
+        .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+        .applicationProtocolConfig(
+            new ApplicationProtocolConfig(
+                ApplicationProtocolConfig.Protocol.ALPN,
+                ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+                ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+                ApplicationProtocolNames.HTTP_2))
+        .build();
   }
 
   /** Where everything is counted that peers make the server keep; without it there is no limit. */

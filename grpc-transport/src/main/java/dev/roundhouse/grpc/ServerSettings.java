@@ -8,12 +8,13 @@ import io.netty.handler.ssl.SslContext;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What all connections of a server have in common. Immutable.
  *
- * @param tls null for plain text
+ * @param tls asked for each connection; null for plain text
  * @param methods by path without the slash before it
  * @param fallback asked for methods that are not among them
  * @param forwarding of calls that are other servers'; null for none
@@ -35,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * @param manners of connections that are established
  */
 record ServerSettings(
-    @Nullable SslContext tls,
+    @Nullable Supplier<SslContext> tls,
     Map<String, ServerMethodDefinition<?, ?>> methods,
     @Nullable HandlerRegistry fallback,
     @Nullable Forwarding forwarding,
