@@ -1,24 +1,44 @@
 package dev.roundhouse.pjrt;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * A folder of temporary files in which compiler processes run, and from which they load what had to
- * be copied. Deleted by whoever made it or, when that was killed, by a process that is in it.
+ * be copied. Deleted by whoever made it or, when that was killed, by a process that is in it; when
+ * they were all killed, by the next start of an application, which looks for folders of such names
+ * whose lock nobody holds ({@code TemporaryFolder} of service-platform).
  */
 final class LaunchFolder {
   private static final Logger log = LoggerFactory.getLogger(LaunchFolder.class);
   private static final String NAME = "roundhouse-compiler-";
+  private static final int RADIX = 36;
+
+  /** Open as long as the folder is there: closing the file would end the lock. */
+  private static final Map<Path, FileChannel> LOCKS = new ConcurrentHashMap<>();
 
   private LaunchFolder() {}
 
   static Path create() throws IOException {
-    return Files.createTempDirectory(NAME);
+    ProcessHandle own = ProcessHandle.current();
+    long began = own.info().startInstant().orElse(Instant.EPOCH).toEpochMilli();
+    Path folder =
+        Files.createTempDirectory(NAME + own.pid() + "-" + Long.toString(began, RADIX) + "-");
+    FileChannel lock =
+        FileChannel.open(
+            folder.resolve("lock"), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+    LOCKS.put(folder, lock);
+    lock.lock();
+    return folder;
   }
 
   /** Does nothing to a folder of another kind. */
@@ -32,6 +52,10 @@ final class LaunchFolder {
         Files.deleteIfExists(copy);
       }
       Files.deleteIfExists(folder);
+      FileChannel lock = LOCKS.remove(folder);
+      if (lock != null) {
+        lock.close();
+      }
     } catch (IOException e) {
       log.debug("{} is left behind: {}", folder, e.toString());
     }
