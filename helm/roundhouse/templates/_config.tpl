@@ -196,7 +196,13 @@ management:
 {{- end }}
 {{- include "roundhouse.refuseOwned" (dict "config" $v.config "where" "config" "owned" $owned) }}
 {{- include "roundhouse.refuseOwned" (dict "config" .pool.config "where" (printf "config of pool %s" .name) "owned" $owned) }}
-{{- toYaml (mergeOverwrite (deepCopy $v.config) (deepCopy .pool.config) $own) }}
+{{- /* gateways that pack models have workers in other pods compact their memory */}}
+{{- $steered := dict }}
+{{- $mode := dig "roundhouse" "gateway" "scheduling" "mode" "" (mergeOverwrite (deepCopy $v.config) (deepCopy $v.gateway.config)) }}
+{{- if and (eq $v.layout "split") (regexMatch "^lpt[-_]?packing$" (toString $mode | lower)) }}
+{{- $steered = dict "roundhouse" (dict "worker" (dict "control" (dict "enabled" true))) }}
+{{- end }}
+{{- toYaml (mergeOverwrite $steered (deepCopy $v.config) (deepCopy .pool.config) $own) }}
 {{- end }}
 
 {{/* A worker that is a pod: root, pool */}}

@@ -99,6 +99,7 @@ final class Bridge implements Http1Connection.Exchange {
         new DefaultHttpRequest(
             head.protocolVersion(), head.method(), head.uri(), head.headers().copy());
     withoutOwn(forwarded.headers());
+    forwarded.headers().set(connection.settings().clientHeader(), connection.clientAddress());
     Replies.connection(forwarded.headers(), head.protocolVersion(), true);
     if (behind == null && !connecting) {
       connect();

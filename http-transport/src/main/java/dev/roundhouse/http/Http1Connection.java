@@ -1,6 +1,7 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.StallWatch;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -17,9 +18,11 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
@@ -162,6 +165,13 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       refuse(NOT_IMPLEMENTED, "method CONNECT is not supported: this server is no proxy");
       return;
     }
+    RequestGuard.Refusal refusal = settings.guard().refusal(guarded(head));
+    if (refusal != null) {
+      LocalExchange refused = new LocalExchange(this, head, LocalExchange.NOBODY);
+      current = refused;
+      refused.begin(refusal, expected != null);
+      return;
+    }
     RequestHandler handler = settings.routes().route(head.method().name(), head.uri());
     if (handler == null) {
       if (expected != null) {
@@ -173,6 +183,24 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     LocalExchange exchange = new LocalExchange(this, head, handler);
     current = exchange;
     exchange.begin(expected != null);
+  }
+
+  private RequestGuard.Head guarded(HttpRequest head) {
+    Channel socket = context().channel();
+    return new RequestGuard.Head(
+        head.method().name(),
+        head.uri(),
+        head.headers(),
+        clientAddress(),
+        socket.localAddress(),
+        socket.pipeline().get(SslHandler.class) != null);
+  }
+
+  /** Address and port of the client. */
+  String clientAddress() {
+    return context().channel().remoteAddress() instanceof InetSocketAddress known
+        ? known.getAddress().getHostAddress() + ":" + known.getPort()
+        : "unknown:0"; // it has gone
   }
 
   private static int codeOf(Throwable malformed) {

@@ -32,6 +32,9 @@ public final class Http1Server implements AutoCloseable {
   private static final int MAX_THREADS = 8;
   private static final int STOP_SECONDS = 5;
 
+  /** As gRPC's: what a client may take until TLS is agreed on. */
+  private static final long HANDSHAKE_MILLIS = 20_000;
+
   /** Read at once; a body's parts are handed on in these. */
   static final int READ_BYTES = 1 << 16;
 
@@ -118,7 +121,8 @@ public final class Http1Server implements AutoCloseable {
       if (secured != null) {
         SslHandler tls = secured.newHandler(socket.alloc());
         tls.setHandshakeTimeoutMillis(
-            Math.max(1, TimeUnit.NANOSECONDS.toMillis(settings.times().silent())));
+            Math.clamp(
+                TimeUnit.NANOSECONDS.toMillis(settings.times().silent()), 1, HANDSHAKE_MILLIS));
         pipeline.addLast(tls);
       }
       Arrivals arrivals = new Arrivals();
@@ -129,6 +133,7 @@ public final class Http1Server implements AutoCloseable {
               new HttpDecoderConfig()
                   .setMaxInitialLineLength(head)
                   .setMaxHeaderSize(head)
+                  .setUseRfc9112TransferEncoding(true) // beside a length it is refused
                   .setMaxChunkSize(READ_BYTES)),
           new Http1Connection(settings, arrivals, () -> draining));
     }

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param address to listen on; port 0 takes a free one
  * @param tls asked for each connection; gives null for plain text
  * @param behind domain socket of the server that answers what is not answered here, in HTTP/1.1
+ * @param clientHeader by which the server behind is told who its client is; one that a client sends
+ *     is not handed on
+ * @param guard asked of each request before its route
  * @param routes say which requests are answered here
  * @param error makes a body, which is JSON, of a text for the client
  * @param load hears of connections, of requests that are answered here, and of those that stalled
@@ -28,6 +31,8 @@ public record Http1Settings(
     SocketAddress address,
     Supplier<@Nullable SslContext> tls,
     Path behind,
+    String clientHeader,
+    RequestGuard guard,
     RequestRoutes routes,
     Function<String, byte[]> error,
     LoadListener load,

@@ -16,6 +16,18 @@ final class LocalExchange implements Http1Connection.Exchange {
   private static final int BAD_REQUEST = 400;
   private static final int STALLED = 504;
 
+  /** Of a request that is refused by its head alone. */
+  static final RequestHandler NOBODY =
+      new RequestHandler() {
+        @Override
+        public void handle(ReceivedRequest request, Reply reply) {
+          throw new IllegalStateException("the request has been refused");
+        }
+
+        @Override
+        public void gone() {}
+      };
+
   private final Http1Connection connection;
   private final HttpRequest head;
   private final RequestHandler handler;
@@ -39,6 +51,13 @@ final class LocalExchange implements Http1Connection.Exchange {
     this.head = head;
     this.handler = handler;
     keepAlive = connection.keepsAlive(head);
+  }
+
+  /** Refuses it before its body has come, which is then forgotten. */
+  void begin(RequestGuard.Refusal refusal, boolean asked) {
+    connection.settings().load().callOpened();
+    keepAlive &= !asked; // nobody knows whether the body still comes
+    refuse(refusal.code(), refusal.text());
   }
 
   /**

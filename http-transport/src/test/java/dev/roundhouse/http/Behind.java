@@ -73,6 +73,11 @@ final class Behind implements AutoCloseable {
       return false;
     }
     String path = line[1];
+    if (path.equals("/client")) {
+      body(in, lower);
+      send(out, 200, lower.replaceAll("(?s).*?(client-was: [^\\r]*).*", "$1"));
+      return true;
+    }
     if (path.equals("/early")) {
       send(out, 404, "nobody wants it");
     }

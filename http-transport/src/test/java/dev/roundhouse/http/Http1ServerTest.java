@@ -128,6 +128,9 @@ class Http1ServerTest {
         "400|NONSENSE",
         "400|GET / HTTP/x",
         "400|GET / HTTP/1.1~Content-Length: x",
+        "400|POST /own/echo HTTP/1.1~Content-Length: 3~Transfer-Encoding: chunked",
+        "400|POST /other HTTP/1.1~Transfer-Encoding: chunked~Content-Length: 3",
+        "400|POST /own/echo HTTP/1.1~Content-Length: 3~Content-Length: 4",
         "417|GET / HTTP/1.1~Expect: miracles",
         "501|POST /own/echo HTTP/1.1~Transfer-Encoding: gzip, chunked",
         "501|CONNECT a:1 HTTP/1.1",
@@ -140,6 +143,31 @@ class Http1ServerTest {
       String text = head.replace("%s", "x".repeat(9000)).replace("~", "\r\n");
       peer.send(text + "\r\n\r\n");
       assertThat(peer.rest()).startsWith("HTTP/1.1 " + code).contains("Connection: close");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldAskTheGuardBeforeAnybodyAnswers(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      for (int i = 0; i < 2; i++) { // by one connection: the body is read and forgotten
+        peer.send(
+            "POST " + path + " HTTP/1.1\r\nHost: a\r\nX-Refuse: 1\r\nContent-Length: 3\r\n\r\nabc");
+        assertThat(peer.answer()).isEqualTo("403 " + path + " is refused");
+      }
+      assertThat(served.behind.connections).hasValue(0);
+      assertThat(served.held).hasValue(0);
+    }
+  }
+
+  @Test
+  void shouldTellTheServerBehindWhoItsClientIs() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("GET /client HTTP/1.1\r\nHost: a\r\nClient-Was: 8.8.8.8:53\r\n\r\n");
+      assertThat(peer.answer())
+          .isEqualTo("200 client-was: 127.0.0.1:" + peer.socket.getLocalPort());
     }
   }
 

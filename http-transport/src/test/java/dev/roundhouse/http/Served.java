@@ -62,6 +62,11 @@ final class Served implements AutoCloseable, MemoryBudget {
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 () -> null,
                 path,
+                "client-was",
+                head ->
+                    head.headers().contains("X-Refuse")
+                        ? new RequestGuard.Refusal(403, head.target() + " is refused")
+                        : null,
                 (method, target) ->
                     method.equals("POST") && target.startsWith("/own/")
                         ? new Own(target.substring("/own/".length()))

@@ -9,6 +9,7 @@ import dev.roundhouse.node.actuator.NodeDetails.ProcessDetails;
 import dev.roundhouse.node.actuator.NodeEndpoint;
 import dev.roundhouse.node.plan.NodePlan;
 import dev.roundhouse.node.process.ProcessState;
+import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -325,7 +326,8 @@ class NodeTest {
         context -> {
           GenericApplicationContext beans = (GenericApplicationContext) context;
           if (stalled != null) {
-            HttpServerSettings impatient = new HttpServerSettings(1 << 10, stalled);
+            HttpServerSettings impatient =
+                new HttpServerSettings(1 << 10, stalled, new Browsers(List.of(), ""));
             beans.registerBean(HttpServerSettings.class, () -> impatient);
           }
           beans.registerBean("processExit", IntConsumer.class, () -> exited::complete);

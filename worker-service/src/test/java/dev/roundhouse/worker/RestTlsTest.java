@@ -15,10 +15,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.cert.Certificate;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
@@ -42,11 +46,11 @@ class RestTlsTest {
   void shouldServeWhoShowsACertificate(HttpTransport transport) throws Exception {
     TestKeys keys = new TestKeys("worker.test", first);
     try (RunningWorker worker = start(transport, keys, "need")) {
-      try (SSLSocket client = connect(worker, keys, keys)) {
+      try (SSLSocket client = connect(worker, "http", keys, keys)) {
         send(client, "GET /v2/health/ready HTTP/1.1\r\nHost: a\r\n\r\n");
         assertThat(head(client)).startsWith("HTTP/1.1 200");
       }
-      try (SSLSocket client = connect(worker, keys, keys)) {
+      try (SSLSocket client = connect(worker, "http", keys, keys)) {
         send(
             client,
             "POST /v2/models/wide/infer HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: 0\r\nContent-Length: "
@@ -58,7 +62,7 @@ class RestTlsTest {
       }
       assertThatThrownBy(
               () -> {
-                try (SSLSocket client = connect(worker, keys, null)) {
+                try (SSLSocket client = connect(worker, "http", keys, null)) {
                   send(client, "GET /v2/health/ready HTTP/1.1\r\nHost: a\r\n\r\n");
                   head(client);
                 }
@@ -77,14 +81,14 @@ class RestTlsTest {
     TestKeys keys = new TestKeys("worker.test", first);
     TestKeys renewed = new TestKeys("worker.test", second);
     try (RunningWorker worker = start(HttpTransport.EVENT_LOOP, keys, "none")) {
-      Certificate shown = shown(worker, keys);
+      Certificate shown = shown(worker, "http", keys);
       Files.move(renewed.key(), keys.key(), StandardCopyOption.REPLACE_EXISTING);
       Files.move(renewed.certificate(), keys.certificate(), StandardCopyOption.REPLACE_EXISTING);
       long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
       while (true) {
         assertThat(System.nanoTime()).as("in time").isLessThan(end);
         try {
-          assertThat(shown(worker, renewed)).isNotEqualTo(shown);
+          assertThat(shown(worker, "http", renewed)).isNotEqualTo(shown);
           return;
         } catch (SSLException old) {
           TimeUnit.MILLISECONDS.sleep(50);
@@ -93,33 +97,117 @@ class RestTlsTest {
     }
   }
 
-  private RunningWorker start(HttpTransport transport, TestKeys keys, String clients)
+  @Test
+  void shouldShowARenewedCertificateOverGrpcToo() throws Exception {
+    TestKeys keys = new TestKeys("worker.test", first);
+    TestKeys renewed = new TestKeys("worker.test", second);
+    try (RunningWorker worker =
+        start(HttpTransport.EVENT_LOOP, keys, "none", "--spring.grpc.server.ssl.bundle=public")) {
+      Certificate shown = shown(worker, "grpc", keys);
+      Files.writeString(keys.certificate(), "nonsense"); // which leaves the one before
+      Files.move(renewed.key(), keys.key(), StandardCopyOption.REPLACE_EXISTING);
+      Files.move(renewed.certificate(), keys.certificate(), StandardCopyOption.REPLACE_EXISTING);
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+      while (true) {
+        assertThat(System.nanoTime()).as("in time").isLessThan(end);
+        try {
+          assertThat(shown(worker, "grpc", renewed)).isNotEqualTo(shown);
+          return;
+        } catch (SSLException old) {
+          TimeUnit.MILLISECONDS.sleep(50);
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void shouldAgreeOnGoodCiphersOnlyAndNotWaitForHalfAHandshake(HttpTransport transport)
       throws Exception {
+    TestKeys keys = new TestKeys("worker.test", first);
+    try (RunningWorker worker =
+        start(transport, keys, "none", "--server.tomcat.connection-timeout=1s")) {
+      try (SSLSocket client = connect(worker, "http", keys, null)) {
+        client.setEnabledProtocols(new String[] {"TLSv1.2"});
+        client.startHandshake();
+        assertThat(client.getSession().getCipherSuite())
+            .startsWith("TLS_ECDHE_")
+            .containsAnyOf("_GCM_", "_POLY1305_");
+      }
+      try (SSLSocket client = connect(worker, "http", keys, null)) {
+        client.setEnabledProtocols(new String[] {"TLSv1.2"});
+        client.setEnabledCipherSuites(
+            Stream.of(client.getSupportedCipherSuites())
+                .filter(suite -> suite.contains("_CBC_"))
+                .toArray(String[]::new));
+        assertThatThrownBy(client::startHandshake)
+            .isInstanceOfAny(SSLException.class, SocketException.class);
+      }
+      List<Socket> half = new ArrayList<>();
+      try {
+        for (int i = 0; i < 300; i++) {
+          Socket socket = new Socket(InetAddress.getLoopbackAddress(), worker.port("http"));
+          half.add(socket);
+          socket.setSoTimeout(60_000);
+          socket.getOutputStream().write(new byte[] {22, 3, 1, 1, 0, 1}); // a hello's beginning
+        }
+        for (Socket socket : half) {
+          assertThat(ends(socket)).isTrue();
+        }
+      } finally {
+        for (Socket socket : half) {
+          socket.close();
+        }
+      }
+      assertThat(shown(worker, "http", keys)).isNotNull();
+    }
+  }
+
+  private static boolean ends(Socket socket) throws IOException {
+    try {
+      while (socket.getInputStream().read() >= 0) {
+        // an alert, perhaps
+      }
+      return true;
+    } catch (SocketException reset) {
+      return true;
+    }
+  }
+
+  private RunningWorker start(
+      HttpTransport transport, TestKeys keys, String clients, String... more) throws Exception {
     TestBundle.doubling(WIDE, 1).write(repository, "wide");
-    return new RunningWorker(
-            repository,
-            TestBundle.DOUBLE,
-            RestTest.carriedBy(transport),
-            "--spring.ssl.bundle.pem.public.keystore.certificate=" + keys.certificate(),
-            "--spring.ssl.bundle.pem.public.keystore.private-key=" + keys.key(),
-            "--spring.ssl.bundle.pem.public.truststore.certificate=" + keys.certificate(),
-            "--spring.ssl.bundle.pem.public.reload-on-update=true",
-            "--spring.ssl.bundle.watch.file.quiet-period=100ms",
-            "--server.ssl.bundle=public",
-            "--server.ssl.client-auth=" + clients,
-            "--management.server.ssl.enabled=false")
+    List<String> settings =
+        new ArrayList<>(
+            List.of(
+                RestTest.carriedBy(transport),
+                "--spring.ssl.bundle.pem.public.keystore.certificate=" + keys.certificate(),
+                "--spring.ssl.bundle.pem.public.keystore.private-key=" + keys.key(),
+                "--spring.ssl.bundle.pem.public.truststore.certificate=" + keys.certificate(),
+                "--spring.ssl.bundle.pem.public.reload-on-update=true",
+                "--spring.ssl.bundle.watch.file.quiet-period=100ms",
+                "--server.ssl.bundle=public",
+                "--server.ssl.client-auth=" + clients,
+                "--management.server.ssl.enabled=false"));
+    settings.addAll(List.of(more));
+    return new RunningWorker(repository, TestBundle.DOUBLE, settings.toArray(String[]::new))
         .awaitLoaded();
   }
 
-  private static Certificate shown(RunningWorker worker, TestKeys trusted) throws Exception {
-    try (SSLSocket client = connect(worker, trusted, null)) {
+  private static Certificate shown(RunningWorker worker, String port, TestKeys trusted)
+      throws Exception {
+    try (SSLSocket client = connect(worker, port, trusted, null)) {
+      SSLParameters parameters = client.getSSLParameters();
+      parameters.setApplicationProtocols(new String[] {port.equals("grpc") ? "h2" : "http/1.1"});
+      client.setSSLParameters(parameters);
       client.startHandshake();
       return client.getSession().getPeerCertificates()[0];
     }
   }
 
   private static SSLSocket connect(
-      RunningWorker worker, TestKeys trusted, @Nullable TestKeys identity) throws Exception {
+      RunningWorker worker, String port, TestKeys trusted, @Nullable TestKeys identity)
+      throws Exception {
     SSLContext context = SSLContext.getInstance("TLS");
     KeyManager[] shows = identity == null ? null : identity.identity().getKeyManagers();
     TrustManager[] trusts = trusted.trust().getTrustManagers();
@@ -128,7 +216,7 @@ class RestTlsTest {
         (SSLSocket)
             context
                 .getSocketFactory()
-                .createSocket(InetAddress.getLoopbackAddress(), worker.port("http"));
+                .createSocket(InetAddress.getLoopbackAddress(), worker.port(port));
     socket.setSoTimeout(60_000);
     return socket;
   }

@@ -18,6 +18,7 @@ import org.springframework.validation.annotation.Validated;
  * @param ejection When a worker is left alone for a while.
  * @param hedging When a call that is not answered soon is sent to a second worker as well.
  * @param server What the gateway allows its clients.
+ * @param control Who may steer it over gRPC.
  * @param shutdown How it stops.
  */
 @Validated
@@ -31,6 +32,7 @@ public record GatewayProperties(
     @Valid @DefaultValue EjectionProperties ejection,
     @Valid @DefaultValue HedgingProperties hedging,
     @Valid @DefaultValue ServerProperties server,
+    @Valid @DefaultValue ControlProperties control,
     @Valid @DefaultValue ShutdownProperties shutdown) {
   public static final String PREFIX = "roundhouse.gateway";
 

@@ -2,7 +2,9 @@ package dev.roundhouse.gateway.config;
 
 import dev.roundhouse.platform.config.DataSizeRange;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotBlank;
 import java.time.Duration;
+import java.util.List;
 import org.hibernate.validator.constraints.time.DurationMin;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -25,6 +27,9 @@ import org.springframework.util.unit.DataSize;
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED.
  * @param unreadAnswerTimeout A gRPC call is given up of whose answer the client reads neither the
  *     rest nor 16 KiB more in so long.
+ * @param allowedHosts Names that the gateway is known by over HTTP, beside its addresses and
+ *     localhost. A web page's request is refused whose Host is none of them, and at a loopback
+ *     address everyone's that changes something.
  */
 public record ServerProperties(
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
@@ -33,4 +38,9 @@ public record ServerProperties(
     @Min(0) @DefaultValue("0") int maxCalls,
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
-    @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout) {}
+    @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,
+    @DefaultValue List<@NotBlank String> allowedHosts) {
+  public ServerProperties {
+    allowedHosts = List.copyOf(allowedHosts);
+  }
+}

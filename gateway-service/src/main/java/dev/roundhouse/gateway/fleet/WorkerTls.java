@@ -5,11 +5,10 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import java.security.GeneralSecurityException;
-import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManager;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +26,7 @@ public record WorkerTls(@Nullable SslContext grpc, @Nullable SSLContext http, St
    * @throws GeneralSecurityException when nothing can be made of it
    * @throws SSLException the same
    */
-  public static WorkerTls of(KeyManagerFactory keys, TrustManagerFactory trusted, String serverName)
+  public static WorkerTls of(CurrentKeys keys, CurrentTrust trusted, String serverName)
       throws GeneralSecurityException, SSLException {
     SslContext grpc =
         GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
@@ -35,10 +34,10 @@ public record WorkerTls(@Nullable SslContext grpc, @Nullable SSLContext http, St
             .trustManager(trusted)
             .endpointIdentificationAlgorithm("HTTPS")
             .build();
-    TrustManager[] trust = trusted.getTrustManagers();
+    TrustManager[] trust = {trusted};
     SSLContext http = SSLContext.getInstance("TLS");
     http.init(
-        keys.getKeyManagers(),
+        new KeyManager[] {keys},
         serverName.isEmpty() ? trust : new TrustManager[] {NamedTrust.of(trust, serverName)},
         null);
     return new WorkerTls(grpc, http, serverName);

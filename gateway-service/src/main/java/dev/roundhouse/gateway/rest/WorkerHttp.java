@@ -42,7 +42,9 @@ public final class WorkerHttp implements AutoCloseable {
           "host",
           "http2-settings",
           "keep-alive",
+          "origin", // looked at here; what the worker is asked as is another Host
           "proxy-connection",
+          "sec-fetch-site",
           "te",
           "trailer",
           "transfer-encoding",

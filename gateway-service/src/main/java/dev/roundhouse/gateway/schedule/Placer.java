@@ -15,6 +15,7 @@ import dev.roundhouse.gateway.route.Mode;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RouteSettings;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
+import dev.roundhouse.platform.audit.Audit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;
@@ -288,7 +289,7 @@ public final class Placer {
   }
 
   synchronized void set(Policy changed) {
-    log.info("scheduling policy set from {} to {}", policy, changed);
+    Audit.record("scheduling policy set from %s to %s".formatted(policy, changed));
     policy = changed;
     generation++;
     meter.setHalfLife(changed.halfLife());
@@ -297,11 +298,9 @@ public final class Placer {
   }
 
   synchronized void set(String model, ModelPolicy changed) {
-    log.info(
-        "placement of model '{}' set from {} to {}",
-        model,
-        models.getOrDefault(model, ModelPolicy.NONE),
-        changed);
+    Audit.record(
+        "placement of model '%s' set from %s to %s"
+            .formatted(model, models.getOrDefault(model, ModelPolicy.NONE), changed));
     if (changed.equals(ModelPolicy.NONE)) {
       models.remove(model);
     } else {

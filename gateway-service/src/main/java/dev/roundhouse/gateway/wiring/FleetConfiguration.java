@@ -7,6 +7,8 @@ import dev.roundhouse.gateway.config.EjectionProperties;
 import dev.roundhouse.gateway.config.GatewayProperties;
 import dev.roundhouse.gateway.config.HedgingProperties;
 import dev.roundhouse.gateway.config.TlsProperties;
+import dev.roundhouse.gateway.fleet.CurrentKeys;
+import dev.roundhouse.gateway.fleet.CurrentTrust;
 import dev.roundhouse.gateway.fleet.FleetWatch;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.WorkerTls;
@@ -30,6 +32,8 @@ import java.security.GeneralSecurityException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 import javax.net.ssl.SSLException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.ssl.NoSuchSslBundleException;
@@ -44,6 +48,7 @@ import org.springframework.util.unit.DataSize;
 /** The workers, and which of them gets a request. */
 @Configuration(proxyBeanMethods = false)
 class FleetConfiguration {
+  private static final Logger log = LoggerFactory.getLogger(FleetConfiguration.class);
 
   /** Asks for a look before there is something that looks. */
   static final class Refresh implements Runnable {
@@ -84,13 +89,28 @@ class FleetConfiguration {
     }
     try {
       SslManagerBundle managers = bundles.getBundle(tls.bundle()).getManagers();
-      return WorkerTls.of(
-          managers.getKeyManagerFactory(), managers.getTrustManagerFactory(), tls.serverName());
+      CurrentKeys keys = new CurrentKeys(managers.getKeyManagerFactory());
+      CurrentTrust trusted = new CurrentTrust(managers.getTrustManagerFactory());
+      bundles.addBundleUpdateHandler(
+          tls.bundle(), renewed -> renew(tls.bundle(), renewed.getManagers(), keys, trusted));
+      return WorkerTls.of(keys, trusted, tls.serverName());
     } catch (NoSuchSslBundleException | GeneralSecurityException | SSLException e) {
       throw new StartRefusedException(
           "roundhouse.gateway.tls.bundle is '%s', which cannot be used: %s."
               .formatted(tls.bundle(), e.getMessage()),
           "See spring.ssl.bundle." + tls.bundle() + ".");
+    }
+  }
+
+  /** For the connections that are made from now on. */
+  private static void renew(
+      String name, SslManagerBundle renewed, CurrentKeys keys, CurrentTrust trusted) {
+    try {
+      trusted.use(renewed.getTrustManagerFactory());
+      keys.use(renewed.getKeyManagerFactory());
+    } catch (GeneralSecurityException | RuntimeException e) {
+      log.error(
+          "workers: the renewed SSL bundle '{}' cannot be used; the one before stays", name, e);
     }
   }
 

@@ -22,11 +22,13 @@ import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.actuator.PeerMemoryMeters;
+import dev.roundhouse.platform.grpc.ControlGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
 import dev.roundhouse.platform.text.ClientText;
@@ -169,8 +171,13 @@ class TransportConfiguration {
   }
 
   @Bean
-  GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context, ClientText texts) {
-    return new GuardedServices(context, texts);
+  GrpcServiceConfigurer grpcServiceConfigurer(
+      ApplicationContext context, ClientText texts, GatewayProperties properties) {
+    return new GuardedServices(
+        context,
+        texts,
+        new ControlGate(
+            properties.control().enabled(), GatewayProperties.PREFIX + ".control.enabled"));
   }
 
   @Bean
@@ -199,7 +206,9 @@ class TransportConfiguration {
   HttpServerSettings httpServerSettings(GatewayProperties properties) {
     ServerProperties server = properties.server();
     return new HttpServerSettings(
-        Math.toIntExact(server.maxMessageSize().toBytes()), server.stalledMessageTimeout());
+        Math.toIntExact(server.maxMessageSize().toBytes()),
+        server.stalledMessageTimeout(),
+        new Browsers(server.allowedHosts(), GatewayProperties.PREFIX + ".server.allowed-hosts"));
   }
 
   @Bean

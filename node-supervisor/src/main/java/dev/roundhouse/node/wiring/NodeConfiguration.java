@@ -23,8 +23,8 @@ import dev.roundhouse.node.process.RestartPolicy;
 import dev.roundhouse.node.process.Supervisor;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -82,7 +82,7 @@ class NodeConfiguration {
   }
 
   @Bean
-  RunFolder runFolder() throws IOException {
+  RunFolder runFolder() {
     return new RunFolder();
   }
 
@@ -165,7 +165,7 @@ class NodeConfiguration {
   @Bean
   @ConditionalOnMissingBean
   HttpServerSettings httpServerSettings() {
-    return new HttpServerSettings(MOST_BODY_BYTES, STALLED);
+    return new HttpServerSettings(MOST_BODY_BYTES, STALLED, new Browsers(List.of(), ""));
   }
 
   /** After Spring's own, whose keys are for the other applications. */

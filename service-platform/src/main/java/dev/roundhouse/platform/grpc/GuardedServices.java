@@ -11,18 +11,21 @@ import org.springframework.grpc.server.service.GrpcServiceSpec;
 /** Boot's, with every service's requests held against limits while they are read. */
 public final class GuardedServices extends DefaultGrpcServiceConfigurer {
   private final ClientText texts;
+  private final ControlGate gate;
 
   /**
    * @param texts what callers are told
+   * @param gate who may change what
    */
-  public GuardedServices(ApplicationContext context, ClientText texts) {
+  public GuardedServices(ApplicationContext context, ClientText texts, ControlGate gate) {
     super(context);
     this.texts = texts;
+    this.gate = gate;
   }
 
   @Override
   public ServerServiceDefinition configure(
       GrpcServiceSpec spec, @Nullable GrpcServerFactory factory) {
-    return GuardedService.of(super.configure(spec, factory), texts);
+    return GuardedService.of(gate.before(super.configure(spec, factory)), texts);
   }
 }

@@ -4,16 +4,20 @@ import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.platform.config.StartRefusedException;
 import io.grpc.TlsServerCredentials;
 import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties.Keepalive;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties.Netty.Transport;
@@ -23,6 +27,8 @@ import org.springframework.grpc.server.DefaultGrpcServerFactory;
 
 /** Makes our own gRPC server by Boot's settings under {@code spring.grpc.server}. */
 public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2ServerBuilder> {
+  private static final Logger log = LoggerFactory.getLogger(Http2GrpcServerFactory.class);
+
   private final GrpcServerProperties settings;
   private final SslBundles bundles;
   private final String instead;
@@ -90,20 +96,39 @@ public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2
           "Name a bundle of spring.ssl.bundle.");
     }
     SslBundle bundle = bundles.getBundle(name);
-    TlsServerCredentials.ClientAuth clients = settings.getClientAuth();
     try {
-      builder.tls(
-          bundle.getManagers().getKeyManagerFactory(),
-          settings.isSecure() ? bundle.getManagers().getTrustManagerFactory() : null,
-          switch (clients) {
-            case NONE -> ClientAuth.NONE;
-            case OPTIONAL -> ClientAuth.OPTIONAL;
-            case REQUIRE -> ClientAuth.REQUIRE;
-          });
+      AtomicReference<SslContext> current = new AtomicReference<>(context(bundle, settings));
+      builder.tls(current::get);
+      bundles.addBundleUpdateHandler(name, renewed -> renew(name, renewed, settings, current));
     } catch (SSLException e) {
       throw new StartRefusedException(
           "the gRPC server cannot use the SSL bundle '" + name + "': " + e.getMessage(),
           "See spring.ssl.bundle." + name + ".");
     }
+  }
+
+  private static void renew(
+      String name,
+      SslBundle renewed,
+      GrpcServerProperties.Ssl settings,
+      AtomicReference<SslContext> current) {
+    try {
+      current.set(context(renewed, settings));
+    } catch (SSLException | RuntimeException e) {
+      log.error("gRPC: the renewed SSL bundle '{}' cannot be used; the one before stays", name, e);
+    }
+  }
+
+  private static SslContext context(SslBundle bundle, GrpcServerProperties.Ssl settings)
+      throws SSLException {
+    TlsServerCredentials.ClientAuth clients = settings.getClientAuth();
+    return Http2ServerBuilder.tlsContext(
+        bundle.getManagers().getKeyManagerFactory(),
+        settings.isSecure() ? bundle.getManagers().getTrustManagerFactory() : null,
+        switch (clients) {
+          case NONE -> ClientAuth.NONE;
+          case OPTIONAL -> ClientAuth.OPTIONAL;
+          case REQUIRE -> ClientAuth.REQUIRE;
+        });
   }
 }

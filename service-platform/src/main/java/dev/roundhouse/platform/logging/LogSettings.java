@@ -4,6 +4,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.audit.Audit;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -74,8 +75,10 @@ public final class LogSettings implements AutoCloseable {
     if (values.iso8601 != values().iso8601) {
       changeTimes(values.iso8601);
     }
+    Map<String, Object> before = current();
     messages.show(values.shown());
     changed = values;
+    Audit.record("log settings changed from %s to %s".formatted(before, current()));
   }
 
   /** Has everything be logged as the operator configured it. */

@@ -1,4 +1,4 @@
-/** What ties an application to the process that started it. */
+/** What ties an application to the process that started it, and what its own leaves behind. */
 @NullMarked
 package dev.roundhouse.platform.process;
 

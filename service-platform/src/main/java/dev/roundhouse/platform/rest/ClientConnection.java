@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClientConnection {
   private static final String ATTRIBUTE = ClientConnection.class.getName();
+  private static final String CLIENT = ATTRIBUTE + ".client";
 
   private final @Nullable SocketWrapperBase<?> socket;
 
@@ -31,6 +32,13 @@ public final class ClientConnection {
   public static ClientConnection of(ServletRequest request) {
     Object noted = request.getAttribute(ATTRIBUTE);
     return noted instanceof ClientConnection connection ? connection : new ClientConnection(null);
+  }
+
+  /** Address and port of whoever asked, for the log. */
+  static String client(ServletRequest request) {
+    return request.getAttribute(CLIENT) instanceof String told
+        ? told
+        : request.getRemoteAddr() + ":" + request.getRemotePort();
   }
 
   /** True when the client has closed its side. What it has sent meanwhile stays to be read. */
@@ -62,6 +70,7 @@ public final class ClientConnection {
 
     @Override
     public void invoke(Request request, Response response) throws IOException, ServletException {
+      nameClient(request);
       var socket = HttpProtocol.socket(request.getCoyoteRequest());
       request.setAttribute(ATTRIBUTE, new ClientConnection(socket));
       if (!(request.getCoyoteRequest().getInputBuffer() instanceof PacedInput body)) {
@@ -73,6 +82,20 @@ public final class ClientConnection {
       if (!request.isFinished()) {
         response.finishResponse(); // nobody should have to send all before it is told
         body.drain(request.getCoyoteRequest());
+      }
+    }
+
+    /** Whoever connects by a domain socket is a server before this one, and says for whom. */
+    private static void nameClient(Request request) {
+      if (!(request.getConnector().getProtocolHandler() instanceof HttpProtocol http)
+          || http.clientHeader().isEmpty()) {
+        return;
+      }
+      String client = request.getHeader(http.clientHeader());
+      int port = client == null ? -1 : client.lastIndexOf(':');
+      if (client != null && port > 0) {
+        request.setRemoteAddr(client.substring(0, port));
+        request.setAttribute(CLIENT, client);
       }
     }
   }

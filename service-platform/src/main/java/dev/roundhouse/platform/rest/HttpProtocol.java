@@ -1,24 +1,40 @@
 package dev.roundhouse.platform.rest;
 
+import io.netty.handler.codec.http2.Http2SecurityUtil;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.stream.Collectors;
 import org.apache.coyote.Processor;
 import org.apache.coyote.Request;
 import org.apache.coyote.http11.Http11NioProtocol;
 import org.apache.coyote.http11.Http11Processor;
 import org.apache.tomcat.util.net.AbstractEndpoint.Handler.SocketState;
+import org.apache.tomcat.util.net.SSLHostConfig;
 import org.apache.tomcat.util.net.SocketWrapperBase;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tomcat's HTTP/1.1, whose requests know their socket and must come steadily. Tomcat makes it by
- * its name.
+ * Tomcat's HTTP/1.1, whose requests know their socket and must come steadily, and which agrees on
+ * good ciphers only. Tomcat makes it by its name.
  */
 public final class HttpProtocol extends Http11NioProtocol {
   /** Of a request's notes, one that Tomcat does not use. */
   private static final int SOCKET_NOTE = 20;
 
+  /** Another: there when a request has said twice how long its body is. */
+  private static final int TWO_LENGTHS_NOTE = 21;
+
+  /** Whose request this thread reads. */
+  private static final ScopedValue<Request> READING = ScopedValue.newInstance();
+
+  /** With a key for each connection, and encryption that notices changes: those of HTTP/2. */
+  private static final String CIPHERS =
+      Http2SecurityUtil.CIPHERS.stream()
+          .filter(cipher -> cipher.contains("_WITH_")) // TLS 1.3 has a list of its own
+          .collect(Collectors.joining(","));
+
   private Duration stalled = Duration.ofMinutes(1);
+  private String clientHeader = "";
 
   /** Call before the first connection: what a head may take, and the next part of a body. */
   void setStalled(Duration allowed) {
@@ -28,6 +44,50 @@ public final class HttpProtocol extends Http11NioProtocol {
   /** The socket of a request; null when it came by another protocol. */
   static @Nullable SocketWrapperBase<?> socket(Request request) {
     return request.getNote(SOCKET_NOTE) instanceof SocketWrapperBase<?> socket ? socket : null;
+  }
+
+  /**
+   * Call before the first connection, where only a server before this one connects.
+   *
+   * @param name of the header field by which it says who its client is
+   */
+  public void setClientHeader(String name) {
+    clientHeader = name;
+  }
+
+  /** As {@link #setClientHeader} was told; empty for none. */
+  String clientHeader() {
+    return clientHeader;
+  }
+
+  /** True when the request had both a length and a transfer coding; Tomcat goes by the coding. */
+  static boolean hasTwoLengths(Request request) {
+    return request.getNote(TWO_LENGTHS_NOTE) != null;
+  }
+
+  /**
+   * Tomcat asks this of each request whose head it has read, before it drops one of two lengths: no
+   * other moment is left to look.
+   */
+  @Override
+  public boolean isSSLEnabled() {
+    if (READING.isBound()) {
+      Request request = READING.get();
+      var fields = request.getMimeHeaders();
+      boolean both =
+          fields.getValue("content-length") != null && fields.getValue("transfer-encoding") != null;
+      request.setNote(TWO_LENGTHS_NOTE, both ? Boolean.TRUE : null);
+    }
+    return super.isSSLEnabled();
+  }
+
+  /** What the operator set stays; Tomcat's own choice has ciphers without either property. */
+  @Override
+  public void addSslHostConfig(SSLHostConfig config, boolean replace) {
+    if (config.getCiphers().equals(SSLHostConfig.DEFAULT_TLS_CIPHERS_12)) {
+      config.setCiphers(CIPHERS);
+    }
+    super.addSslHostConfig(config, replace);
   }
 
   @Override
@@ -49,7 +109,8 @@ public final class HttpProtocol extends Http11NioProtocol {
     @Override
     public SocketState service(SocketWrapperBase<?> socket) throws IOException {
       getRequest().setNote(SOCKET_NOTE, socket);
-      SocketState state = super.service(socket);
+      SocketState state =
+          ScopedValue.where(READING, getRequest()).call(() -> super.service(socket));
       return state == SocketState.LONG && isHeadLate() ? SocketState.CLOSED : state;
     }
 

@@ -12,6 +12,7 @@ import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import ch.qos.logback.core.OutputStreamAppender;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.audit.Audit;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
@@ -39,6 +40,18 @@ class LogSettingsTest {
   @AfterEach
   void stop() {
     context.stop();
+  }
+
+  @Test
+  void shouldNotSwitchOffWhoChangedWhat() {
+    Logger audit = context.getLogger(Audit.LOGGER);
+    audit.setLevel(Level.INFO); // as logging.yaml has it
+    settings.change(Map.of("log_info", false, "log_warning", false, "log_error", false));
+    own.error("hidden");
+    audit.info("10.0.0.1:4711 POST /v2/logging: done");
+    assertThat(lines.toString(StandardCharsets.UTF_8))
+        .contains("INFO  audit: 10.0.0.1:4711 POST /v2/logging: done")
+        .doesNotContain("hidden");
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.actuator;
 import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.platform.audit.Audit;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -11,14 +12,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /** Pins a model's weights or lets them leave, and keeps a record of it. Thread-safe. */
 final class PinChange {
-  private static final Logger audit = LoggerFactory.getLogger("dev.roundhouse.worker.audit");
-
   /** How long somebody is let wait: weights of a gigabyte take less than a second to bring. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -72,7 +69,8 @@ final class PinChange {
       Thread.currentThread().interrupt();
       return refused(503, "the worker stops");
     }
-    audit.info("model '{}' {}", name, pinned ? "pinned on the device" : "no longer pinned");
+    Audit.record(
+        "model '%s' %s".formatted(name, pinned ? "pinned on the device" : "no longer pinned"));
     return new WebEndpointResponse<>(Map.of("name", name, "pinned", pinned), 200);
   }
 

@@ -6,15 +6,13 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.worker.config.ModelProperties;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Changes a model's weight while it serves, and keeps a record of it. Thread-safe. */
 final class WeightChange {
-  private static final Logger audit = LoggerFactory.getLogger("dev.roundhouse.worker.audit");
   private static final double LEAST = Double.parseDouble(ModelProperties.LEAST_WEIGHT);
   private static final double MOST = Double.parseDouble(ModelProperties.MOST_WEIGHT);
 
@@ -61,11 +59,12 @@ final class WeightChange {
     DispatchSnapshot snapshot = DispatchSnapshot.await(asked.before());
     LaneState lane = snapshot.lanes().get(name);
     Double before = lane == null ? null : lane.weight();
-    audit.info(
-        "weight of model '{}' changed from {} to {}",
-        name,
-        before == null ? "unknown (" + snapshot.unknownBecause() + ")" : before,
-        weight);
+    Audit.record(
+        "weight of model '%s' changed from %s to %s"
+            .formatted(
+                name,
+                before == null ? "unknown (" + snapshot.unknownBecause() + ")" : before,
+                weight));
     return new Changed(name, before, weight);
   }
 

@@ -4,6 +4,7 @@ import dev.roundhouse.platform.config.DataSizeRange;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
 import java.time.Duration;
+import java.util.List;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -36,6 +37,9 @@ import org.springframework.util.unit.DataSize;
  *     client reads neither the rest nor 16 KiB more in so long, and what it held is given back; a
  *     connection is closed that takes nothing at all. Only with `http2`; HTTP closes after
  *     `server.tomcat.connection-timeout` (60s).
+ * @param allowedHosts Names that the worker is known by over HTTP, beside its addresses and
+ *     localhost. A web page's request is refused whose Host is none of them, and at a loopback
+ *     address everyone's that changes something.
  * @param lameDuck After SIGTERM the worker is not ready, and serves on for so long before it turns
  *     calls away and `shutdown.drain` begins. Whatever kills it must wait for both.
  */
@@ -50,4 +54,9 @@ public record ServerProperties(
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
     @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,
-    @DurationMin(seconds = 0) @DurationMax(minutes = 10) @DefaultValue("0s") Duration lameDuck) {}
+    @DefaultValue List<@NotBlank String> allowedHosts,
+    @DurationMin(seconds = 0) @DurationMax(minutes = 10) @DefaultValue("0s") Duration lameDuck) {
+  public ServerProperties {
+    allowedHosts = List.copyOf(allowedHosts);
+  }
+}

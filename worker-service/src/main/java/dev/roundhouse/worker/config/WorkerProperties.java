@@ -17,6 +17,7 @@ import org.springframework.validation.annotation.Validated;
  * @param scheduler Which model runs next.
  * @param compile How programs are compiled.
  * @param server How the worker presents itself.
+ * @param control Who may steer it over gRPC.
  * @param sharedMemory Whether clients may have tensors read from and written to memory of this
  *     machine.
  * @param shutdown How it stops.
@@ -35,6 +36,7 @@ public record WorkerProperties(
     @Valid @DefaultValue SchedulerProperties scheduler,
     @Valid @DefaultValue CompileProperties compile,
     @Valid @DefaultValue ServerProperties server,
+    @Valid @DefaultValue ControlProperties control,
     @Valid @DefaultValue SharedMemoryProperties sharedMemory,
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,

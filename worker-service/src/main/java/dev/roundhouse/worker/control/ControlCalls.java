@@ -23,6 +23,8 @@ import dev.roundhouse.kserve.control.proto.SetModelResidencyRequest;
 import dev.roundhouse.kserve.control.proto.SetModelResidencyResponse;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.audit.Audit;
+import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.ResidencyProperties;
 import dev.roundhouse.worker.transport.grpc.UnaryAnswer;
@@ -35,8 +37,6 @@ import java.util.concurrent.CompletionException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What an operator can ask of a worker: every change is written to the audit log with what was
@@ -44,7 +44,6 @@ import org.slf4j.LoggerFactory;
  * WireException}s. Thread-safe.
  */
 public final class ControlCalls {
-  private static final Logger audit = LoggerFactory.getLogger("dev.roundhouse.worker.audit");
   private static final double LEAST_WEIGHT = Double.parseDouble(ModelProperties.LEAST_WEIGHT);
   private static final double MOST_WEIGHT = Double.parseDouble(ModelProperties.MOST_WEIGHT);
 
@@ -138,10 +137,11 @@ public final class ControlCalls {
                   "target %d of model '%s' is no residency; send UNPINNED (1), PINNED_SYSTEM (2) or PINNED_DEVICE (3)"
                       .formatted(request.getTargetValue(), name));
         };
+    Caller caller = Caller.current();
     return asked(engine.setResidency(name, wanted))
         .thenApply(
             done -> {
-              audit.info("residency of model '{}' set to {}", name, target);
+              Audit.record(caller, "residency of model '%s' set to %s".formatted(name, target));
               return SetModelResidencyResponse.newBuilder().setResidency(target).build();
             });
   }
@@ -161,7 +161,7 @@ public final class ControlCalls {
             WireStatus.UNAVAILABLE,
             "model '%s' keeps its weight: the dispatch thread has no room; retry".formatted(name));
       }
-      audit.info("weight of model '{}' set to {}", name, weight);
+      Audit.record("weight of model '%s' set to %s".formatted(name, weight));
     }
     return CompletableFuture.completedFuture(SetModelPolicyResponse.getDefaultInstance());
   }
@@ -169,13 +169,14 @@ public final class ControlCalls {
   CompletableFuture<CompactMemoryResponse> compact(CompactMemoryRequest request) {
     List<String> reload = request.getReloadModelsList();
     reload.forEach(this::requireReady);
+    Caller caller = Caller.current();
     return asked(engine.compact(reload))
         .thenApply(
             bytes -> {
-              audit.info(
-                  "device memory compacted, {} models brought back, {} bytes of weights there",
-                  reload.size(),
-                  bytes);
+              Audit.record(
+                  caller,
+                  "device memory compacted, %d models brought back, %d bytes of weights there"
+                      .formatted(reload.size(), bytes));
               return CompactMemoryResponse.newBuilder()
                   .setReloadedModels(reload.size())
                   .setResidentBytesAfter(bytes)

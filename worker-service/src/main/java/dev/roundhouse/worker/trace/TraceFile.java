@@ -22,6 +22,15 @@ final class TraceFile {
     this.path = path;
   }
 
+  Path path() {
+    return path;
+  }
+
+  /** Bytes that it has. */
+  long size() {
+    return endsAt == 0 ? 0 : endsAt + END.length;
+  }
+
   /** Traces that have been written to it. */
   int traces() {
     return traces;

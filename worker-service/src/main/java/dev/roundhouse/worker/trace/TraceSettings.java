@@ -2,6 +2,7 @@ package dev.roundhouse.worker.trace;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.worker.trace.TraceSetting.Own;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -91,10 +92,15 @@ public final class TraceSettings {
       next.put(model, changed);
     }
     Sampling made = sampling(next, settings.containsKey(COUNT) ? model : null);
+    Map<String, List<String>> before = current(model);
     own.clear();
     own.putAll(next);
     sampling = made;
     tracer.use(made);
+    Audit.record(
+        "trace settings of %s changed from %s to %s"
+            .formatted(
+                model.isEmpty() ? "all models" : "model '" + model + "'", before, current(model)));
   }
 
   /**

@@ -4,6 +4,7 @@ import dev.roundhouse.engine.observe.LogThrottle;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
@@ -30,7 +31,6 @@ final class TraceWriter implements AutoCloseable {
   /** Traces that may lie here, about 4 MB without tensors, which are counted elsewhere. */
   static final int CAPACITY = 1 << 14;
 
-  private final Path path;
   private final TensorCopies copies;
   private final LogThrottle trouble = new LogThrottle(log);
   private final ConcurrentLinkedQueue<Trace> traces = new ConcurrentLinkedQueue<>();
@@ -41,14 +41,18 @@ final class TraceWriter implements AutoCloseable {
 
   // The thread's own.
   private final Map<String, Part> parts = new HashMap<>();
-  private int nextIndex;
+  private final TraceFiles files;
+  private boolean saidThatItIsFull;
 
   /**
    * @param path of the file; those that follow one another have a dot and a number behind it
    * @param copies where the tensors of traces are counted
+   * @param mostFiles with a number; the oldest is replaced
+   * @param mostBytes of all files together; the oldest with a number is removed for more, and what
+   *     has no room then is dropped
    */
-  TraceWriter(Path path, TensorCopies copies) {
-    this.path = path;
+  TraceWriter(Path path, TensorCopies copies, int mostFiles, long mostBytes) {
+    files = new TraceFiles(path, mostFiles, mostBytes);
     this.copies = copies;
   }
 
@@ -115,7 +119,7 @@ final class TraceWriter implements AutoCloseable {
     String key = frequency == 0 ? "" : frequency + " " + trace.sampler().owner();
     Part part = parts.get(key);
     if (part == null) {
-      part = new Part(new TraceFile(frequency == 0 ? path : next()));
+      part = new Part(new TraceFile(frequency == 0 ? files.single() : next()));
       parts.put(key, part);
     }
     part.text.append(part.count == 0 ? "" : ",\n").append(TraceJson.of(trace));
@@ -129,7 +133,14 @@ final class TraceWriter implements AutoCloseable {
   }
 
   private Path next() {
-    return Path.of(path + "." + nextIndex++);
+    Path file = files.next();
+    for (Part part : List.copyOf(parts.values())) {
+      if (part.file.path().equals(file)) { // never filled, and now the oldest
+        dropped.add(part.count);
+        parts.values().remove(part);
+      }
+    }
+    return file;
   }
 
   private void flush(Part part) {
@@ -137,14 +148,33 @@ final class TraceWriter implements AutoCloseable {
       return;
     }
     try {
-      part.file.append(part.text.toString(), part.count);
-      written.add(part.count);
+      if (files.makeRoom(part.file.path(), part.text.length())) {
+        part.file.append(part.text.toString(), part.count);
+        files.written(part.file.path(), part.file.size());
+        written.add(part.count);
+      } else {
+        dropped.add(part.count);
+        sayThatItIsFull(part.file);
+      }
     } catch (IOException e) {
       dropped.add(part.count);
-      trouble.warn("traces could not be written to " + path + ": " + e);
+      trouble.warn("traces could not be written to " + part.file.path() + ": " + e);
     }
     part.text.setLength(0);
     part.count = 0;
+  }
+
+  /** Once: until the worker starts again nothing changes that. */
+  private void sayThatItIsFull(TraceFile file) {
+    if (!saidThatItIsFull) {
+      saidThatItIsFull = true;
+      log.warn(
+          "traces are dropped from now on: {} has {} bytes, and all files of traces may have"
+              + " roundhouse.worker.trace.max-bytes together; raise it, or set log_frequency, with"
+              + " which the oldest traces make room",
+          file.path(),
+          file.size());
+    }
   }
 
   /** A file that traces go to, and those that have not been written yet. */

@@ -29,7 +29,12 @@ public final class Tracing implements AutoCloseable {
             Math.toIntExact(properties.maxTensorBytes().toBytes()),
             engine::takeBytes,
             engine::giveBackBytes);
-    writer = new TraceWriter(Path.of(properties.file()), copies);
+    writer =
+        new TraceWriter(
+            Path.of(properties.file()),
+            copies,
+            properties.maxFiles(),
+            properties.maxBytes().toBytes());
     tracer = new Tracer(writer, copies, engine::nanoTime);
     settings =
         new TraceSettings(

@@ -2,13 +2,19 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.http.Http1Server;
 import dev.roundhouse.http.Http1Settings;
+import dev.roundhouse.http.RequestGuard;
+import dev.roundhouse.platform.audit.Audit;
+import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.worker.transport.ReceivingLoad;
 import dev.roundhouse.worker.transport.rest.InferRoutes;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -50,6 +56,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
   private final Settings settings;
   private final SslBundles bundles;
   private final TomcatBehind behind;
+  private final Browsers browsers;
   private final InferRoutes routes;
   private final ReceivingLoad load;
   private final Consumer<Throwable> failed;
@@ -68,6 +75,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
       dev.roundhouse.worker.config.ServerProperties worker) {}
 
   /**
+   * @param browsers what they may not ask
    * @param failed hears why when the server cannot be relied on any more
    * @param environment that is told the port
    * @throws StartRefusedException when a setting is one that this server does not have
@@ -76,6 +84,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
       Settings settings,
       SslBundles bundles,
       TomcatBehind behind,
+      Browsers browsers,
       InferRoutes routes,
       ReceivingLoad load,
       Consumer<Throwable> failed,
@@ -83,6 +92,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
     this.settings = settings;
     this.bundles = bundles;
     this.behind = behind;
+    this.browsers = browsers;
     this.routes = routes;
     this.load = load;
     this.failed = failed;
@@ -147,6 +157,8 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
         address,
         () -> tls,
         behind.socket(),
+        TomcatBehind.CLIENT,
+        this::refusal,
         routes,
         JsonReply::error,
         load,
@@ -165,6 +177,28 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
             nanos(idle),
             nanos(settings.worker().stalledMessageTimeout()),
             "raise roundhouse.worker.server.stalled-message-timeout"));
+  }
+
+  private RequestGuard.@Nullable Refusal refusal(RequestGuard.Head head) {
+    int query = head.target().indexOf('?');
+    String path = query < 0 ? head.target() : head.target().substring(0, query);
+    Browsers.Refusal refusal =
+        browsers.refusal(
+            new Browsers.Head(
+                head.method(),
+                path,
+                head.local() instanceof InetSocketAddress local
+                    && local.getAddress().isLoopbackAddress(),
+                head.secure(),
+                head.headers()::get));
+    if (refusal == null) {
+      return null;
+    }
+    if (!path.endsWith("/infer")) {
+      Audit.record(
+          new Caller(head.client(), head.method() + " " + path), "answered with " + refusal.code());
+    }
+    return new RequestGuard.Refusal(refusal.code(), refusal.text());
   }
 
   /** Less than nothing is for ever, as in Tomcat. */
@@ -207,6 +241,8 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
               .clientAuth(clients);
       if (options.getCiphers() != null) {
         builder.ciphers(Arrays.asList(options.getCiphers()));
+      } else { // gRPC's: the JDK's own choice has some that do not notice changes
+        builder.ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE);
       }
       if (options.getEnabledProtocols() != null) {
         builder.protocols(options.getEnabledProtocols());

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.actuator.HttpMeters;
@@ -33,10 +34,18 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 class HttpServerConfiguration {
 
   @Bean
-  HttpServerSettings httpServerSettings(WorkerProperties properties) {
+  Browsers browsers(WorkerProperties properties) {
+    return new Browsers(
+        properties.server().allowedHosts(), WorkerProperties.PREFIX + ".server.allowed-hosts");
+  }
+
+  @Bean
+  HttpServerSettings httpServerSettings(WorkerProperties properties, Browsers browsers) {
     ServerProperties server = properties.server();
     return new HttpServerSettings(
-        Math.toIntExact(server.maxMessageSize().toBytes()), server.stalledMessageTimeout());
+        Math.toIntExact(server.maxMessageSize().toBytes()),
+        server.stalledMessageTimeout(),
+        browsers);
   }
 
   /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
@@ -76,6 +85,7 @@ class HttpServerConfiguration {
         TomcatServerProperties tomcat,
         SslBundles bundles,
         TomcatBehind behind,
+        Browsers browsers,
         Inference inference,
         ModelLookup models,
         ClientText texts,
@@ -88,6 +98,7 @@ class HttpServerConfiguration {
           new HttpFront.Settings(server, tomcat, properties.server()),
           bundles,
           behind,
+          browsers,
           routes,
           httpLoad,
           engine::fail,

@@ -1,8 +1,7 @@
 package dev.roundhouse.worker.wiring;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
+import dev.roundhouse.platform.process.TemporaryFolder;
+import dev.roundhouse.platform.rest.HttpProtocol;
 import java.nio.file.Path;
 import org.apache.coyote.http11.AbstractHttp11Protocol;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
@@ -15,21 +14,19 @@ import org.springframework.core.Ordered;
  * own. Port, address and TLS are those of the server before it, which also bounds its connections.
  */
 final class TomcatBehind
-    implements WebServerFactoryCustomizer<TomcatServletWebServerFactory>, Ordered {
-  private final Path folder;
+    implements WebServerFactoryCustomizer<TomcatServletWebServerFactory>, Ordered, AutoCloseable {
+  /** How it is told whose request one is; nobody else gets to its socket. */
+  static final String CLIENT = "roundhouse-client";
 
-  TomcatBehind() {
-    try {
-      folder = Files.createTempDirectory("roundhouse-http"); // its owner's alone
-    } catch (IOException e) {
-      throw new UncheckedIOException("there is no place for a domain socket", e);
-    }
-    folder.toFile().deleteOnExit(); // after what is in it
-    socket().toFile().deleteOnExit();
-  }
+  private final TemporaryFolder folder = TemporaryFolder.create("http");
 
   Path socket() {
-    return folder.resolve("tomcat");
+    return folder.path().resolve("tomcat");
+  }
+
+  @Override
+  public void close() {
+    folder.close();
   }
 
   /** After those that know of ports. */
@@ -51,6 +48,9 @@ final class TomcatBehind
           if (connector.getProtocolHandler() instanceof AbstractHttp11Protocol<?> http) {
             http.setMaxConnections(-1);
             http.setKeepAliveTimeout(-1);
+          }
+          if (connector.getProtocolHandler() instanceof HttpProtocol own) {
+            own.setClientHeader(CLIENT);
           }
         });
   }

@@ -8,6 +8,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.pjrt.MappedCopy;
+import dev.roundhouse.platform.grpc.ControlGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
@@ -190,8 +191,13 @@ class TransportConfiguration {
   }
 
   @Bean
-  GrpcServiceConfigurer grpcServiceConfigurer(ApplicationContext context, ClientText texts) {
-    return new GuardedServices(context, texts);
+  GrpcServiceConfigurer grpcServiceConfigurer(
+      ApplicationContext context, ClientText texts, WorkerProperties properties) {
+    return new GuardedServices(
+        context,
+        texts,
+        new ControlGate(
+            properties.control().enabled(), WorkerProperties.PREFIX + ".control.enabled"));
   }
 
   @Bean

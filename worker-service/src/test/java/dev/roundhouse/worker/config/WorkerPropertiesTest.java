@@ -145,7 +145,14 @@ class WorkerPropertiesTest {
     assertThat(bind().trace())
         .isEqualTo(
             new TraceProperties(
-                "", List.of(TraceProperties.Level.OFF), 1000, -1, 0, DataSize.ofKilobytes(64)));
+                "",
+                List.of(TraceProperties.Level.OFF),
+                1000,
+                -1,
+                0,
+                100,
+                DataSize.ofGigabytes(1),
+                DataSize.ofKilobytes(64)));
   }
 
   @Test
@@ -157,7 +164,9 @@ class WorkerPropertiesTest {
                     "trace.max-tensor-bytes=9KB",
                     "trace.rate=7",
                     "trace.count=8",
-                    "trace.log-frequency=9")
+                    "trace.log-frequency=9",
+                    "trace.max-files=10",
+                    "trace.max-bytes=11MB")
                 .trace())
         .isEqualTo(
             new TraceProperties(
@@ -166,6 +175,8 @@ class WorkerPropertiesTest {
                 7,
                 8,
                 9,
+                10,
+                DataSize.ofMegabytes(11),
                 DataSize.ofKilobytes(9)));
   }
 
@@ -324,6 +335,7 @@ class WorkerPropertiesTest {
                 10_000,
                 Duration.ofSeconds(60),
                 Duration.ofMinutes(5),
+                List.of(),
                 Duration.ZERO));
   }
 
@@ -341,6 +353,7 @@ class WorkerPropertiesTest {
                     "server.max-connections=8",
                     "server.stalled-message-timeout=9s",
                     "server.unread-answer-timeout=11s",
+                    "server.allowed-hosts=a.test,b.test",
                     "server.lame-duck=10s")
                 .server())
         .isEqualTo(
@@ -355,7 +368,18 @@ class WorkerPropertiesTest {
                 8,
                 Duration.ofSeconds(9),
                 Duration.ofSeconds(11),
+                List.of("a.test", "b.test"),
                 Duration.ofSeconds(10)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForControl() {
+    assertThat(bind().control()).isEqualTo(new ControlProperties(false));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfControl() {
+    assertThat(bind("control.enabled=true").control()).isEqualTo(new ControlProperties(true));
   }
 
   @Test

@@ -22,7 +22,8 @@ class TraceSettingsTest {
   @TempDir static Path folder;
 
   private final TensorCopies copies = new TensorCopies(64, bytes -> true, bytes -> {});
-  private final TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
+  private final TraceWriter writer =
+      new TraceWriter(folder.resolve("trace.json"), copies, 100, 1L << 30);
   private final Tracer tracer = new Tracer(writer, copies, System::nanoTime);
   private final TraceSettings settings = settings("trace.json");
 

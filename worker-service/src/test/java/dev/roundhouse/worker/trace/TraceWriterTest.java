@@ -6,11 +6,13 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,7 +37,7 @@ class TraceWriterTest {
 
   @Test
   void shouldWriteWhenEachStageBegan() throws Exception {
-    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies, 100, 1L << 30);
     writer.start();
     writer.offer(
         new Trace(
@@ -70,7 +72,7 @@ class TraceWriterTest {
 
   @Test
   void shouldWriteOfARequestThatFailedWhatThereIs() throws Exception {
-    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies, 100, 1L << 30);
     writer.start();
     Outcome failed = new Outcome.Failed(Status.INTERNAL, "no");
     writer.offer(new Trace(1, sampler("", 0), "m", "", failed, TracedTensors.NONE, 10, 20));
@@ -83,7 +85,7 @@ class TraceWriterTest {
 
   @Test
   void shouldWriteTensorsAndHowMuchOfThemIsLeftOut() throws Exception {
-    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies);
+    TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies, 100, 1L << 30);
     writer.start();
     writer.offer(trace(1, sampler("", 0, new TraceLevels(false, true)), TENSORS));
     writer.close();
@@ -102,7 +104,7 @@ class TraceWriterTest {
 
   @Test
   void shouldHoldNothingOfATraceThatIsDropped() {
-    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies);
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies, 100, 1L << 30);
     for (int id = 1; id <= TraceWriter.CAPACITY; id++) {
       writer.offer(trace(id, sampler("", 0)));
     }
@@ -124,7 +126,7 @@ class TraceWriterTest {
 
   @Test
   void shouldBeginAnotherFileAfterSoManyTraces() throws Exception {
-    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies);
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies, 100, 1L << 30);
     writer.start();
     Sampler every = sampler("m", 2);
     for (int id = 1; id <= 5; id++) {
@@ -141,8 +143,66 @@ class TraceWriterTest {
   }
 
   @Test
+  void shouldKeepAFewFilesWhateverIsAskedFor() throws Exception {
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies, 3, 1L << 30);
+    writer.start();
+    for (int id = 1; id <= 1_000; id++) {
+      // one trace a file, and files that are begun and never filled
+      writer.offer(trace(id, sampler("m", id % 2 == 0 ? 1 : 1_000 + id)));
+    }
+    writer.close();
+
+    assertThat(files()).containsExactlyInAnyOrder("t.0", "t.1", "t.2");
+    assertThat(writer.written() + writer.dropped()).isEqualTo(1_000);
+  }
+
+  @Test
+  void shouldRemoveTheOldestWhenTheBytesAreUsedUp() throws Exception {
+    Files.writeString(folder.resolve("t.7"), "x".repeat(900)); // of an earlier process
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies, 10, 2_000);
+    writer.start();
+    for (int id = 1; id <= 100; id++) {
+      writer.offer(trace(id, sampler("m", 1)));
+    }
+    writer.close();
+
+    long bytes = 0;
+    for (String file : files()) {
+      bytes += Files.size(folder.resolve(file));
+    }
+    assertThat(bytes).isBetween(1L, 2_000L);
+    assertThat(ids("t.9")).containsExactly(100);
+    assertThat(writer.written()).isEqualTo(100);
+  }
+
+  @Test
+  void shouldDropWhatHasNoRoomInTheOneFile() throws Exception {
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies, 10, 2_000);
+    writer.start();
+    for (int id = 1; id <= 10; id++) {
+      long before = writer.written() + writer.dropped();
+      writer.offer(trace(id, sampler("", 0)));
+      while (writer.written() + writer.dropped() == before) {
+        Thread.onSpinWait();
+      }
+    }
+    writer.close();
+
+    assertThat(Files.size(folder.resolve("t"))).isBetween(1L, 2_000L);
+    assertThat(ids("t")).startsWith(1, 2);
+    assertThat(writer.dropped()).isPositive();
+    assertThat(writer.written() + writer.dropped()).isEqualTo(10);
+  }
+
+  private List<String> files() throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.map(file -> file.getFileName().toString()).toList();
+    }
+  }
+
+  @Test
   void shouldDropAndCountWhatIsTooMuch() {
-    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies);
+    TraceWriter writer = new TraceWriter(folder.resolve("t"), copies, 100, 1L << 30);
     for (int id = 1; id <= TraceWriter.CAPACITY + 3; id++) {
       writer.offer(trace(id, sampler("", 0))); // nobody writes yet
     }
@@ -155,7 +215,7 @@ class TraceWriterTest {
   @Test
   void shouldCountWhatCannotBeWrittenAndGoOn() throws Exception {
     Path missing = folder.resolve("missing");
-    TraceWriter writer = new TraceWriter(missing.resolve("t"), copies);
+    TraceWriter writer = new TraceWriter(missing.resolve("t"), copies, 100, 1L << 30);
     writer.start();
     writer.offer(trace(1, sampler("", 0)));
     while (writer.dropped() == 0) {

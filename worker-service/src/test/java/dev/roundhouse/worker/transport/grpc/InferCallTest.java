@@ -231,7 +231,14 @@ class InferCallTest {
     Tracing off =
         new Tracing(
             new TraceProperties(
-                "", List.of(TraceProperties.Level.OFF), 1000, -1, 0, DataSize.ofKilobytes(64)),
+                "",
+                List.of(TraceProperties.Level.OFF),
+                1000,
+                -1,
+                0,
+                100,
+                DataSize.ofGigabytes(1),
+                DataSize.ofKilobytes(64)),
             engine.engine());
     return new Inference(engine.engine(), none, off.tracer())
         .begin(

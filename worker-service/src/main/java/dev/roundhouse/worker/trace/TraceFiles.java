@@ -1,0 +1,100 @@
+package dev.roundhouse.worker.trace;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Where traces go: one file, and others with a number behind its name, of which the oldest is
+ * replaced when there are as many as there may be. What clients ask for does not fill a disk. One
+ * thread's.
+ */
+final class TraceFiles {
+  private final Path path;
+  private final int mostFiles;
+  private final long mostBytes;
+
+  /** Bytes of the files that there are, the oldest first; null until they have been looked for. */
+  private final Map<Path, Long> sizes = new LinkedHashMap<>();
+
+  private boolean looked;
+  private long bytes;
+  private int nextIndex;
+
+  /**
+   * @param path of the one file
+   * @param mostFiles with a number
+   * @param mostBytes of all together
+   */
+  TraceFiles(Path path, int mostFiles, long mostBytes) {
+    this.path = path;
+    this.mostFiles = mostFiles;
+    this.mostBytes = mostBytes;
+  }
+
+  /** The file that all traces go to which are to be in one. */
+  Path single() {
+    return path;
+  }
+
+  /** A file with a number; whoever has written to it before writes to it no longer. */
+  Path next() {
+    Path file = numbered(nextIndex);
+    nextIndex = (nextIndex + 1) % mostFiles;
+    forget(file);
+    return file;
+  }
+
+  /**
+   * Makes room for what is about to be written to a file, by removing the oldest of those with
+   * numbers.
+   *
+   * @return false when there is none
+   */
+  boolean makeRoom(Path file, long added) throws IOException {
+    look();
+    Iterator<Map.Entry<Path, Long>> oldest = sizes.entrySet().iterator();
+    while (bytes + added > mostBytes && oldest.hasNext()) {
+      Map.Entry<Path, Long> each = oldest.next();
+      if (!each.getKey().equals(file) && !each.getKey().equals(path)) {
+        Files.deleteIfExists(each.getKey());
+        bytes -= each.getValue();
+        oldest.remove();
+      }
+    }
+    return bytes + added <= mostBytes;
+  }
+
+  /** A file has been written to. */
+  void written(Path file, long size) {
+    forget(file);
+    sizes.put(file, size);
+    bytes += size;
+  }
+
+  private void forget(Path file) {
+    Long before = sizes.remove(file);
+    bytes -= before == null ? 0 : before;
+  }
+
+  /** Those that an earlier process has left count too. */
+  private void look() throws IOException {
+    if (looked) {
+      return;
+    }
+    looked = true;
+    for (int i = 0; i < mostFiles; i++) {
+      Path file = numbered(i);
+      if (!sizes.containsKey(file) && Files.isRegularFile(file)) {
+        written(file, Files.size(file));
+      }
+    }
+  }
+
+  private Path numbered(int index) {
+    return Path.of(path + "." + index);
+  }
+}

@@ -1,0 +1,160 @@
+package dev.roundhouse.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
+import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
+import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
+import dev.roundhouse.worker.config.HttpTransport;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+/** Who may change a worker, and that it is written down. */
+@Timeout(120)
+@ExtendWith(OutputCaptureExtension.class)
+class DoorsTest {
+  private static final String BODY = "{\"log_info\": false}";
+
+  @TempDir Path repository;
+
+  @ParameterizedTest
+  @EnumSource
+  void shouldRefuseWebPagesAndTakePrograms(HttpTransport transport, CapturedOutput output)
+      throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "m");
+    try (RunningWorker worker =
+        new RunningWorker(repository, TestBundle.DOUBLE, RestTest.carriedBy(transport))
+            .awaitLoaded()) {
+      String infer =
+          "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,2],\"data\":[1,2]}]}";
+      for (String port : new String[] {"http", "metrics"}) {
+        String path = port.equals("http") ? "/v2/logging" : "/actuator/models/m";
+        assertThat(post(worker, port, path, BODY, "Host: localhost", "Origin: http://evil.example"))
+            .startsWith("HTTP/1.1 403")
+            .contains("Origin 'http://evil.example'");
+        assertThat(post(worker, port, path, BODY, "Host: evil.example"))
+            .startsWith("HTTP/1.1 403")
+            .contains("roundhouse.worker.server.allowed-hosts");
+        assertThat(post(worker, port, path, BODY, "Host: localhost", "Content-Type: text/plain"))
+            .startsWith("HTTP/1.1 415");
+      }
+      String path = "/v2/models/m/infer";
+      assertThat(post(worker, "http", path, infer, "Host: a-b:1", "Content-Type: text/plain"))
+          .startsWith("HTTP/1.1 415");
+      assertThat(post(worker, "http", path, infer, "Host: a", "Sec-Fetch-Site: cross-site"))
+          .startsWith("HTTP/1.1 403");
+      assertThat(post(worker, "http", path, infer, "Host: evil.example"))
+          .startsWith("HTTP/1.1 200");
+      assertThat(
+              post(
+                  worker,
+                  "http",
+                  path,
+                  infer,
+                  "Host: 127.0.0.1",
+                  "Content-Type: application/x-www-form-urlencoded"))
+          .startsWith("HTTP/1.1 200");
+
+      assertThat(post(worker, "http", "/v2/logging", BODY, "Host: localhost"))
+          .startsWith("HTTP/1.1 200");
+      assertThat(output.toString())
+          .containsPattern(
+              "audit: 127.0.0.1:[0-9]+ POST /v2/logging: log settings changed from .*log_info=true.* to .*log_info=false")
+          .containsPattern("audit: 127.0.0.1:[0-9]+ POST /v2/logging: answered with 403");
+      assertThat(
+              post(worker, "http", "/v2/trace/setting", "{\"trace_rate\": \"7\"}", "Host: [::1]"))
+          .startsWith("HTTP/1.1 200");
+      assertThat(output.toString()) // although log_info is off by now
+          .containsPattern("audit: 127.0.0.1:[0-9]+ POST /v2/trace/setting: answered with 200");
+    }
+  }
+
+  @Test
+  void shouldTakeControlFromThisMachineOnlyUnlessItIsEnabled(CapturedOutput output)
+      throws Exception {
+    InetAddress outside = outside().orElse(null);
+    Assumptions.assumeTrue(outside != null, "the machine has no address but loopback");
+    TestBundle.doubling(2, 1).write(repository, "m");
+    SetModelPolicyRequest policy =
+        SetModelPolicyRequest.newBuilder().setName("m").setHasWeight(true).setWeight(2).build();
+    for (boolean enabled : new boolean[] {false, true}) {
+      try (RunningWorker worker =
+          new RunningWorker(
+                  repository,
+                  TestBundle.DOUBLE,
+                  "--spring.grpc.server.address=0.0.0.0",
+                  "--roundhouse.worker.control.enabled=" + enabled)
+              .awaitLoaded()) {
+        ControlServiceGrpc.newBlockingStub(worker.channel()).setModelPolicy(policy);
+        assertThat(output.toString())
+            .containsPattern(
+                "audit: 127.0.0.1:[0-9]+ reactant_control.ControlService/SetModelPolicy: .*weight=2.0.* OK");
+        ManagedChannel channel =
+            Grpc.newChannelBuilder(
+                    outside.getHostAddress() + ":" + worker.port("grpc"),
+                    InsecureChannelCredentials.create())
+                .build();
+        try {
+          var stub = ControlServiceGrpc.newBlockingStub(channel);
+          stub.modelControlStatus(
+              ModelControlStatusRequest.getDefaultInstance()); // changes nothing
+          if (enabled) {
+            stub.setModelPolicy(policy);
+          } else {
+            Status refused =
+                catchThrowableOfType(
+                        StatusRuntimeException.class, () -> stub.setModelPolicy(policy))
+                    .getStatus();
+            assertThat(refused.getCode()).isEqualTo(Status.Code.PERMISSION_DENIED);
+            assertThat(refused.getDescription())
+                .contains(outside.getHostAddress(), "roundhouse.worker.control.enabled=true");
+          }
+        } finally {
+          channel.shutdownNow();
+        }
+      }
+    }
+  }
+
+  private static Optional<InetAddress> outside() throws IOException {
+    return NetworkInterface.networkInterfaces()
+        .flatMap(NetworkInterface::inetAddresses)
+        .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress())
+        .findFirst();
+  }
+
+  private static String post(
+      RunningWorker worker, String port, String path, String body, String... fields)
+      throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), worker.port(port))) {
+      socket.setSoTimeout(60_000);
+      String head =
+          "POST %s HTTP/1.1\r\n%s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+              .formatted(path, String.join("\r\n", fields), body.length());
+      socket.getOutputStream().write((head + body).getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+}
