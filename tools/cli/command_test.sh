@@ -13,7 +13,7 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --faults]
+                          --faults | --attack[=ROWS]]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -44,6 +44,9 @@ TXT
   --faults    instead, cuts workers off from gateways for half a minute, takes their file descriptors and threads away
               and stops them at full load, and prints what became of the calls. Takes a quarter of an
               hour; as root, for networks and control groups of its own
+  --attack    instead, does to a worker, and to a gateway before two, what has ended them before or made others wait, on
+              loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt. Takes
+              half an hour and 10 GiB of memory; --attack=2,10 does these rows alone
 TXT
 }
 
@@ -51,7 +54,7 @@ STAGES=()
 STAGE_FAILED=
 
 command_test() {
-    local quick='' mutation='' packages='' fuzz='' deployed=''
+    local quick='' mutation='' packages='' fuzz='' deployed='' rows=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -70,10 +73,18 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --kubelet | --faults)
+            --images | --chart | --cluster | --kubelet | --faults | --attack)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
+                ;;
+            --attack=?*)
+                [[ -z $deployed || $deployed == attack ]] ||
+                    misuse "--$deployed and --attack are different tests; give one" test
+                deployed=attack
+                rows=${1#--attack=}
+                [[ $rows =~ ^[0-9]+[a-z]?(,[0-9]+[a-z]?)*$ ]] ||
+                    misuse "--attack takes rows such as 2,10 and not '$rows'" test
                 ;;
             *) misuse "test does not know '$1'" test ;;
         esac
@@ -91,6 +102,10 @@ command_test() {
             begin_steps 4
             prepare_clients
             stage "faults" fault_tests
+        elif [[ $deployed == attack ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "attacks" attack_tests "$rows"
         else
             test_kube "$deployed"
         fi
@@ -205,6 +220,14 @@ fault_tests() {
     ensure_built worker-service
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_FAULTS=full ROUNDHOUSE_E2E_JAR=$JAR exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_gateway_faults.py
+}
+
+attack_tests() { # ROWS, all of them if empty
+    begin_steps 1
+    ensure_all_built worker-service gateway-service
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_ATTACK=full ROUNDHOUSE_E2E_ATTACK_ROWS=$1 ROUNDHOUSE_E2E_JAR=${JARS[0]} \
+        ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider attack
 }
 
 end_to_end_tests() {
