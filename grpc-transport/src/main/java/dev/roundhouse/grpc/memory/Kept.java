@@ -12,6 +12,11 @@ public enum Kept {
   MESSAGE(false),
   /** What came out of a compressed request, and what undoes the compression. */
   INFLATED(false),
+  /**
+   * A request's body over HTTP, what came out of it, and what is made of it, until the engine
+   * counts it or it is let go.
+   */
+  BODY(false),
   /** An answer that nothing else counts, until it has left. */
   ANSWER(false),
   /** How a call was refused, until it has left. */

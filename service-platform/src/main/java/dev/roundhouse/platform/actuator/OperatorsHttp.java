@@ -15,6 +15,6 @@ class OperatorsHttp {
   @Bean
   WebServerFactoryCustomizer<TomcatServletWebServerFactory> operatorsHttpSettings(
       ObjectProvider<HttpServerSettings> clients) {
-    return factory -> clients.ifAvailable(settings -> settings.customize(factory));
+    return factory -> clients.ifAvailable(settings -> settings.customizeForOperators(factory));
   }
 }

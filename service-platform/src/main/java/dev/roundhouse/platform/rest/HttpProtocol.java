@@ -4,12 +4,18 @@ import io.netty.handler.codec.http2.Http2SecurityUtil;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.stream.Collectors;
+import java.util.Comparator;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import org.apache.coyote.Processor;
 import org.apache.coyote.Request;
 import org.apache.coyote.http11.Http11NioProtocol;
 import org.apache.coyote.http11.Http11Processor;
 import org.apache.tomcat.util.net.AbstractEndpoint.Handler.SocketState;
 import org.apache.tomcat.util.net.SSLHostConfig;
+import org.apache.tomcat.util.net.NioEndpoint;
 import org.apache.tomcat.util.net.SocketWrapperBase;
 import org.jspecify.annotations.Nullable;
 
@@ -35,10 +41,64 @@ public final class HttpProtocol extends Http11NioProtocol {
 
   private Duration stalled = Duration.ofMinutes(1);
   private String clientHeader = "";
+  /**
+   * Between looks whether there is room for further connections, and the least time of an idle one.
+   */
+  private static final long LOOK_SECONDS = 1;
+
+  /** Of all connections, those that are closed at a time so that others are accepted. */
+  private static final int CLOSED_PART = 16;
+
+  private final Set<SocketWrapperBase<?>> busy = ConcurrentHashMap.newKeySet();
+  private Duration stalled = Duration.ofMinutes(1);
+  private long maxBody = Long.MAX_VALUE;
+  private @Nullable ScheduledFuture<?> looking;
 
   /** Call before the first connection: what a head may take, and the next part of a body. */
   void setStalled(Duration allowed) {
     stalled = allowed;
+  }
+
+  /** Call before the first connection: bytes that a request's body may have. */
+  void setMaxBody(long bytes) {
+    maxBody = bytes;
+  }
+
+  @Override
+  public void start() throws Exception {
+    super.start();
+    if (getMaxConnections() > 0) {
+      looking =
+          getUtilityExecutor()
+              .scheduleWithFixedDelay(this::makeRoom, LOOK_SECONDS, LOOK_SECONDS, TimeUnit.SECONDS);
+    }
+  }
+
+  @Override
+  public void stop() throws Exception {
+    if (looking != null) {
+      looking.cancel(false);
+    }
+    super.stop();
+  }
+
+  /** Closes those that have been idle for longest, when there are as many as there may be. */
+  private void makeRoom() {
+    if (getConnectionCount() < getMaxConnections()) {
+      return;
+    }
+    long before = System.currentTimeMillis() - TimeUnit.SECONDS.toMillis(LOOK_SECONDS);
+    getEndpoint().getConnections().stream()
+        .filter(socket -> !busy.contains(socket) && lastMoved(socket) <= before)
+        .sorted(Comparator.comparingLong(HttpProtocol::lastMoved))
+        .limit(1 + getMaxConnections() / CLOSED_PART)
+        .forEach(SocketWrapperBase::close);
+  }
+
+  private static long lastMoved(SocketWrapperBase<?> socket) {
+    return socket instanceof NioEndpoint.NioSocketWrapper known
+        ? Math.max(known.getLastRead(), known.getLastWrite())
+        : Long.MAX_VALUE;
   }
 
   /** The socket of a request; null when it came by another protocol. */
@@ -92,25 +152,37 @@ public final class HttpProtocol extends Http11NioProtocol {
 
   @Override
   protected Processor createProcessor() {
-    return new NotingProcessor(this, stalled);
+    return new NotingProcessor(this, stalled, maxBody, busy);
   }
 
   private static final class NotingProcessor extends Http11Processor {
     private final Duration stalled;
+    private final Set<SocketWrapperBase<?>> busy;
 
-    NotingProcessor(HttpProtocol protocol, Duration stalled) {
+    NotingProcessor(
+        HttpProtocol protocol, Duration stalled, long maxBody, Set<SocketWrapperBase<?>> busy) {
       super(protocol, protocol.getAdapter());
       this.stalled = stalled;
+      this.busy = busy;
       getRequest()
           .setInputBuffer(
-              new PacedInput(getRequest().getInputBuffer(), stalled, protocol.getMaxSwallowSize()));
+              new PacedInput(
+                  getRequest().getInputBuffer(),
+                  stalled,
+                  maxBody,
+                  Math.min(maxBody, protocol.getMaxSwallowSize())));
     }
 
     @Override
     public SocketState service(SocketWrapperBase<?> socket) throws IOException {
       getRequest().setNote(SOCKET_NOTE, socket);
-      SocketState state =
-          ScopedValue.where(READING, getRequest()).call(() -> super.service(socket));
+      busy.add(socket);
+      SocketState state;
+      try {
+        state = ScopedValue.where(READING, getRequest()).call(() -> super.service(socket));
+      } finally {
+        busy.remove(socket);
+      }
       return state == SocketState.LONG && isHeadLate() ? SocketState.CLOSED : state;
     }
 

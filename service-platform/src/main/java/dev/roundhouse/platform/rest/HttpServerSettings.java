@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import dev.roundhouse.platform.process.DescriptorShare;
 import java.time.Duration;
 import org.apache.catalina.core.StandardHost;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
@@ -13,6 +14,20 @@ import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 /** What the protocol needs of Tomcat, beside virtual threads, which the configuration turns on. */
 public final class HttpServerSettings
     implements WebServerFactoryCustomizer<TomcatServletWebServerFactory>, AutoCloseable {
+  /** They name a model. */
+  private static final long OPERATORS_BODY_BYTES = 64 << 10;
+
+  /** Of a query, or of a form, which nothing here reads. */
+  private static final int MAX_PARAMETERS = 100;
+
+  private static final int MAX_FORM_BYTES = 64 << 10;
+
+  /** Of a connection: the client's, and one to a worker. */
+  private static final int DESCRIPTORS = 2;
+
+  /** That of the operators' port, which has few, of what is kept for the process itself. */
+  private static final int OPERATORS_DESCRIPTORS = 8;
+
   private final TemporaryFolder folder = TemporaryFolder.create("tomcat");
   private final int maxBodyBytes;
   private final Duration stalled;
@@ -32,6 +47,16 @@ public final class HttpServerSettings
 
   @Override
   public void customize(TomcatServletWebServerFactory factory) {
+    customize(factory, Long.MAX_VALUE, DESCRIPTORS);
+  }
+
+  /** For the port of the operators, whose requests have small bodies. */
+  public void customizeForOperators(TomcatServletWebServerFactory factory) {
+    customize(factory, OPERATORS_BODY_BYTES, OPERATORS_DESCRIPTORS);
+  }
+
+  private void customize(
+      TomcatServletWebServerFactory factory, long mostBodyBytes, int descriptors) {
     factory.setProtocol(HttpProtocol.class.getName());
     if (factory.getBaseDirectory() == null) { // else it makes some that stay when it is killed
       factory.setBaseDirectory(made("base"));
@@ -47,9 +72,16 @@ public final class HttpServerSettings
         });
     factory.addConnectorCustomizers(
         connector -> {
+          connector.setMaxParameterCount(MAX_PARAMETERS);
+          connector.setMaxPostSize(MAX_FORM_BYTES);
           if (connector.getProtocolHandler() instanceof HttpProtocol http) {
             http.setMaxSwallowSize(maxBodyBytes);
             http.setStalled(stalled);
+            http.setMaxBody(mostBodyBytes);
+            if (http.getMaxConnections() > 0) {
+              http.setMaxConnections(
+                  DescriptorShare.ofProcess().connections(http.getMaxConnections(), descriptors));
+            }
           }
         });
   }

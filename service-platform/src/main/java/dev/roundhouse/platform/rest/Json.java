@@ -1,6 +1,7 @@
 package dev.roundhouse.platform.rest;
 
 import java.io.OutputStream;
+import java.util.function.LongConsumer;
 import tools.jackson.core.JsonEncoding;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.JsonParser;
@@ -13,20 +14,43 @@ import tools.jackson.core.TokenStreamFactory;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.core.json.JsonReadFeature;
 import tools.jackson.core.json.JsonWriteFeature;
+import tools.jackson.core.util.JsonRecyclerPools;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
- * JSON as the protocol has it: UTF-8, no key twice, nesting of at most {@value #MAX_DEPTH}. Beyond
- * the standard it has NaN and the infinities as bare words, which Python reads and writes and which
+ * JSON as the protocol has it: UTF-8, no key twice, nesting of at most {@value #MAX_DEPTH}, and
+ * names that are bounded in length and number, whether anybody knows them or not. Beyond the
+ * standard it has NaN and the infinities as bare words, which Python reads and writes and which
  * Triton has too.
  */
 public final class Json {
   public static final int MAX_DEPTH = 100;
+
+  /** Properties of one object, known or not: a little more than a request's parameters may be. */
+  public static final int MAX_FIELDS = 20_000;
+
+  /** Different names of properties in one document. */
+  static final int MAX_NAMES = 1 << 17;
+
+  /** Characters of a property's name. */
+  static final int MAX_NAME_LENGTH = 1024;
+
+  /** Of a document that is made into a tree, names, values and brackets. */
+  public static final int MAX_TREE_TOKENS = 1 << 15;
+
+  /** What one of these takes in a tree, at most: an object with its map, or a map's entry. */
+  public static final int TREE_TOKEN_BYTES = 200;
+
+  /** Kept for the next documents, each of up to 150 KB; more are collected. */
+  private static final int BUFFERS = 64;
 
   private static final JsonFactory FACTORY =
       JsonFactory.builder()
           .streamReadConstraints(
               StreamReadConstraints.builder()
                   .maxNestingDepth(MAX_DEPTH)
+                  .maxNameLength(MAX_NAME_LENGTH)
                   .maxStringLength(Integer.MAX_VALUE) // a body is limited as a whole
                   .build())
           .disable(TokenStreamFactory.Feature.CHARSET_DETECTION)
@@ -38,12 +62,52 @@ public final class Json {
           .disable(StreamWriteFeature.AUTO_CLOSE_TARGET)
           .disable(StreamWriteFeature.FLUSH_PASSED_TO_STREAM) // so that small answers have a length
           .disable(StreamWriteFeature.AUTO_CLOSE_CONTENT)
+          .recyclerPool(JsonRecyclerPools.newBoundedPool(BUFFERS))
+          .build();
+
+  private static final JsonMapper TREES =
+      JsonMapper.builder(
+              JsonFactory.builder()
+                  .streamReadConstraints(
+                      StreamReadConstraints.builder()
+                          .maxNestingDepth(MAX_DEPTH)
+                          .maxNameLength(MAX_NAME_LENGTH)
+                          .maxTokenCount(MAX_TREE_TOKENS)
+                          .build())
+                  .recyclerPool(JsonRecyclerPools.newBoundedPool(BUFFERS))
+                  .build())
           .build();
 
   private Json() {}
 
+  /** A parser of a document that is so small that nobody counts what is kept of it. */
   public static JsonParser parser(byte[] bytes, int offset, int length) {
-    return FACTORY.createParser(ObjectReadContext.empty(), bytes, offset, length);
+    return parser(bytes, offset, length, change -> {});
+  }
+
+  /**
+   * A parser, to be closed.
+   *
+   * @param memory told of bytes before the parser keeps them, and of less than none when it lets
+   *     them go; may throw, which the parser's caller meets
+   */
+  public static JsonParser parser(byte[] bytes, int offset, int length, LongConsumer memory) {
+    JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), bytes, offset, length);
+    return new BoundedParser(parser, bytes, offset, length, memory);
+  }
+
+  /**
+   * A small document as a whole, of at most {@value #MAX_TREE_TOKENS} names, values and brackets.
+   *
+   * @throws tools.jackson.core.JacksonException when it is none, or too large
+   */
+  public static JsonNode tree(byte[] bytes) {
+    return TREES.readTree(bytes);
+  }
+
+  /** What the tree of a document of so many bytes takes at most. */
+  public static long treeBytes(long documentBytes) {
+    return documentBytes * 2 + Math.min(documentBytes, MAX_TREE_TOKENS) * TREE_TOKEN_BYTES;
   }
 
   /** Writes to {@code out}, which it does not close. */

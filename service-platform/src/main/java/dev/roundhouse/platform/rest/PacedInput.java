@@ -21,6 +21,7 @@ final class PacedInput implements InputBuffer {
 
   private final InputBuffer input;
   private final Duration allowed;
+  private final long most;
   private final long mostForgotten;
   private long bytes;
   private long bytesThen;
@@ -28,11 +29,13 @@ final class PacedInput implements InputBuffer {
 
   /**
    * @param allowed for the next {@link #LEAST_BYTES}
+   * @param most bytes of a body
    * @param mostForgotten bytes of a body that nobody wants, so that its client reads why
    */
-  PacedInput(InputBuffer input, Duration allowed, long mostForgotten) {
+  PacedInput(InputBuffer input, Duration allowed, long most, long mostForgotten) {
     this.input = input;
     this.allowed = allowed;
+    this.most = most;
     this.mostForgotten = mostForgotten;
   }
 
@@ -44,8 +47,8 @@ final class PacedInput implements InputBuffer {
   }
 
   /**
-   * @throws WireException DEADLINE_EXCEEDED when the client is too slow; Tomcat would take another
-   *     exception for a client that has gone
+   * @throws WireException DEADLINE_EXCEEDED when the client is too slow, INVALID_ARGUMENT when it
+   *     sends too much; Tomcat would take another exception for a client that has gone
    */
   @Override
   public int doRead(ApplicationBufferHandler handler) throws IOException {
@@ -59,6 +62,11 @@ final class PacedInput implements InputBuffer {
     int count = input.doRead(handler);
     waitedNanos += System.nanoTime() - before;
     bytes += Math.max(count, 0);
+    if (bytes > most) {
+      throw WireException.invalidArgument(
+          "the request's body has more than %d bytes, which is the limit on this port; send less"
+              .formatted(most));
+    }
     if (bytes - bytesThen >= LEAST_BYTES) {
       bytesThen = bytes;
       waitedNanos = 0;
