@@ -11,7 +11,7 @@ import java.util.Arrays;
  */
 final class BodyAssembly {
   private static final int BAD_REQUEST = 400;
-  private static final int TOO_MANY = 429;
+  static final int TOO_MANY = 429;
 
   /** Large enough for most requests in one piece; the memory of each that sends a byte. */
   private static final int FIRST_BYTES = 64 << 10;
@@ -32,12 +32,14 @@ final class BodyAssembly {
   private int length;
 
   /**
+   * @param budget where it is counted
    * @param contentLength that was announced; negative for none
    * @throws RequestRefusedException when that is too much
    */
-  BodyAssembly(Http1Settings.BodyLimits limits, long contentLength) throws RequestRefusedException {
+  BodyAssembly(Http1Settings.BodyLimits limits, MemoryBudget budget, long contentLength)
+      throws RequestRefusedException {
     this.limits = limits;
-    budget = limits.budget();
+    this.budget = budget;
     if (contentLength > limits.maxBytes()) {
       throw tooLarge("has " + contentLength + " bytes");
     }

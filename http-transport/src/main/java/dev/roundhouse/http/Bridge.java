@@ -1,5 +1,7 @@
 package dev.roundhouse.http;
 
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -56,7 +58,19 @@ final class Bridge implements Http1Connection.Exchange {
           HttpHeaderNames.UPGRADE,
           HttpHeaderNames.EXPECT);
 
+  /**
+   * What the connection to the server behind takes on both sides: handlers, buffers, and that
+   * server's own, which it keeps for the next request.
+   */
+  private static final long BEHIND_BYTES = 40 << 10;
+
+  /** Of an answer, at most, while the client does not read: what may be written, and one read. */
+  private static final long UNREAD_BYTES = 128 << 10;
+
+  private static final Seldom WARNING = new Seldom();
+
   private final Http1Connection connection;
+  private final ConnectionMemory memory;
 
   /** Of the request, until there is a connection to write it to. */
   private final Queue<Object> waiting = new ArrayDeque<>();
@@ -82,8 +96,12 @@ final class Bridge implements Http1Connection.Exchange {
 
   private boolean closed;
 
+  /** Bytes counted since the client does not read. */
+  private long unreadBytes;
+
   Bridge(Http1Connection connection) {
     this.connection = connection;
+    memory = connection.memory();
   }
 
   /** Begins to hand a request on. */
@@ -95,15 +113,22 @@ final class Bridge implements Http1Connection.Exchange {
     answered = false;
     sent = false;
     lastOfBehind = false;
+    if (behind == null && !connecting) {
+      String full = memory.take(Kept.CONNECTION, BEHIND_BYTES);
+      if (full != null) {
+        keepAlive = false;
+        received = true;
+        refuse(BodyAssembly.TOO_MANY, full);
+        return this;
+      }
+      connect();
+    }
     HttpRequest forwarded =
         new DefaultHttpRequest(
             head.protocolVersion(), head.method(), head.uri(), head.headers().copy());
     withoutOwn(forwarded.headers());
     forwarded.headers().set(connection.settings().clientHeader(), connection.clientAddress());
     Replies.connection(forwarded.headers(), head.protocolVersion(), true);
-    if (behind == null && !connecting) {
-      connect();
-    }
     send(forwarded);
     return this;
   }
@@ -148,12 +173,19 @@ final class Bridge implements Http1Connection.Exchange {
 
   private void connected(ChannelFuture done) {
     connecting = false;
+    if (done.isSuccess()) {
+      done.channel()
+          .closeFuture()
+          .addListener(over -> memory.giveBack(Kept.CONNECTION, BEHIND_BYTES));
+    } else {
+      memory.giveBack(Kept.CONNECTION, BEHIND_BYTES);
+    }
     if (closed) {
       done.channel().close();
       return;
     }
     if (!done.isSuccess()) {
-      if (connection.mayStayOpen()) {
+      if (connection.mayStayOpen() && WARNING.isTime()) {
         log.warn("there is no connection to the server behind", done.cause());
       }
       drop();
@@ -229,6 +261,13 @@ final class Bridge implements Http1Connection.Exchange {
 
   /** The client reads, or does not. */
   void clientWritable(boolean writable) {
+    long bytes = writable || closed ? 0 : UNREAD_BYTES;
+    if (bytes > unreadBytes) {
+      memory.add(Kept.ANSWER, bytes);
+    } else if (bytes < unreadBytes) {
+      memory.giveBack(Kept.ANSWER, unreadBytes);
+    }
+    unreadBytes = bytes;
     if (behind != null) {
       behind.config().setAutoRead(writable);
     }
@@ -238,6 +277,8 @@ final class Bridge implements Http1Connection.Exchange {
   void close() {
     closed = true;
     drop();
+    memory.giveBack(Kept.ANSWER, unreadBytes);
+    unreadBytes = 0;
     if (behind != null) {
       behind.close();
     }
@@ -264,10 +305,7 @@ final class Bridge implements Http1Connection.Exchange {
 
   private void refuse(int code, String text) {
     answering = true;
-    connection
-        .context()
-        .writeAndFlush(Replies.error(connection.settings(), code, text, false))
-        .addListener(written -> connection.close());
+    connection.refuse(code, text, false).addListener(written -> connection.close());
   }
 
   private void finish() {

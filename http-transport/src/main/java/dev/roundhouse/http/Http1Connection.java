@@ -2,12 +2,17 @@ package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.StallWatch;
 import io.netty.channel.Channel;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.MemoryBudget;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
@@ -26,14 +31,13 @@ import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's connection, whose requests are taken one after the other: what it sends ahead waits,
- * and is not read beyond what one read has brought. For its event loop.
+ * A client's connection, whose requests are taken one after the other: what it sends ahead waits as
+ * it came, and is not read beyond what one read has brought. For its event loop.
  */
 final class Http1Connection extends ChannelInboundHandlerAdapter {
   private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
@@ -47,14 +51,25 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** For a request that its client has sent before it could know. */
   private static final long ON_ITS_WAY_MILLIS = 300;
 
+  /** Between looks while others need room. */
+  private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final Http1Server server;
   private final Http1Settings settings;
   private final Arrivals arrivals;
-  private final BooleanSupplier draining;
+  private final ConnectionMemory memory;
+  private final MemoryBudget bodies;
   private final StallWatch arrival = new StallWatch();
   private final StallWatch departure = new StallWatch();
 
-  /** Sent ahead of the answer to the request before. */
-  private final Queue<Object> ahead = new ArrayDeque<>();
+  /** Sent ahead of the answer to the request before; a request or two, the rest is not decoded. */
+  private final Queue<Object> ahead = new ArrayDeque<>(1);
+
+  /** Counted for heads, for what was sent ahead, and for a head that has come in part. */
+  private long headBytes;
+
+  private long aheadBytes;
+  private long partBytes;
 
   private @Nullable ChannelHandlerContext ctx;
   private @Nullable Bridge bridge;
@@ -65,6 +80,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private @Nullable ScheduledFuture<?> timer;
   private int requests;
   private boolean closing;
+
+  /** What does not get on is looked for, since others need room. */
+  private boolean relieving;
 
   /** Since when no request has been under way, and what had come by then. */
   private long idleSinceNanos = System.nanoTime();
@@ -86,13 +104,13 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     void stalled(String text);
   }
 
-  /**
-   * @param draining whether connections are closed as soon as they may be
-   */
-  Http1Connection(Http1Settings settings, Arrivals arrivals, BooleanSupplier draining) {
+  Http1Connection(
+      Http1Server server, Http1Settings settings, Arrivals arrivals, ConnectionMemory memory) {
+    this.server = server;
     this.settings = settings;
     this.arrivals = arrivals;
-    this.draining = draining;
+    this.memory = memory;
+    bodies = memory.of(Kept.BODY);
   }
 
   @Override
@@ -118,16 +136,57 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return settings;
   }
 
+  ConnectionMemory memory() {
+    return memory;
+  }
+
+  /** Where bodies are counted. */
+  MemoryBudget bodies() {
+    return bodies;
+  }
+
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) {
     if (closing) {
       ReferenceCountUtil.release(message);
     } else if (!ahead.isEmpty() || (current != null && current.isReceived())) {
-      ahead.add(message);
-      context.channel().config().setAutoRead(false);
+      keepAhead(message);
     } else {
       take(message);
     }
+  }
+
+  private void keepAhead(Object message) {
+    long bytes = ahead.isEmpty() ? Http1Server.READ_BYTES : 0; // what has come and is not decoded
+    if (message instanceof HttpRequest head) {
+      bytes += RequestHead.countedBytes(head);
+    }
+    memory.add(Kept.CALL, bytes);
+    aheadBytes += bytes;
+    ahead.add(message);
+    arrivals.pause();
+    context().channel().config().setAutoRead(false);
+  }
+
+  /** What waits may be read and decoded again. */
+  private void readAgain() {
+    forgetAhead();
+    arrivals.resume();
+    context().channel().config().setAutoRead(true);
+  }
+
+  /** Part of a head may have come, which is kept as it came. */
+  @Override
+  public void channelReadComplete(ChannelHandlerContext context) {
+    if (current == null && !closing) {
+      long came = arrivals.bytes() - arrivedBefore;
+      long part = came == 0 ? 0 : Math.max(came, arrivals.lastBufferBytes());
+      if (part > partBytes) {
+        memory.add(Kept.CALL, part - partBytes);
+        partBytes = part;
+      }
+    }
+    context.fireChannelReadComplete();
   }
 
   private void take(Object message) {
@@ -146,6 +205,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   private void begin(HttpRequest head) {
     requests++;
+    forgetPart();
     Throwable malformed = head.decoderResult().cause();
     if (malformed != null) {
       refuse(codeOf(malformed), "the request's head is malformed: " + malformed.getMessage());
@@ -163,6 +223,16 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
     if (head.method().equals(HttpMethod.CONNECT)) { // what follows its answer would be no HTTP
       refuse(NOT_IMPLEMENTED, "method CONNECT is not supported: this server is no proxy");
+      return;
+    }
+    String excess = excess(head);
+    if (excess != null) {
+      refuse(HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code(), excess);
+      return;
+    }
+    String full = keep(head);
+    if (full != null) {
+      refuse(BodyAssembly.TOO_MANY, full);
       return;
     }
     RequestGuard.Refusal refusal = settings.guard().refusal(guarded(head));
@@ -203,6 +273,43 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
         : "unknown:0"; // it has gone
   }
 
+  private static @Nullable String excess(HttpRequest head) {
+    int fields = head.headers().size();
+    return fields <= RequestHead.MAX_FIELDS
+        ? null
+        : "the request's head has %d fields, the limit is %d; send fewer"
+            .formatted(fields, RequestHead.MAX_FIELDS);
+  }
+
+  /** Counts a head for as long as its request is under way; null when there is room for it. */
+  private @Nullable String keep(HttpRequest head) {
+    long bytes = RequestHead.countedBytes(head);
+    String full = bytes == 0 ? null : memory.take(Kept.CALL, bytes);
+    headBytes = full == null ? bytes : 0;
+    return full;
+  }
+
+  private void forgetHead() {
+    if (headBytes > 0) {
+      memory.giveBack(Kept.CALL, headBytes);
+      headBytes = 0;
+    }
+  }
+
+  private void forgetAhead() {
+    if (aheadBytes > 0) {
+      memory.giveBack(Kept.CALL, aheadBytes);
+      aheadBytes = 0;
+    }
+  }
+
+  private void forgetPart() {
+    if (partBytes > 0) {
+      memory.giveBack(Kept.CALL, partBytes);
+      partBytes = 0;
+    }
+  }
+
   private static int codeOf(Throwable malformed) {
     if (malformed instanceof TooLongHttpLineException) {
       return HttpResponseStatus.REQUEST_URI_TOO_LONG.code();
@@ -231,9 +338,19 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** Nothing that follows what has come can be understood. */
   private void refuse(int code, String text) {
     closing = true;
-    context()
-        .writeAndFlush(Replies.error(settings, code, text, false))
-        .addListener(ChannelFutureListener.CLOSE);
+    refuse(code, text, false).addListener(ChannelFutureListener.CLOSE);
+  }
+
+  /** Tells why there is no other answer, which is counted while the client does not read it. */
+  ChannelFuture refuse(int code, String text, boolean keepAlive) {
+    FullHttpResponse reply = Replies.error(settings, code, text, keepAlive);
+    long bytes = Replies.HEAD_BYTES + (long) reply.content().capacity();
+    ChannelFuture told = context().writeAndFlush(reply);
+    if (!told.isDone()) {
+      memory.add(Kept.REFUSAL, bytes);
+      told.addListener(left -> memory.giveBack(Kept.REFUSAL, bytes));
+    }
+    return told;
   }
 
   /** True when the connection stays open after the answer to a request. */
@@ -244,12 +361,13 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** False when connections are closed as soon as they may be. Any thread. */
   boolean mayStayOpen() {
-    return !draining.getAsBoolean();
+    return !server.isDraining();
   }
 
   /** The request has come and its answer has left: the next one, or the end. */
   void done(boolean keepAlive) {
     current = null;
+    forgetHead();
     if (!keepAlive || !mayStayOpen()) {
       close();
       return;
@@ -260,8 +378,21 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       take(ahead.remove());
     }
     if (ahead.isEmpty() && !closing) {
-      context().channel().config().setAutoRead(true);
+      readAgain();
+      if (isIdle() && server.isFull()) {
+        server.makeRoom();
+      }
     }
+  }
+
+  /** True between requests; any thread, as far as that can be known there. */
+  boolean isIdle() {
+    return current == null;
+  }
+
+  /** Since when no request has been under way; as {@link #isIdle}. */
+  long idleSinceNanos() {
+    return idleSinceNanos;
   }
 
   /** Ends the connection with what has been written. */
@@ -272,27 +403,51 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** Ends the connection, unless a request is under way or on its way: that is answered first. */
   void closeWhenIdle() {
-    context()
-        .executor()
-        .schedule(
-            () -> {
-              if (current == null && arrivals.bytes() == arrivedBefore) {
-                close();
-              }
-            },
-            ON_ITS_WAY_MILLIS,
-            TimeUnit.MILLISECONDS);
+    context().executor().schedule(this::closeIfIdle, ON_ITS_WAY_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Ends the connection unless a request is under way or has begun to come. */
+  void closeIfIdle() {
+    if (current == null && arrivals.bytes() == arrivedBefore) {
+      close();
+    }
   }
 
   /** More of the request may be read, or not. */
   void readOn(boolean wanted) {
+    if (!wanted) {
+      arrivals.pause();
+    } else if (ahead.isEmpty() && arrivals.isPaused()) {
+      arrivals.resume();
+    }
     context().channel().config().setAutoRead(wanted && ahead.isEmpty());
   }
 
-  /** Looks whether the client has taken too long. */
+  /** Others need room: for as long as they do, ends what does not get on. */
+  void relieve() {
+    if (!relieving) {
+      relieving = true;
+      lookInHaste();
+    }
+  }
+
+  private void lookInHaste() {
+    if (closing || !memory.isPressed()) {
+      relieving = false;
+      return;
+    }
+    look(settings.times().hurried());
+    var unused =
+        context().executor().schedule(this::lookInHaste, PRESSED_LOOK_NANOS, TimeUnit.NANOSECONDS);
+  }
+
   private void look() {
+    look(settings.times());
+  }
+
+  /** Looks whether the client has taken too long. */
+  private void look(Http1Settings.Times times) {
     long now = System.nanoTime();
-    Http1Settings.Times times = settings.times();
     if (hasStoppedReading(now, times.silent())) {
       settings.load().stalled();
       context().channel().config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
@@ -368,6 +523,10 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     while (!ahead.isEmpty()) {
       ReferenceCountUtil.release(ahead.remove());
     }
+    forgetAhead();
+    forgetHead();
+    forgetPart();
+    closing = true;
     Exchange left = current;
     current = null;
     if (left != null) {

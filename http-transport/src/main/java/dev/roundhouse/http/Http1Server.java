@@ -1,6 +1,7 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.EventLoops;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -12,8 +13,6 @@ import io.netty.channel.FixedRecvByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.ServerChannelRecvByteBufAllocator;
 import io.netty.channel.socket.SocketChannel;
-import io.netty.handler.codec.http.HttpDecoderConfig;
-import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import java.io.IOException;
@@ -21,14 +20,18 @@ import java.net.InetSocketAddress;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Listens for HTTP/1.1. Requests that {@link RequestRoutes} knows are answered on event loops, all
  * others by a server behind, one connection to it for each of a client's. Thread-safe.
  */
 public final class Http1Server implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Http1Server.class);
   private static final int MAX_THREADS = 8;
   private static final int STOP_SECONDS = 5;
 
@@ -38,12 +41,29 @@ public final class Http1Server implements AutoCloseable {
   /** Read at once; a body's parts are handed on in these. */
   static final int READ_BYTES = 1 << 16;
 
+  /**
+   * What a connection takes without a large request: handlers, decoder, the objects of a small head
+   * and its exchange, and what was read last.
+   */
+  private static final long CONNECTION_BYTES = 16 << 10;
+
+  /** The same with what TLS keeps. */
+  private static final long TLS_BYTES = 96 << 10;
+
+  /** How long nobody is accepted after the system has refused to. */
+  private static final long REFUSED_MILLIS = 200;
+
+  private static final Seldom WARNING = new Seldom();
+
   private final Http1Settings settings;
   private final Set<Channel> sockets = ConcurrentHashMap.newKeySet();
   private final CompletableFuture<Void> drained = new CompletableFuture<>();
   private @Nullable EventLoops loops;
   private volatile @Nullable Channel listening;
   private volatile boolean draining;
+
+  /** One more has been accepted than there may be, and waits. */
+  private volatile boolean full;
 
   public Http1Server(Http1Settings settings) {
     this.settings = settings;
@@ -88,24 +108,99 @@ public final class Http1Server implements AutoCloseable {
     /** Touched on the event loop that accepts, so that the last word is right. */
     private int open;
 
+    /** Accepted when there were as many as there may be; nothing is done for it before one ends. */
+    private @Nullable Channel next;
+
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object accepted) {
       Channel socket = (Channel) accepted;
-      count(ctx, 1);
+      if (open < settings.limits().maxConnections()) {
+        admit(ctx, socket);
+        return;
+      }
+      next = socket;
+      full = true;
+      ctx.channel().config().setAutoRead(false);
+      makeRoom();
+    }
+
+    private void admit(ChannelHandlerContext ctx, Channel socket) {
+      open++;
       socket
           .closeFuture()
           .addListener(
               closed -> {
                 if (ctx.channel().isOpen()) {
-                  ctx.executor().execute(() -> count(ctx, -1));
+                  ctx.executor().execute(() -> left(ctx));
                 }
               });
       ctx.fireChannelRead(socket);
     }
 
-    private void count(ChannelHandlerContext ctx, int change) {
-      open += change;
-      ctx.channel().config().setAutoRead(open < settings.limits().maxConnections());
+    private void left(ChannelHandlerContext ctx) {
+      open--;
+      Channel waiting = next;
+      if (waiting != null) {
+        next = null;
+        full = false;
+        admit(ctx, waiting);
+      }
+      ctx.channel().config().setAutoRead(true);
+    }
+
+    /** As when the process has as many files open as it may: whoever ends gives one back. */
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+      if (WARNING.isTime()) {
+        log.warn("connections cannot be accepted; an idle one is closed for each", cause);
+      }
+      ctx.channel().config().setAutoRead(false);
+      makeRoom();
+      var unused =
+          ctx.executor()
+              .schedule(
+                  () -> ctx.channel().config().setAutoRead(next == null),
+                  REFUSED_MILLIS,
+                  TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+      Channel waiting = next;
+      if (waiting != null) {
+        next = null;
+        full = false;
+        waiting.unsafe().closeForcibly();
+      }
+      ctx.fireChannelInactive();
+    }
+  }
+
+  boolean isDraining() {
+    return draining;
+  }
+
+  /** True while a connection waits for another to end. */
+  boolean isFull() {
+    return full;
+  }
+
+  /** Closes the connection that has been idle for longest, if any is. */
+  void makeRoom() {
+    Runnable longest = null;
+    long since = 0;
+    for (Channel socket : sockets) {
+      Http1Connection connection = socket.pipeline().get(Http1Connection.class);
+      if (connection != null && connection.isIdle()) {
+        long idle = connection.idleSinceNanos();
+        if (longest == null || idle - since < 0) {
+          longest = () -> onLoop(socket, connection::closeIfIdle);
+          since = idle;
+        }
+      }
+    }
+    if (longest != null) {
+      longest.run();
     }
   }
 
@@ -118,6 +213,19 @@ public final class Http1Server implements AutoCloseable {
       socket.closeFuture().addListener(closed -> leave(socket));
       ChannelPipeline pipeline = socket.pipeline();
       SslContext secured = settings.tls().get();
+      ConnectionMemory memory =
+          settings
+              .memory()
+              .open(
+                  socket.remoteAddress(),
+                  secured == null ? CONNECTION_BYTES : TLS_BYTES,
+                  () -> relieve(socket));
+      if (memory == null) {
+        log.debug("there is no memory for {}", socket.remoteAddress());
+        socket.close();
+        return;
+      }
+      socket.closeFuture().addListener(closed -> memory.close());
       if (secured != null) {
         SslHandler tls = secured.newHandler(socket.alloc());
         tls.setHandshakeTimeoutMillis(
@@ -125,17 +233,29 @@ public final class Http1Server implements AutoCloseable {
                 TimeUnit.NANOSECONDS.toMillis(settings.times().silent()), 1, HANDSHAKE_MILLIS));
         pipeline.addLast(tls);
       }
-      Arrivals arrivals = new Arrivals();
-      int head = settings.limits().maxHeadBytes();
+      RequestDecoder decoder = new RequestDecoder(settings.limits().maxHeadBytes());
+      Arrivals arrivals = new Arrivals(decoder);
       pipeline.addLast(
-          arrivals,
-          new HttpServerCodec(
-              new HttpDecoderConfig()
-                  .setMaxInitialLineLength(head)
-                  .setMaxHeaderSize(head)
-                  .setUseRfc9112TransferEncoding(true) // beside a length it is refused
-                  .setMaxChunkSize(READ_BYTES)),
-          new Http1Connection(settings, arrivals, () -> draining));
+          arrivals, decoder, new Http1Connection(Http1Server.this, settings, arrivals, memory));
+    }
+  }
+
+  private static void relieve(Channel socket) {
+    onLoop(
+        socket,
+        () -> {
+          Http1Connection connection = socket.pipeline().get(Http1Connection.class);
+          if (connection != null) {
+            connection.relieve();
+          }
+        });
+  }
+
+  private static void onLoop(Channel socket, Runnable task) {
+    try {
+      socket.eventLoop().execute(task);
+    } catch (RejectedExecutionException e) {
+      log.debug("the server has stopped", e);
     }
   }
 

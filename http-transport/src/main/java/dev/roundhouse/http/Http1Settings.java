@@ -1,10 +1,11 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.LoadListener;
-import dev.roundhouse.grpc.memory.MemoryBudget;
+import dev.roundhouse.grpc.memory.PeerMemory;
 import io.netty.handler.ssl.SslContext;
 import java.net.SocketAddress;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param error makes a body, which is JSON, of a text for the client
  * @param load hears of connections, of requests that are answered here, and of those that stalled
  * @param failed hears why when the server cannot be relied on any more: a thread of it is gone
+ * @param memory where all that clients make the server keep is counted
  * @param body of requests that are answered here
  * @param limits of connections
  * @param times that clients have
@@ -37,6 +39,7 @@ public record Http1Settings(
     Function<String, byte[]> error,
     LoadListener load,
     Consumer<Throwable> failed,
+    PeerMemory memory,
     BodyLimits body,
     Limits limits,
     Times times) {
@@ -47,12 +50,12 @@ public record Http1Settings(
    * @param maxBytes of a body as it is sent; of one that is refused, so many are read and forgotten
    *     so that its client reads why
    * @param remedy what a client is told whose body is larger
-   * @param budget where bodies are counted while they arrive
    */
-  public record BodyLimits(int maxBytes, String remedy, MemoryBudget budget) {}
+  public record BodyLimits(int maxBytes, String remedy) {}
 
   /**
-   * @param maxConnections further ones wait to be accepted
+   * @param maxConnections when there are as many, the one that has been idle for longest is closed;
+   *     further ones wait to be accepted while none is idle
    * @param backlog how many may wait so
    * @param maxHeadBytes of a request's line, and of its header fields together
    * @param maxRequests of one connection, which is then closed; negative for any number
@@ -68,5 +71,16 @@ public record Http1Settings(
    * @param stalled for a head, and for the rest of a body or 16 KiB more of it
    * @param stalledRemedy what a client is told whose body stalls
    */
-  public record Times(long silent, long idle, long stalled, String stalledRemedy) {}
+  public record Times(long silent, long idle, long stalled, String stalledRemedy) {
+    private static final long HURRIED_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    /** While others need the memory that a client holds. */
+    Times hurried() {
+      return new Times(
+          Math.min(silent, HURRIED_NANOS),
+          Math.min(idle, HURRIED_NANOS),
+          Math.min(stalled, HURRIED_NANOS),
+          "retry later: the server needs the memory that it holds");
+    }
+  }
 }

@@ -1,7 +1,6 @@
 package dev.roundhouse.http;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpUtil;
@@ -68,7 +67,7 @@ final class LocalExchange implements Http1Connection.Exchange {
     long length =
         HttpUtil.isTransferEncodingChunked(head) ? -1 : HttpUtil.getContentLength(head, 0L);
     try {
-      body = new BodyAssembly(connection.settings().body(), length);
+      body = new BodyAssembly(connection.settings().body(), connection.bodies(), length);
     } catch (RequestRefusedException e) {
       keepAlive &= !asked; // nobody knows whether the body still comes
       refuse(e.code(), e.text());
@@ -133,10 +132,12 @@ final class LocalExchange implements Http1Connection.Exchange {
       return;
     }
     body = null;
-    Reply made = new Reply(this, connection.context(), head.protocolVersion(), keepAlive);
+    Reply made =
+        new Reply(
+            this, connection.context(), connection.memory(), head.protocolVersion(), keepAlive);
     reply = made;
     ReceivedRequest request =
-        new ReceivedRequest(head.headers(), whole.bytes(), whole.length(), whole.bytes().length);
+        new ReceivedRequest(head.headers(), whole.bytes(), whole.length(), connection.memory());
     try {
       handler.handle(request, made);
     } catch (Throwable e) { // an Error too: the client would wait for ever
@@ -151,8 +152,8 @@ final class LocalExchange implements Http1Connection.Exchange {
       body.close();
       body = null;
     }
-    ChannelHandlerContext ctx = connection.context();
-    ctx.writeAndFlush(Replies.error(connection.settings(), code, text, keepAlive))
+    connection
+        .refuse(code, text, keepAlive)
         .addListener(written -> replied(written.isSuccess() && keepAlive));
   }
 

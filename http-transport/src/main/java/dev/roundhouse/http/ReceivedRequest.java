@@ -1,5 +1,6 @@
 package dev.roundhouse.http;
 
+import dev.roundhouse.grpc.memory.ConnectionMemory;
 import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
@@ -8,13 +9,13 @@ public final class ReceivedRequest {
   private final HttpHeaders headers;
   private final byte[] body;
   private final int length;
-  private final long heldBytes;
+  private final ConnectionMemory memory;
 
-  ReceivedRequest(HttpHeaders headers, byte[] body, int length, long heldBytes) {
+  ReceivedRequest(HttpHeaders headers, byte[] body, int length, ConnectionMemory memory) {
     this.headers = headers;
     this.body = body;
     this.length = length;
-    this.heldBytes = heldBytes;
+    this.memory = memory;
   }
 
   /** The first value of a header; its name in any case. */
@@ -31,8 +32,13 @@ public final class ReceivedRequest {
     return length;
   }
 
-  /** What is taken of the memory budget for the body; the handler gives it back. */
+  /** What is taken of {@link #memory} for the body, as its kind; the handler gives it back. */
   public long heldBytes() {
-    return heldBytes;
+    return body.length;
+  }
+
+  /** Where all that the client's connection makes the server keep is counted. */
+  public ConnectionMemory memory() {
+    return memory;
   }
 }

@@ -20,6 +20,9 @@ final class Replies {
   private static final String CONNECTION = "Connection";
   private static final String DATE = "Date";
 
+  /** What a head of ours takes, with its fields. */
+  static final int HEAD_BYTES = 1 << 10;
+
   private static volatile Stamp stamp = new Stamp(0, "");
 
   private Replies() {}

@@ -1,5 +1,7 @@
 package dev.roundhouse.http;
 
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
@@ -32,6 +34,7 @@ public final class Reply {
 
   private final LocalExchange exchange;
   private final ChannelHandlerContext ctx;
+  private final ConnectionMemory memory;
   private final HttpVersion version;
   private final HttpHeaders headers = DefaultHttpHeadersFactory.headersFactory().newHeaders();
   private final Body body = new Body();
@@ -46,15 +49,25 @@ public final class Reply {
 
   private @Nullable ChannelFuture last;
 
+  /** Bytes written on the event loop that nobody else counts. */
+  private long copied = Replies.HEAD_BYTES;
+
   /** Nothing can be written any more. */
   private volatile boolean gone;
 
   /**
+   * @param memory where is counted what the client has not read, unless it was lent
    * @param version of the request
    */
-  Reply(LocalExchange exchange, ChannelHandlerContext ctx, HttpVersion version, boolean keepAlive) {
+  Reply(
+      LocalExchange exchange,
+      ChannelHandlerContext ctx,
+      ConnectionMemory memory,
+      HttpVersion version,
+      boolean keepAlive) {
     this.exchange = exchange;
     this.ctx = ctx;
+    this.memory = memory;
     this.version = version;
     this.keepAlive = keepAlive;
   }
@@ -114,7 +127,7 @@ public final class Reply {
       body.copy(bytes.duplicate());
     } else {
       body.send();
-      write(Unpooled.wrappedBuffer(bytes));
+      write(Unpooled.wrappedBuffer(bytes), 0);
     }
   }
 
@@ -142,12 +155,22 @@ public final class Reply {
     }
     LastHttpContent end =
         rest == null ? LastHttpContent.EMPTY_LAST_CONTENT : new DefaultLastHttpContent(rest);
-    ctx.writeAndFlush(end)
-        .addListener(
-            written -> {
-              sent.run();
-              exchange.replied(written.isSuccess() && keepAlive);
-            });
+    long unread = copied + (rest == null ? 0 : rest.capacity());
+    ChannelFuture left = ctx.writeAndFlush(end);
+    countUntil(left, unread);
+    left.addListener(
+        written -> {
+          sent.run();
+          exchange.replied(written.isSuccess() && keepAlive);
+        });
+  }
+
+  /** Counts what has not left at once. */
+  private void countUntil(ChannelFuture left, long bytes) {
+    if (!left.isDone() && bytes > 0) {
+      memory.add(Kept.ANSWER, bytes);
+      left.addListener(done -> memory.giveBack(Kept.ANSWER, bytes));
+    }
   }
 
   /** Forgets what was told and written, none of which has been sent. */
@@ -204,7 +227,10 @@ public final class Reply {
     ctx.write(head);
   }
 
-  private void write(ByteBuf data) throws IOException {
+  /**
+   * @param bytes of it that nobody else counts
+   */
+  private void write(ByteBuf data, int bytes) throws IOException {
     if (gone) {
       data.release();
       throw new IOException("the client has gone");
@@ -213,10 +239,12 @@ public final class Reply {
       begin();
     }
     if (ctx.executor().inEventLoop()) {
+      copied += bytes;
       ctx.write(new DefaultHttpContent(data));
       return;
     }
     ChannelFuture written = ctx.writeAndFlush(new DefaultHttpContent(data));
+    countUntil(written, bytes);
     if (before != null && !before.awaitUninterruptibly().isSuccess()) {
       throw new IOException("the client has gone", before.cause());
     }
@@ -262,7 +290,7 @@ public final class Reply {
       ByteBuf full = piece;
       if (full != null) {
         piece = null;
-        Reply.this.write(full);
+        Reply.this.write(full, full.capacity());
       }
     }
   }

@@ -2,7 +2,9 @@ package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.LoadListener;
 import dev.roundhouse.grpc.LoopEnd;
-import dev.roundhouse.grpc.memory.MemoryBudget;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.MemoryRoot;
+import dev.roundhouse.grpc.memory.PeerMemory;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -16,10 +18,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 
 /** A server whose own routes are under {@code /own}, and one behind it. */
-final class Served implements AutoCloseable, MemoryBudget {
+final class Served implements AutoCloseable, MemoryRoot {
   static final int MOST_BYTES = 1 << 16;
 
   final Behind behind;
@@ -31,11 +32,15 @@ final class Served implements AutoCloseable, MemoryBudget {
   private final CompletableFuture<Throwable> failure = new CompletableFuture<>();
   final AtomicInteger gone = new AtomicInteger();
   final AtomicInteger sent = new AtomicInteger();
-  final AtomicLong held = new AtomicLong();
+  private final AtomicLong held = new AtomicLong();
+  final PeerMemory memory = new PeerMemory(this);
   final AtomicInteger pieces = new AtomicInteger();
 
-  /** What may be held. */
+  /** What may be held of bodies and answers. */
   volatile long limit = Long.MAX_VALUE;
+
+  /** What is said to be the limit, a quarter of which connections and heads may have. */
+  volatile long saidLimit = 1L << 40;
 
   static Served start(Path folder) throws IOException {
     return start(folder, new Http1Settings.Limits(100, 10, 8192, -1), Duration.ofMinutes(1));
@@ -74,7 +79,8 @@ final class Served implements AutoCloseable, MemoryBudget {
                 text -> text.getBytes(StandardCharsets.UTF_8),
                 LoadListener.NONE,
                 failure::complete,
-                new Http1Settings.BodyLimits(MOST_BYTES, "send less", this),
+                memory,
+                new Http1Settings.BodyLimits(MOST_BYTES, "send less"),
                 limits,
                 new Http1Settings.Times(patience, patience, patience, "hurry")));
     server.start();
@@ -84,13 +90,32 @@ final class Served implements AutoCloseable, MemoryBudget {
     return new Peer(server.port());
   }
 
+  /** Bytes of bodies, whole requests, answers and refusals; not of what connections have ready. */
+  long passing() {
+    return memory.held(Kept.BODY) + memory.held(Kept.ANSWER) + memory.held(Kept.REFUSAL);
+  }
+
+  /** Bytes of all kinds. */
+  long heldInAll() {
+    long bytes = 0;
+    for (Kept kind : Kept.values()) {
+      bytes += memory.held(kind);
+    }
+    return bytes;
+  }
+
   @Override
-  public @Nullable String take(long bytes) {
+  public boolean take(long bytes) {
     if (held.addAndGet(bytes) <= limit) {
-      return null;
+      return true;
     }
     held.addAndGet(-bytes);
-    return "there is no room";
+    return false;
+  }
+
+  @Override
+  public void takeAnyway(long bytes) {
+    held.addAndGet(bytes);
   }
 
   @Override
@@ -98,6 +123,21 @@ final class Served implements AutoCloseable, MemoryBudget {
     if (held.addAndGet(-bytes) < 0) {
       throw new IllegalStateException("more was given back than was taken");
     }
+  }
+
+  @Override
+  public long held() {
+    return held.get();
+  }
+
+  @Override
+  public long limit() {
+    return saidLimit;
+  }
+
+  @Override
+  public String refusal(long bytes) {
+    return "there is no room";
   }
 
   @Override
@@ -115,7 +155,7 @@ final class Served implements AutoCloseable, MemoryBudget {
 
     @Override
     public void handle(ReceivedRequest request, Reply reply) {
-      giveBack(request.heldBytes());
+      request.memory().giveBack(Kept.BODY, request.heldBytes());
       String body = new String(request.body(), 0, request.length(), StandardCharsets.ISO_8859_1);
       switch (name) {
         case "later" -> waiting.add(reply);

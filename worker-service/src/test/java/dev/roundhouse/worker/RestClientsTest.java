@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.worker.config.HttpTransport;
 import java.io.IOException;
 import java.io.InputStream;
@@ -74,7 +76,7 @@ class RestClientsTest {
     for (Socket socket : sockets) {
       socket.close();
     }
-    await(() -> engine().openRequests() == 0 && engine().heldBytes() == 0);
+    await(() -> engine().openRequests() == 0 && worker.holdsNothing());
     assertThat(output).doesNotContain("WARN").doesNotContain("ERROR").doesNotContain("Exception");
   }
 
@@ -148,8 +150,9 @@ class RestClientsTest {
     for (int i = 0; i < 10; i++) {
       send(open(), head(500 << 20) + "{");
     }
-    await(() -> engine().heldBytes() > 0);
-    assertThat(engine().heldBytes()).isLessThan(10 << 20);
+    PeerMemory memory = worker.bean(PeerMemory.class);
+    await(() -> memory.held(Kept.BODY) > 0);
+    assertThat(engine().heldBytes()).isBetween(1L, 10L << 20);
     assertThat(RestTest.text(infer().get(30, TimeUnit.SECONDS))).startsWith("200 ");
   }
 
@@ -162,19 +165,20 @@ class RestClientsTest {
                 .POST(BodyPublishers.ofByteArray(new byte[100 << 20])));
 
     assertThat(RestTest.text(answer))
-        .startsWith("429 {\"error\":\"Exceeds maximum queue size: requests hold ")
-        .contains("and the limit is 83886080", "scheduler.max-queued-bytes");
+        .startsWith("429 {\"error\":\"the connection holds ")
+        .contains("one connection may hold 62914560", "retry later");
   }
 
   @Test
   void shouldForgetARequestThatIsCutOff() throws Exception {
     Socket socket = open();
     send(socket, head(1000) + BODY);
-    await(() -> engine().heldBytes() > 0);
+    PeerMemory memory = worker.bean(PeerMemory.class);
+    await(() -> memory.held(Kept.BODY) > 0);
 
     socket.close();
 
-    await(() -> engine().heldBytes() == 0);
+    await(() -> memory.held(Kept.BODY) == 0);
   }
 
   @Test

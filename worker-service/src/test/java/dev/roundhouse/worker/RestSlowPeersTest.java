@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.worker.config.HttpTransport;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketException;
@@ -14,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -110,6 +113,28 @@ class RestSlowPeersTest {
     send(socket, "x".repeat(1 << 20));
     send(socket, "GET /v2/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assertThat(everything(socket)).contains("HTTP/1.1 200");
+  }
+
+  @Test
+  void shouldRefuseMorePropertiesThanARequestMayHave() throws Exception {
+    ByteArrayOutputStream body = new ByteArrayOutputStream();
+    try (OutputStream json = new GZIPOutputStream(body)) {
+      json.write('{');
+      for (int i = 0; i < 1_000_000; i++) {
+        json.write(("\"" + i + "\":0,").getBytes(StandardCharsets.US_ASCII));
+      }
+      json.write("\"id\":\"\"}".getBytes(StandardCharsets.US_ASCII));
+    }
+    Socket socket = open();
+    send(
+        socket,
+        "POST /v2/models/wide/infer HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: "
+            + body.size()
+            + "\r\n\r\n");
+    socket.getOutputStream().write(body.toByteArray());
+    assertThat(everything(socket))
+        .startsWith("HTTP/1.1 400")
+        .contains("an object has more than 20000 properties");
   }
 
   @Test

@@ -3,7 +3,6 @@ package dev.roundhouse.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.LogSettingsRequest;
@@ -172,7 +171,7 @@ class ServerSettingsTest {
             "log_frequency", List.of("1")));
     infer("other", "t");
     JsonNode elements = awaitElements("trace.json.0", 3);
-    while (worker.bean(Engine.class).heldBytes() > 0) {
+    while (!worker.holdsNothing()) {
       Thread.sleep(10);
     }
     assertThat(elements.get(0).get("request_id").asString()).isEqualTo("t");

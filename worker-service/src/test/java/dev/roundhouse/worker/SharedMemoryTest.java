@@ -65,7 +65,7 @@ class SharedMemoryTest {
     GATE.open();
     worker.stub().systemSharedMemoryUnregister(unregister(""));
     object.close();
-    while (engine().openRequests() > 0 || engine().heldBytes() > 0) {
+    while (engine().openRequests() > 0 || !worker.holdsNothing()) {
       Thread.onSpinWait();
     }
   }

@@ -1,6 +1,8 @@
 package dev.roundhouse.worker.actuator;
 
-import dev.roundhouse.worker.transport.ReceivingLoad;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.platform.grpc.PortLoad;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -8,34 +10,42 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 
 /** Shows how near the worker's own HTTP server is to what it allows. */
 public final class HttpMeters implements MeterBinder {
-  private final ReceivingLoad load;
+  private final PortLoad load;
+  private final PeerMemory memory;
   private final int maxConnections;
 
   /**
-   * @param maxConnections further ones wait
+   * @param maxConnections for more, those that are idle are closed
    */
-  public HttpMeters(ReceivingLoad load, int maxConnections) {
+  public HttpMeters(PortLoad load, PeerMemory memory, int maxConnections) {
     this.load = load;
+    this.memory = memory;
     this.maxConnections = maxConnections;
+  }
+
+  private static long receiving(PeerMemory memory) {
+    return memory.held(Kept.BODY);
   }
 
   @Override
   public void bindTo(MeterRegistry meters) {
-    Gauge.builder("roundhouse.http.connections.open", load, ReceivingLoad::connections)
+    Gauge.builder("roundhouse.http.connections.open", load, PortLoad::connections)
         .description("HTTP connections, those in their handshake included")
         .register(meters);
     Gauge.builder("roundhouse.http.connections.limit", this, each -> each.maxConnections)
-        .description("HTTP connections that there may be; further ones wait to be accepted")
+        .description(
+            "HTTP connections that there may be; for further ones those that are idle are closed")
         .register(meters);
-    Gauge.builder("roundhouse.http.infer.open", load, ReceivingLoad::calls)
+    Gauge.builder("roundhouse.http.infer.open", load, PortLoad::calls)
         .description("Inference requests over HTTP that have begun to arrive and are not answered")
         .register(meters);
-    FunctionCounter.builder("roundhouse.http.stalled", load, ReceivingLoad::stalledEver)
+    FunctionCounter.builder("roundhouse.http.stalled", load, PortLoad::stalledEver)
         .description(
             "HTTP requests and connections that were ended because their client stopped sending or reading")
         .register(meters);
-    Gauge.builder("roundhouse.http.receiving", load, ReceivingLoad::receivingBytes)
-        .description("Inference requests over HTTP that are arriving, as far as they have memory")
+    Gauge.builder("roundhouse.http.receiving", memory, HttpMeters::receiving)
+        .description(
+            "Inference requests over HTTP until the engine has taken them, as far as they have memory")
         .baseUnit("bytes")
         .register(meters);
   }

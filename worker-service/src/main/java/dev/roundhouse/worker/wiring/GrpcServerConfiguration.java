@@ -7,6 +7,7 @@ import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.grpc.ConnectionShare;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
@@ -115,7 +116,7 @@ class GrpcServerConfiguration {
           .streamWindow(STREAM_WINDOW)
           .maxConcurrentStreams(server.maxConcurrentStreams())
           .maxCalls(server.maxCalls() == 0 ? Integer.MAX_VALUE : server.maxCalls())
-          .maxConnections(server.maxConnections())
+          .maxConnections(maxConnections(server))
           .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .peerMemory(memory)
@@ -131,6 +132,11 @@ class GrpcServerConfiguration {
       return server.maxCalls() == 0 ? room : Math.min(room, server.maxCalls());
     }
 
+    /** As many as configured, and as there are file descriptors for. */
+    private static int maxConnections(ServerProperties server) {
+      return DescriptorShare.ofProcess().connections(server.maxConnections(), 1);
+    }
+
     @Bean
     PortLoad grpcLoad() {
       return new PortLoad();
@@ -139,7 +145,7 @@ class GrpcServerConfiguration {
     @Bean
     GrpcMeters grpcMeters(PortLoad grpcLoad, PeerMemory memory, WorkerProperties properties) {
       ServerProperties server = properties.server();
-      return new GrpcMeters(grpcLoad, memory, server.maxConnections(), maxCalls(server, memory));
+      return new GrpcMeters(grpcLoad, memory, maxConnections(server), maxCalls(server, memory));
     }
 
     @Bean

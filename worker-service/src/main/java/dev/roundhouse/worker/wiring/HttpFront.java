@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.wiring;
 
+import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.http.Http1Server;
 import dev.roundhouse.http.Http1Settings;
 import dev.roundhouse.http.RequestGuard;
@@ -7,8 +8,9 @@ import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.rest.Browsers;
+import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.rest.JsonReply;
-import dev.roundhouse.worker.transport.ReceivingLoad;
 import dev.roundhouse.worker.transport.rest.InferRoutes;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ClientAuth;
@@ -47,6 +49,9 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
   private static final Logger log = LoggerFactory.getLogger(HttpFront.class);
   private static final int DEFAULT_PORT = 8080;
 
+  /** Of a connection: the client's, and both ends of the one to Tomcat. */
+  private static final int DESCRIPTORS = 3;
+
   /** Tomcat's where Boot leaves it alone. */
   private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
 
@@ -58,7 +63,8 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
   private final TomcatBehind behind;
   private final Browsers browsers;
   private final InferRoutes routes;
-  private final ReceivingLoad load;
+  private final PortLoad load;
+  private final PeerMemory memory;
   private final Consumer<Throwable> failed;
   private final ConfigurableEnvironment environment;
   private volatile @Nullable SslContext tls;
@@ -86,7 +92,8 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
       TomcatBehind behind,
       Browsers browsers,
       InferRoutes routes,
-      ReceivingLoad load,
+      PortLoad load,
+      PeerMemory memory,
       Consumer<Throwable> failed,
       ConfigurableEnvironment environment) {
     this.settings = settings;
@@ -95,6 +102,7 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
     this.browsers = browsers;
     this.routes = routes;
     this.load = load;
+    this.memory = memory;
     this.failed = failed;
     this.environment = environment;
     refuse(settings.server().getHttp2().isEnabled(), "server.http2.enabled is true");
@@ -113,9 +121,11 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
     }
   }
 
-  /** How many there may be. */
+  /** How many there may be; each may have another to Tomcat, which has both ends here. */
   static int maxConnections(TomcatServerProperties tomcat) {
-    return tomcat.getMaxConnections() < 0 ? Integer.MAX_VALUE : tomcat.getMaxConnections();
+    int configured =
+        tomcat.getMaxConnections() < 0 ? Integer.MAX_VALUE : tomcat.getMaxConnections();
+    return DescriptorShare.ofProcess().connections(configured, DESCRIPTORS);
   }
 
   /** After Tomcat has started; and ends while it drains. */
@@ -163,10 +173,9 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
         JsonReply::error,
         load,
         failed,
+        memory,
         new Http1Settings.BodyLimits(
-            Math.toIntExact(settings.worker().maxMessageSize().toBytes()),
-            InferRoutes.REMEDY,
-            load),
+            Math.toIntExact(settings.worker().maxMessageSize().toBytes()), InferRoutes.REMEDY),
         new Http1Settings.Limits(
             maxConnections(tomcat),
             tomcat.getAcceptCount(),

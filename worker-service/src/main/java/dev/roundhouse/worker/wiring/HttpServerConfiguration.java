@@ -2,6 +2,9 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.rest.Browsers;
+import dev.roundhouse.grpc.FairTurns;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.actuator.HttpMeters;
@@ -10,10 +13,10 @@ import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
-import dev.roundhouse.worker.transport.ReceivingLoad;
 import dev.roundhouse.worker.transport.rest.InferRoutes;
 import java.time.Duration;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -48,6 +51,13 @@ class HttpServerConfiguration {
         browsers);
   }
 
+  /** Uncompresses bodies, with half of the processors. */
+  @Bean(destroyMethod = "close")
+  FairTurns httpInflating() {
+    return new FairTurns(
+        "http-inflate", Math.max(1, Runtime.getRuntime().availableProcessors() / 2));
+  }
+
   /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
   @Bean
   SmartInitializingSingleton httpDrain(
@@ -68,14 +78,15 @@ class HttpServerConfiguration {
       return new TomcatBehind();
     }
 
-    @Bean
-    ReceivingLoad httpLoad(Engine engine) {
-      return new ReceivingLoad(engine);
+    @Bean(defaultCandidate = false)
+    PortLoad httpLoad() {
+      return new PortLoad();
     }
 
     @Bean
-    HttpMeters httpMeters(ReceivingLoad httpLoad, TomcatServerProperties tomcat) {
-      return new HttpMeters(httpLoad, HttpFront.maxConnections(tomcat));
+    HttpMeters httpMeters(
+        @Qualifier("httpLoad") PortLoad load, PeerMemory memory, TomcatServerProperties tomcat) {
+      return new HttpMeters(load, memory, HttpFront.maxConnections(tomcat));
     }
 
     @Bean
@@ -89,18 +100,21 @@ class HttpServerConfiguration {
         Inference inference,
         ModelLookup models,
         ClientText texts,
-        ReceivingLoad httpLoad,
+        @Qualifier("httpLoad") PortLoad load,
+        PeerMemory memory,
+        FairTurns inflating,
         Engine engine,
         ConfigurableEnvironment environment) {
       int maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
-      InferRoutes routes = new InferRoutes(inference, models, texts, maxBodyBytes, httpLoad);
+      InferRoutes routes = new InferRoutes(inference, models, texts, maxBodyBytes, inflating);
       return new HttpFront(
           new HttpFront.Settings(server, tomcat, properties.server()),
           bundles,
           behind,
           browsers,
           routes,
-          httpLoad,
+          load,
+          memory,
           engine::fail,
           environment);
     }

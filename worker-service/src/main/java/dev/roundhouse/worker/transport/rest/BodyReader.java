@@ -1,21 +1,22 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.grpc.FairTurns;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
 import jakarta.servlet.http.HttpServletRequest;
-import java.io.ByteArrayInputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
-import java.util.zip.ZipException;
-import org.apache.catalina.connector.ClientAbortException;
+import java.util.concurrent.CompletionException;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 
 /**
- * Reads bodies, uncompressing them on the way. Memory grows with what has come, so that who says
- * much and sends little holds little, and each growth is counted first. Blocks its thread, which is
- * virtual: who sends slowly keeps nobody else from being read.
+ * Reads bodies, and uncompresses them. Memory grows with what has come, so that who says much and
+ * sends little holds little, and each growth is counted first. Blocks its thread, which is virtual:
+ * who sends slowly keeps nobody else from being read. What takes long to uncompress is done in
+ * turns with that of other clients.
  */
 final class BodyReader {
   /** Large enough for most requests in one piece; the memory of each that sends nothing. */
@@ -30,15 +31,32 @@ final class BodyReader {
   private final MemoryHold memory;
   private final int limit;
   private final String limitedBy;
+  private final Turns turns;
+
+  /** Has the rest of something uncompressed. */
+  interface Turns {
+    /** On the thread of the request: for bodies that are small however well they compress. */
+    Turns AT_ONCE =
+        job -> {
+          while (!job.turn()) {
+            Thread.yield();
+          }
+          return true;
+        };
+
+    /** False when the server has stopped. */
+    boolean submit(FairTurns.Job job);
+  }
 
   /**
    * @param limit bytes that a body may have, uncompressed
    * @param limitedBy what a caller is told to do about it
    */
-  BodyReader(MemoryHold memory, int limit, String limitedBy) {
+  BodyReader(MemoryHold memory, int limit, String limitedBy, Turns turns) {
     this.memory = memory;
     this.limit = limit;
     this.limitedBy = limitedBy;
+    this.turns = turns;
   }
 
   /**
@@ -54,8 +72,21 @@ final class BodyReader {
     if (announced > limit) {
       throw tooLarge("has " + announced + " bytes");
     }
-    return read(
-        request.getHeader(HttpHeaders.CONTENT_ENCODING), request.getInputStream(), (int) announced);
+    String encoding = request.getHeader(HttpHeaders.CONTENT_ENCODING);
+    ContentCoding coding = ContentCoding.ofRequest(encoding);
+    Growing read = growing((int) announced);
+    try (InputStream in = request.getInputStream()) {
+      while (!read.readFrom(in, PIECE_BYTES)) {
+        Thread.yield();
+      }
+    }
+    Body sent = read.body();
+    if (coding == ContentCoding.IDENTITY) {
+      return sent;
+    }
+    Body body = uncompressed(encoding, sent.bytes(), sent.length(), () -> false);
+    memory.giveBack(sent.bytes().length);
+    return body;
   }
 
   /**
@@ -63,62 +94,89 @@ final class BodyReader {
    *
    * @param encoding its Content-Encoding
    * @param body of which so many bytes are its own
+   * @param unwanted true when nobody waits for it any more; any thread
    */
-  Body uncompressed(@Nullable String encoding, byte[] body, int length) throws IOException {
-    return read(encoding, new ByteArrayInputStream(body, 0, length), length);
-  }
-
-  private Body read(@Nullable String encoding, InputStream body, int announced) throws IOException {
-    ContentCoding coding = ContentCoding.ofRequest(encoding);
-    try (InputStream in = coding.uncompressed(body)) {
-      return read(in, coding == ContentCoding.IDENTITY ? announced : -1);
-    } catch (ClientAbortException e) {
-      throw e;
-    } catch (ZipException | EOFException e) {
-      throw notEncoded(encoding, e);
+  Body uncompressed(@Nullable String encoding, byte[] body, int length, BooleanSupplier unwanted) {
+    BodyInflation inflation = new BodyInflation(this, memory, encoding, body, length, unwanted);
+    if (!inflation.turn() && !turns.submit(inflation)) {
+      throw new WireException(WireStatus.UNAVAILABLE, "Server exiting");
+    }
+    try {
+      return inflation.whole().join();
+    } catch (CompletionException e) {
+      switch (e.getCause()) {
+        case RuntimeException refusal -> throw refusal;
+        case Error error -> throw error;
+        case null, default -> throw e;
+      }
     }
   }
 
-  private Body read(InputStream in, int expected) throws IOException {
-    byte[] bytes = allocate(expected < 0 ? FIRST_BYTES : Math.min(expected, FIRST_BYTES));
-    int length = 0;
-    while (true) {
-      if (length == bytes.length) {
-        int next = in.read();
-        if (next < 0) {
-          return new Body(bytes, length);
+  /**
+   * Memory for a body.
+   *
+   * @param expected bytes of it; below 0 when that is not known
+   */
+  Growing growing(int expected) {
+    return new Growing(expected);
+  }
+
+  /** A body as it comes. */
+  final class Growing {
+    private final int expected;
+    private byte[] bytes;
+    private int length;
+
+    private Growing(int expected) {
+      this.expected = expected;
+      int first = Math.min(expected < 0 ? FIRST_BYTES : Math.min(expected, FIRST_BYTES), limit);
+      memory.take(first);
+      bytes = new byte[first];
+    }
+
+    /**
+     * Reads on.
+     *
+     * @param most bytes at a time
+     * @return true when all has come
+     */
+    boolean readFrom(InputStream in, int most) throws IOException {
+      for (int left = most; left > 0; ) {
+        if (length == bytes.length) {
+          int next = in.read();
+          if (next < 0) {
+            return true;
+          }
+          grow();
+          bytes[length++] = (byte) next;
+          left--;
         }
-        bytes = grown(bytes, expected);
-        bytes[length++] = (byte) next;
+        int room = Math.min(bytes.length - length, left);
+        int count = room == 0 ? 0 : in.read(bytes, length, room);
+        if (count < 0) {
+          return true;
+        }
+        length += count;
+        left -= count;
       }
-      int room = Math.min(bytes.length - length, PIECE_BYTES);
-      int count = room == 0 ? 0 : in.read(bytes, length, room);
-      if (count < 0) {
-        return new Body(bytes, length);
-      }
-      length += count;
-      if (count == PIECE_BYTES) {
-        Thread.yield();
-      }
+      return false;
     }
-  }
 
-  private byte[] grown(byte[] bytes, int expected) {
-    int most = expected > bytes.length ? expected : limit;
-    if (bytes.length == most) {
-      throw tooLarge("has more than " + most + " bytes");
+    private void grow() {
+      int most = expected > bytes.length ? expected : limit;
+      if (bytes.length == most) {
+        throw tooLarge("has more than " + most + " bytes");
+      }
+      int size = (int) Math.min(most, (long) GROWTH * Math.max(bytes.length, 1));
+      memory.take(size);
+      byte[] smaller = bytes;
+      bytes = Arrays.copyOf(smaller, size);
+      memory.giveBack(smaller.length);
     }
-    int size = (int) Math.min(most, (long) GROWTH * Math.max(bytes.length, 1));
-    memory.take(size);
-    byte[] larger = Arrays.copyOf(bytes, size);
-    memory.giveBack(bytes.length);
-    return larger;
-  }
 
-  private byte[] allocate(int size) {
-    int bytes = Math.min(size, limit);
-    memory.take(bytes);
-    return new byte[bytes];
+    Body body() {
+      return new Body(bytes, length);
+    }
   }
 
   private WireException tooLarge(String size) {
@@ -126,7 +184,7 @@ final class BodyReader {
         "the request's body %s, the limit is %d; %s".formatted(size, limit, limitedBy));
   }
 
-  private static WireException notEncoded(@Nullable String encoding, IOException failure) {
+  static WireException notEncoded(@Nullable String encoding, IOException failure) {
     return WireException.invalidArgument(
         "the request's body is not in its Content-Encoding '%s': %s"
             .formatted(encoding, failure.getMessage()));

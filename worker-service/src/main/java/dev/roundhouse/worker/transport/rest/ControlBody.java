@@ -29,12 +29,14 @@ final class ControlBody {
       BiFunction<JsonParser, JsonFields, T> read)
       throws IOException {
     try (MemoryHold memory = new MemoryHold(engine)) {
-      Body body = new BodyReader(memory, MAX_BYTES, "send less").read(request);
+      Body body =
+          new BodyReader(memory, MAX_BYTES, "send less", BodyReader.Turns.AT_ONCE).read(request);
       if (body.length() == 0) {
         return nothing;
       }
-      try (JsonParser json = Json.parser(body.bytes(), 0, body.length())) {
-        JsonFields fields = new JsonFields(json);
+      DocumentMemory kept = new DocumentMemory(memory);
+      try (JsonParser json = Json.parser(body.bytes(), 0, body.length(), kept::count)) {
+        JsonFields fields = new JsonFields(json, kept);
         json.nextToken();
         fields.requireObject("request");
         T said = read.apply(json, fields);

@@ -23,12 +23,15 @@ final class HttpInferAnswer implements AnswerSink {
   private final OutputForms forms;
   private final @Nullable String accepted;
   private final Reply reply;
+  private final MemoryHold request;
   private final MemoryHold memory;
   private final ClientText texts;
   private @Nullable Answer answer;
 
   /**
-   * @param exchange closed when the answer has been sent, or never will be; as is {@code memory}
+   * @param exchange closed when the answer has been sent, or never will be; as is all memory
+   * @param request what is held of the request
+   * @param memory for what of the answer is written in one piece
    * @param forms that the client wants outputs in
    * @param accepted the request's Accept-Encoding
    */
@@ -37,12 +40,14 @@ final class HttpInferAnswer implements AnswerSink {
       OutputForms forms,
       @Nullable String accepted,
       Reply reply,
+      MemoryHold request,
       MemoryHold memory,
       ClientText texts) {
     this.exchange = exchange;
     this.forms = forms;
     this.accepted = accepted;
     this.reply = reply;
+    this.request = request;
     this.memory = memory;
     this.texts = texts;
   }
@@ -99,6 +104,7 @@ final class HttpInferAnswer implements AnswerSink {
 
   private void close() {
     exchange.close();
+    request.close();
     memory.close();
     Answer part = answer;
     if (part != null) {

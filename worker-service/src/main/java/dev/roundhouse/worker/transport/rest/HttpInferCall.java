@@ -1,13 +1,13 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.http.ReceivedRequest;
 import dev.roundhouse.http.Reply;
 import dev.roundhouse.http.RequestHandler;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
-import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 
@@ -32,7 +32,8 @@ final class HttpInferCall implements RequestHandler {
 
   @Override
   public void handle(ReceivedRequest request, Reply reply) {
-    MemoryHold memory = routes.holdOf(request.heldBytes());
+    MemoryHold memory = new MemoryHold(request.memory(), Kept.BODY);
+    memory.adopt(request.heldBytes());
     try {
       if (takesLong(request)) {
         Thread.ofVirtual().name("http-read").start(() -> begin(request, reply, memory));
@@ -68,7 +69,7 @@ final class HttpInferCall implements RequestHandler {
     }
   }
 
-  private void submit(ReceivedRequest request, Reply reply, MemoryHold memory) throws IOException {
+  private void submit(ReceivedRequest request, Reply reply, MemoryHold memory) {
     InferDocument document =
         routes
             .documents()
@@ -76,7 +77,7 @@ final class HttpInferCall implements RequestHandler {
                 name,
                 version,
                 request.header(InferWriter.JSON_LENGTH),
-                body(request, memory),
+                body(request, reply, memory),
                 memory);
     Inference inference = routes.inference();
     InferExchange exchange = inference.begin(document.message());
@@ -90,6 +91,7 @@ final class HttpInferCall implements RequestHandler {
               request.header(HttpHeaders.ACCEPT_ENCODING),
               reply,
               memory,
+              new MemoryHold(request.memory(), Kept.ANSWER),
               routes.texts());
       submitted =
           inference.engine().submit(inference.request(exchange, WireRequest.NO_TIMEOUT, answer));
@@ -103,12 +105,15 @@ final class HttpInferCall implements RequestHandler {
     }
   }
 
-  private Body body(ReceivedRequest request, MemoryHold memory) throws IOException {
+  private Body body(ReceivedRequest request, Reply reply, MemoryHold memory) {
     String encoding = request.header(HttpHeaders.CONTENT_ENCODING);
     if (encoding == null) {
       return new Body(request.body(), request.length());
     }
-    Body body = routes.bodies(memory).uncompressed(encoding, request.body(), request.length());
+    Body body =
+        routes
+            .bodies(request.memory(), memory)
+            .uncompressed(encoding, request.body(), request.length(), reply::isGone);
     memory.giveBack(request.heldBytes());
     return body;
   }

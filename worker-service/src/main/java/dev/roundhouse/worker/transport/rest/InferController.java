@@ -2,9 +2,13 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.grpc.FairTurns;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.platform.rest.ClientConnection;
+import dev.roundhouse.platform.rest.ClientMemory;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
@@ -25,9 +29,18 @@ final class InferController {
   private final InferDocuments documents;
   private final Inference inference;
   private final int maxBodyBytes;
+  private final PeerMemory peers;
+  private final FairTurns inflating;
 
-  InferController(Inference inference, ModelLookup models, WorkerProperties properties) {
+  InferController(
+      Inference inference,
+      ModelLookup models,
+      WorkerProperties properties,
+      PeerMemory peers,
+      FairTurns inflating) {
     this.inference = inference;
+    this.peers = peers;
+    this.inflating = inflating;
     engine = inference.engine();
     documents = new InferDocuments(models);
     maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
@@ -46,8 +59,9 @@ final class InferController {
       HttpServletRequest request,
       HttpServletResponse response)
       throws IOException {
-    try (MemoryHold memory = new MemoryHold(engine)) {
-      InferDocument document = read(name, version, request, memory);
+    try (ClientMemory client = ClientMemory.of(peers, request);
+        MemoryHold memory = new MemoryHold(client.memory(), Kept.BODY)) {
+      InferDocument document = read(name, version, request, client, memory);
       request.setAttribute(RequestIds.KEY, document.message().id());
       try (InferExchange exchange = begin(document, memory)) {
         AwaitedAnswer awaited = new AwaitedAnswer(ClientConnection.of(request));
@@ -65,9 +79,16 @@ final class InferController {
 
   /** Reads; the body is not needed any more afterwards, unless tensors lie in it. */
   private InferDocument read(
-      String name, String version, HttpServletRequest request, MemoryHold memory)
+      String name,
+      String version,
+      HttpServletRequest request,
+      ClientMemory client,
+      MemoryHold memory)
       throws IOException {
-    Body body = new BodyReader(memory, maxBodyBytes, InferRoutes.REMEDY).read(request);
+    Object peer = client.memory().peer();
+    Body body =
+        new BodyReader(memory, maxBodyBytes, InferRoutes.REMEDY, job -> inflating.submit(peer, job))
+            .read(request);
     return documents.read(name, version, request.getHeader(InferWriter.JSON_LENGTH), body, memory);
   }
 

@@ -33,11 +33,15 @@ final class InferReader {
   private static final String BINARY = "binary_data";
   private static final String BINARY_BY_DEFAULT = "binary_data_output";
 
+  /** What is made of an input or an output, besides its texts, its shape and its elements. */
+  private static final int TENSOR_BYTES = 256;
+
   private final String model;
   private final String version;
   private final Body body;
   private final int jsonLength;
   private final MemoryHold memory;
+  private final DocumentMemory kept;
   private final JsonParser json;
   private final JsonFields fields;
   private final List<TensorHeader> inputs = new ArrayList<>();
@@ -50,14 +54,21 @@ final class InferReader {
   private int binaryAt;
 
   private InferReader(
-      String model, String version, Body body, int jsonLength, MemoryHold memory, JsonParser json) {
+      String model,
+      String version,
+      Body body,
+      int jsonLength,
+      MemoryHold memory,
+      DocumentMemory kept,
+      JsonParser json) {
     this.model = model;
     this.version = version;
     this.body = body;
     this.jsonLength = jsonLength;
     this.memory = memory;
+    this.kept = kept;
     this.json = json;
-    fields = new JsonFields(json);
+    fields = new JsonFields(json, kept);
     binaryAt = jsonLength;
   }
 
@@ -65,17 +76,21 @@ final class InferReader {
    * Reads a request for the model that its path names.
    *
    * @param jsonLength bytes of the body that are JSON; binary tensors are the rest
-   * @param memory what tensors are made of
+   * @param memory what tensors are made of, and all else that is kept of the JSON
    * @throws WireException INVALID_ARGUMENT when it is not a request, RESOURCE_EXHAUSTED when there
    *     is no room for its tensors
    */
   static InferDocument read(
       String model, String version, Body body, int jsonLength, MemoryHold memory) {
-    try (JsonParser json = Json.parser(body.bytes(), 0, jsonLength)) {
-      return new InferReader(model, version, body, jsonLength, memory, json).read();
+    DocumentMemory kept = new DocumentMemory(memory);
+    InferDocument document;
+    try (JsonParser json = Json.parser(body.bytes(), 0, jsonLength, kept::count)) {
+      document = new InferReader(model, version, body, jsonLength, memory, kept, json).read();
     } catch (JacksonException e) {
       throw JsonFields.malformed(e);
     }
+    kept.settle();
+    return document;
   }
 
   private InferDocument read() {
@@ -126,6 +141,7 @@ final class InferReader {
         throw JsonFields.exceeded("the request", "more inputs", MessageLimits.INPUTS);
       }
       fields.requireObject("inputs");
+      kept.count(TENSOR_BYTES);
       inputs.add(new Input().read());
     }
   }
@@ -140,6 +156,7 @@ final class InferReader {
         throw JsonFields.exceeded("the request", "more outputs", MessageLimits.OUTPUTS);
       }
       fields.requireObject("outputs");
+      kept.count(TENSOR_BYTES);
       outputs.add(output());
     }
   }
@@ -237,6 +254,7 @@ final class InferReader {
         }
         read[rank++] = fields.integer("shape");
       }
+      kept.count((long) Long.BYTES * rank);
       return Arrays.copyOf(read, rank);
     }
 
@@ -256,7 +274,7 @@ final class InferReader {
 
     private void readAgain() {
       int at = (int) dataAt;
-      try (JsonParser again = Json.parser(body.bytes(), at, jsonLength - at)) {
+      try (JsonParser again = Json.parser(body.bytes(), at, jsonLength - at, kept::count)) {
         again.nextToken();
         elements = elements(again, at);
       }

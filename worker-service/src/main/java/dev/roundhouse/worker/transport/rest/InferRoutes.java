@@ -1,11 +1,12 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.grpc.FairTurns;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
 import dev.roundhouse.http.RequestHandler;
 import dev.roundhouse.http.RequestRoutes;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
-import dev.roundhouse.worker.transport.ReceivingLoad;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,24 +22,24 @@ public final class InferRoutes implements RequestRoutes {
   private final InferDocuments documents;
   private final ClientText texts;
   private final int maxBodyBytes;
-  private final ReceivingLoad load;
+  private final FairTurns inflating;
 
   /**
    * @param texts what callers are told
    * @param maxBodyBytes of a body, uncompressed
-   * @param load where bodies are counted while they arrive
+   * @param inflating has the threads that uncompress bodies
    */
   public InferRoutes(
       Inference inference,
       ModelLookup models,
       ClientText texts,
       int maxBodyBytes,
-      ReceivingLoad load) {
+      FairTurns inflating) {
     this.inference = inference;
     documents = new InferDocuments(models);
     this.texts = texts;
     this.maxBodyBytes = maxBodyBytes;
-    this.load = load;
+    this.inflating = inflating;
   }
 
   @Override
@@ -87,15 +88,13 @@ public final class InferRoutes implements RequestRoutes {
     return texts;
   }
 
-  /** What is held for a request that has come, and for what is made of it. */
-  MemoryHold holdOf(long receivedBytes) {
-    MemoryHold memory = new MemoryHold(inference.engine());
-    load.handOver(receivedBytes);
-    memory.adopt(receivedBytes);
-    return memory;
-  }
-
-  BodyReader bodies(MemoryHold memory) {
-    return new BodyReader(memory, maxBodyBytes, REMEDY);
+  /**
+   * Reads bodies of a client.
+   *
+   * @param memory where they are counted
+   */
+  BodyReader bodies(ConnectionMemory client, MemoryHold memory) {
+    return new BodyReader(
+        memory, maxBodyBytes, REMEDY, job -> inflating.submit(client.peer(), job));
   }
 }

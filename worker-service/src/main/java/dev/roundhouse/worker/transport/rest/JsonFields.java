@@ -20,10 +20,15 @@ final class JsonFields {
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
   private final JsonParser json;
+  private final DocumentMemory memory;
   private int parameters;
 
-  JsonFields(JsonParser json) {
+  /**
+   * @param memory where what is made of the fields is counted
+   */
+  JsonFields(JsonParser json, DocumentMemory memory) {
     this.json = json;
+    this.memory = memory;
   }
 
   /** What a caller is told of bytes that are no JSON, or nest too deeply. */
@@ -55,6 +60,7 @@ final class JsonFields {
     if (length > MessageLimits.NAME_BYTES) {
       throw exceeded(field, length + " characters", MessageLimits.NAME_BYTES);
     }
+    memory.keep(length, 0);
     return json.getString();
   }
 
@@ -87,9 +93,26 @@ final class JsonFields {
         throw exceeded("the request", parameters + " parameters", MessageLimits.PARAMETERS);
       }
       json.nextToken();
+      memory.keep(name.length(), DocumentMemory.ENTRY_BYTES);
       values.put(name, parameter(field, name));
     }
     return values;
+  }
+
+  /**
+   * Counts a setting by its name, of which there may be as many as parameters.
+   *
+   * @return the name
+   */
+  String setting() {
+    String name = json.currentName();
+    memory.keep(name.length(), DocumentMemory.ENTRY_BYTES);
+    return name;
+  }
+
+  /** Counts one more value of a setting. */
+  void value() {
+    memory.count(DocumentMemory.ENTRY_BYTES);
   }
 
   /** A single value: true, false, a number or a string. */
@@ -105,6 +128,7 @@ final class JsonFields {
           throw exceeded(
               "parameter '" + name + "'", length + " characters", MessageLimits.TEXT_BYTES);
         }
+        memory.keep(length, 0);
         yield new ParameterValue.Text(json.getString());
       }
       default -> throw unable(field + "." + name, "true, false, a number or a string", describe());

@@ -1,20 +1,54 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.grpc.memory.MemoryBudget;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.worker.transport.EngineMemory;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What one HTTP request holds of the engine's budget beside what admission counts: its body and
+ * What one HTTP request holds of the memory for requests beside what admission counts: its body and
  * what is made of it until it is submitted, and what must be written in one piece. For one thread
  * at a time.
  */
 final class MemoryHold implements AutoCloseable {
-  private final Engine engine;
+  private final MemoryBudget budget;
   private long held;
 
+  private MemoryHold(MemoryBudget budget) {
+    this.budget = budget;
+  }
+
+  /** Of the engine's budget alone, for a request whose connection is not known. */
   MemoryHold(Engine engine) {
-    this.engine = engine;
+    this(budget(engine));
+  }
+
+  /**
+   * Of the engine's budget and of its client's share of it.
+   *
+   * @param kind what the memory is for
+   */
+  MemoryHold(ConnectionMemory connection, Kept kind) {
+    this(connection.of(kind));
+  }
+
+  private static MemoryBudget budget(Engine engine) {
+    EngineMemory memory = new EngineMemory(engine);
+    return new MemoryBudget() {
+      @Override
+      public @Nullable String take(long bytes) {
+        return memory.take(bytes) ? null : memory.refusal(bytes);
+      }
+
+      @Override
+      public void giveBack(long bytes) {
+        memory.giveBack(bytes);
+      }
+    };
   }
 
   /**
@@ -23,11 +57,9 @@ final class MemoryHold implements AutoCloseable {
    * @throws WireException RESOURCE_EXHAUSTED when the budget does not allow it
    */
   void take(long bytes) {
-    if (!engine.takeBytes(bytes)) {
-      throw new WireException(
-          WireStatus.RESOURCE_EXHAUSTED,
-          "Exceeds maximum queue size: requests hold %d bytes, this one holds %d of them and needs %d more, and the limit is %d; retry later, send less per request or raise roundhouse.worker.scheduler.max-queued-bytes"
-              .formatted(engine.heldBytes(), held, bytes, engine.maxHeldBytes()));
+    String refusal = budget.take(bytes);
+    if (refusal != null) {
+      throw new WireException(WireStatus.RESOURCE_EXHAUSTED, refusal);
     }
     held += bytes;
   }
@@ -39,12 +71,14 @@ final class MemoryHold implements AutoCloseable {
 
   void giveBack(long bytes) {
     held -= bytes;
-    engine.giveBackBytes(bytes);
+    budget.giveBack(bytes);
   }
 
   /** Gives back whatever is held. */
   @Override
   public void close() {
-    giveBack(held);
+    if (held != 0) {
+      giveBack(held);
+    }
   }
 }

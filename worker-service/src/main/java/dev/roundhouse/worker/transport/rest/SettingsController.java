@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.kserve.codec.MessageLimits;
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.platform.logging.LogSettings;
 import dev.roundhouse.platform.rest.JsonReply;
@@ -68,7 +69,7 @@ final class SettingsController {
   private static Map<String, Object> logSettings(JsonParser json, JsonFields fields) {
     Map<String, Object> wanted = new HashMap<>();
     while (fields.nextProperty()) {
-      String name = json.currentName();
+      String name = fields.setting();
       if (json.nextToken() != JsonToken.VALUE_NULL) {
         wanted.put(name, value(fields.parameter("request", name)));
       }
@@ -138,7 +139,7 @@ final class SettingsController {
   private static Map<String, List<String>> traceSettings(JsonParser json, JsonFields fields) {
     Map<String, List<String>> wanted = new HashMap<>();
     while (fields.nextProperty()) {
-      String name = json.currentName();
+      String name = fields.setting();
       List<String> values = new ArrayList<>();
       switch (json.nextToken()) {
         case VALUE_NULL -> {
@@ -146,6 +147,10 @@ final class SettingsController {
         }
         case START_ARRAY -> {
           while (json.nextToken() != JsonToken.END_ARRAY) {
+            if (values.size() == MessageLimits.PARAMETERS) {
+              throw JsonFields.exceeded("'" + name + "'", "more values", MessageLimits.PARAMETERS);
+            }
+            fields.value();
             values.add(value(fields.parameter("request", name)).toString());
           }
         }

@@ -223,6 +223,80 @@ class InferReaderTest {
     assertThat(engine.heldBytes()).as("seed %d", seed).isZero();
   }
 
+  @Test
+  void shouldRefuseMorePropertiesThanThereMayBe() {
+    StringBuilder many = new StringBuilder("{");
+    for (int i = 0; i < 20_000; i++) {
+      many.append("\"x").append(i).append("\":0,");
+    }
+    String object = many.append("\"y\":0}").toString();
+    String limit = "an object has more than 20000 properties, which is the limit";
+    refused(object, limit);
+    refused("{\"unknown\":" + object + "}", limit);
+    refused("{\"inputs\":[" + object + "]}", limit);
+  }
+
+  @Test
+  void shouldRefuseMoreDifferentPropertiesThanADocumentMayHave() {
+    StringBuilder many = new StringBuilder("{\"unknown\":[");
+    for (int i = 0; i < 20; i++) {
+      many.append('{');
+      for (int j = 0; j < 10_000; j++) {
+        many.append("\"").append(i).append('-').append(j).append("\":0,");
+      }
+      many.append("\"last\":0},");
+    }
+    refused(
+        many + "0]}", "its objects have more than 131072 different properties, which is the limit");
+  }
+
+  @Test
+  void shouldRefuseANameThatIsLong() {
+    refused("{\"" + "x".repeat(2000) + "\":0}", "1024");
+  }
+
+  @Test
+  void shouldTakeAsManyParametersAsOverGrpc() {
+    StringBuilder many = new StringBuilder("{\"inputs\":[" + INPUT + "],\"parameters\":{");
+    for (int i = 0; i < 16_384; i++) {
+      many.append(i == 0 ? "" : ",").append("\"x").append(i).append("\":0");
+    }
+    assertThat(read(many + "}}", "").message().parameters()).hasSize(16_384);
+  }
+
+  @Test
+  void shouldCountWhatIsKeptOfTheDocument() {
+    String text = "x".repeat(1 << 20);
+    byte[] json =
+        ("{\"inputs\":[" + INPUT + "],\"parameters\":{\"a\":\"%s\",\"b\":\"%s\"}}")
+            .formatted(text, text)
+            .getBytes(StandardCharsets.UTF_8);
+    try (MemoryHold memory = new MemoryHold(engine)) {
+      InferReader.read("m", "3", new Body(json, json.length), json.length, memory);
+      assertThat(engine.heldBytes()).isBetween(2L << 20, 5L << 20);
+    }
+  }
+
+  @Test
+  void shouldHaveRoomForALongTextBeforeItIsRead() {
+    int length = 3 << 20;
+    byte[] json =
+        ("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\""
+                + "x".repeat(length)
+                + "\"]}]}")
+            .getBytes(StandardCharsets.UTF_8);
+    long free = engine.maxHeldBytes() - engine.heldBytes();
+    try (MemoryHold others = new MemoryHold(engine);
+        MemoryHold memory = new MemoryHold(engine)) {
+      others.take(free - 2L * length);
+      WireException refusal =
+          catchThrowableOfType(
+              WireException.class,
+              () -> InferReader.read("m", "3", new Body(json, json.length), json.length, memory));
+      assertThat(refusal.status()).isEqualTo(WireStatus.RESOURCE_EXHAUSTED);
+    }
+  }
+
   private static void refused(String json, String text) {
     refused(json.getBytes(StandardCharsets.UTF_8), text);
   }
