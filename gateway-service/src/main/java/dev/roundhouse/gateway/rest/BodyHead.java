@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.grpc.HeldMemory;
+import dev.roundhouse.platform.rest.ClientMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;
@@ -38,18 +39,21 @@ final class BodyHead implements AutoCloseable {
    * @param length of the body; below 0 when it is not known
    * @param most bytes that it may have
    * @param memory that is taken for it and its answer until it is closed
+   * @param client whose it is; closed with it, or when it is refused
    * @throws StatusException INVALID_ARGUMENT when it says that it has more; RESOURCE_EXHAUSTED when
    *     there is too little memory
    */
-  static BodyHead read(InputStream in, long length, long most, HeldMemory memory)
+  static BodyHead read(
+      InputStream in, long length, long most, HeldMemory memory, ClientMemory client)
       throws IOException, StatusException {
     if (length > most) {
+      client.close();
       throw tooLarge(length + " bytes", most);
     }
     int wanted = (int) HeldShare.wholeBody(length, MOST_BYTES);
     boolean goesOn = length < 0 || length > MOST_BYTES;
     int passing = (goesOn ? 2 : 1) * HeldShare.PASSING_BYTES; // the rest of it, and the answer
-    HeldShare share = HeldShare.take(memory, wanted + passing);
+    HeldShare share = HeldShare.take(memory, client, wanted + passing);
     try {
       byte[] read = in.readNBytes(wanted);
       boolean whole = length < 0 ? read.length < MOST_BYTES : read.length == length;

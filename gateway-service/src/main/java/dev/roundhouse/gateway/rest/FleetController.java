@@ -121,7 +121,7 @@ final class FleetController {
     RepositoryIndexRequest wanted =
         RepositoryIndexRequest.newBuilder()
             .setRepositoryName(repository)
-            .setReady(bodies.read(request).flag("ready"))
+            .setReady(bodies.read(request, body -> body.flag("ready")))
             .build();
     ArrayNode lines = JSON.arrayNode();
     for (ModelIndex line : calls.repositoryIndex(wanted).join().getModelsList()) {

@@ -1,31 +1,42 @@
 package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.grpc.HeldMemory;
+import dev.roundhouse.grpc.memory.Kept;
+import dev.roundhouse.platform.rest.ClientMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
 
-/** What one request over HTTP takes of the memory that all calls on their way through have. */
+/**
+ * What one request over HTTP takes of the memory that all calls on their way through have, and of
+ * its client's share of it.
+ */
 final class HeldShare implements AutoCloseable {
   /** Bytes of an answer, or of a body that is passed on, that are here at a time. */
   static final int PASSING_BYTES = 32 << 10;
 
   private final HeldMemory memory;
+  private final ClientMemory client;
   private final long bytes;
 
-  private HeldShare(HeldMemory memory, long bytes) {
+  private HeldShare(HeldMemory memory, ClientMemory client, long bytes) {
     this.memory = memory;
+    this.client = client;
     this.bytes = bytes;
   }
 
   /**
+   * @param client closed with the share, or when there is none
    * @throws StatusException RESOURCE_EXHAUSTED when there is too little
    */
-  static HeldShare take(HeldMemory memory, long bytes) throws StatusException {
-    String refusal = memory.take(bytes);
+  static HeldShare take(HeldMemory memory, ClientMemory client, long bytes) throws StatusException {
+    String refusal = client.memory().overShare(bytes);
+    refusal = refusal == null ? memory.take(bytes) : refusal;
     if (refusal != null) {
+      client.close();
       throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
     }
-    return new HeldShare(memory, bytes);
+    client.memory().own(Kept.BODY, bytes);
+    return new HeldShare(memory, client, bytes);
   }
 
   /**
@@ -40,6 +51,8 @@ final class HeldShare implements AutoCloseable {
 
   @Override
   public void close() {
+    client.memory().disown(Kept.BODY, bytes);
     memory.giveBack(bytes);
+    client.close();
   }
 }

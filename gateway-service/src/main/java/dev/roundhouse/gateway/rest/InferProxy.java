@@ -5,6 +5,8 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RequestHead;
 import dev.roundhouse.grpc.HeldMemory;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.platform.rest.ClientMemory;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -30,6 +32,7 @@ final class InferProxy {
   private final Workers workers;
   private final WorkerHttp http;
   private final HeldMemory memory;
+  private final PeerMemory peers;
   private final long maxBodyBytes;
 
   InferProxy(
@@ -37,11 +40,13 @@ final class InferProxy {
       Workers workers,
       WorkerHttp http,
       HeldMemory memory,
+      PeerMemory peers,
       GatewayProperties properties) {
     this.routes = routes;
     this.workers = workers;
     this.http = http;
     this.memory = memory;
+    this.peers = peers;
     maxBodyBytes = properties.server().maxMessageSize().toBytes();
   }
 
@@ -60,7 +65,11 @@ final class InferProxy {
       throws IOException, StatusException {
     try (BodyHead body =
         BodyHead.read(
-            request.getInputStream(), request.getContentLengthLong(), maxBodyBytes, memory)) {
+            request.getInputStream(),
+            request.getContentLengthLong(),
+            maxBodyBytes,
+            memory,
+            ClientMemory.of(peers, request))) {
       infer(name, version, body, request, response);
     }
   }

@@ -1,39 +1,47 @@
 package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.grpc.HeldMemory;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.platform.rest.ClientMemory;
+import dev.roundhouse.platform.rest.Json;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
+import java.util.function.Function;
 import org.springframework.stereotype.Component;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** Reads the small JSON bodies of everything but inference, counted while they are read. */
+/**
+ * Reads the small JSON bodies of everything but inference, counted as what they are made into while
+ * they are read.
+ */
 @Component
 final class JsonBodies {
   private static final int MOST_BYTES = 1 << 20;
 
   private final HeldMemory memory;
+  private final PeerMemory peers;
 
-  JsonBodies(HeldMemory memory) {
+  JsonBodies(HeldMemory memory, PeerMemory peers) {
     this.memory = memory;
+    this.peers = peers;
   }
 
   /**
-   * The request's body; an empty one is an object without members.
+   * What the request's body says; an empty one is an object without members.
    *
+   * @param read takes what is wanted of it; the rest is let go
    * @throws io.grpc.StatusRuntimeException INVALID_ARGUMENT when it is too long or no JSON object
    * @throws StatusException RESOURCE_EXHAUSTED when there is no memory for it
    */
-  JsonBody read(HttpServletRequest request) throws IOException, StatusException {
+  <T> T read(HttpServletRequest request, Function<JsonBody, T> read)
+      throws IOException, StatusException {
     long most = HeldShare.wholeBody(request.getContentLengthLong(), MOST_BYTES + 1L);
-    HeldShare share = HeldShare.take(memory, most);
-    try {
-      return new JsonBody(parsed(request));
-    } finally {
-      share.close();
+    try (HeldShare share =
+        HeldShare.take(memory, ClientMemory.of(peers, request), Json.treeBytes(most))) {
+      return read.apply(new JsonBody(parsed(request)));
     }
   }
 
@@ -46,7 +54,7 @@ final class JsonBodies {
       return JsonNodeFactory.instance.objectNode();
     }
     try {
-      JsonNode body = JsonMapper.shared().readTree(bytes);
+      JsonNode body = Json.tree(bytes);
       if (body.isObject()) {
         return body;
       }

@@ -3,6 +3,8 @@ package dev.roundhouse.gateway.rest;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.grpc.HeldMemory;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.platform.rest.ClientMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -30,11 +32,13 @@ final class PassedOn {
   private final WorkerHttp http;
 
   private final HeldMemory memory;
+  private final PeerMemory peers;
 
-  PassedOn(Workers workers, WorkerHttp http, HeldMemory memory) {
+  PassedOn(Workers workers, WorkerHttp http, HeldMemory memory, PeerMemory peers) {
     this.workers = workers;
     this.http = http;
     this.memory = memory;
+    this.peers = peers;
   }
 
   /** What one worker says of a model as well as another. */
@@ -62,7 +66,8 @@ final class PassedOn {
   /** The first that answers, unless the next one has what it has not. */
   private void one(List<WorkerLink> asked, HttpServletRequest request, HttpServletResponse response)
       throws IOException, StatusException {
-    HeldShare share = HeldShare.take(memory, HeldShare.PASSING_BYTES);
+    HeldShare share =
+        HeldShare.take(memory, ClientMemory.of(peers, request), HeldShare.PASSING_BYTES);
     try {
       oneOf(asked, request, response);
     } finally {
@@ -130,7 +135,8 @@ final class PassedOn {
   private void each(HttpServletRequest request, HttpServletResponse response)
       throws IOException, StatusException {
     long bytes = HeldShare.wholeBody(request.getContentLengthLong(), MOST_BODY_BYTES + 1L);
-    HeldShare share = HeldShare.take(memory, bytes + HeldShare.PASSING_BYTES);
+    HeldShare share =
+        HeldShare.take(memory, ClientMemory.of(peers, request), bytes + HeldShare.PASSING_BYTES);
     try {
       eachOf(request, response);
     } finally {

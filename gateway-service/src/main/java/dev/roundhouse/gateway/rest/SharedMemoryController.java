@@ -55,14 +55,16 @@ final class SharedMemoryController {
   void register(
       @PathVariable String region, HttpServletRequest request, HttpServletResponse response)
       throws IOException, StatusException {
-    JsonBody body = bodies.read(request);
     SystemSharedMemoryRegisterRequest wanted =
-        SystemSharedMemoryRegisterRequest.newBuilder()
-            .setName(region)
-            .setKey(body.text("key"))
-            .setOffset(body.number("offset", 0))
-            .setByteSize(body.number("byte_size"))
-            .build();
+        bodies.read(
+            request,
+            body ->
+                SystemSharedMemoryRegisterRequest.newBuilder()
+                    .setName(region)
+                    .setKey(body.text("key"))
+                    .setOffset(body.number("offset", 0))
+                    .setByteSize(body.number("byte_size"))
+                    .build());
     var unused = regions.register(wanted).join();
     response.setStatus(HttpStatus.OK.value());
   }
@@ -85,14 +87,16 @@ final class SharedMemoryController {
   void registerCuda(
       @PathVariable String region, HttpServletRequest request, HttpServletResponse response)
       throws IOException, StatusException {
-    JsonBody body = bodies.read(request);
     CudaSharedMemoryRegisterRequest wanted =
-        CudaSharedMemoryRegisterRequest.newBuilder()
-            .setName(region)
-            .setRawHandle(handle(body))
-            .setDeviceId(body.number("device_id"))
-            .setByteSize(body.number("byte_size"))
-            .build();
+        bodies.read(
+            request,
+            body ->
+                CudaSharedMemoryRegisterRequest.newBuilder()
+                    .setName(region)
+                    .setRawHandle(handle(body))
+                    .setDeviceId(body.number("device_id"))
+                    .setByteSize(body.number("byte_size"))
+                    .build());
     var unused = regions.register(wanted).join();
     response.setStatus(HttpStatus.OK.value());
   }

@@ -29,6 +29,7 @@ import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.rest.Browsers;
+import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
 import dev.roundhouse.platform.text.ClientText;
@@ -66,6 +67,9 @@ class TransportConfiguration {
   /** Wide enough that one call carries large tensors at the link's rate. */
   private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
 
+  /** Of a client's connection: its own, and a part of those to workers. */
+  private static final int DESCRIPTORS = 2;
+
   @Bean
   Http2GrpcServerFactory http2GrpcServerFactory(
       GrpcServerProperties grpc,
@@ -84,7 +88,8 @@ class TransportConfiguration {
             grpc,
             bundles,
             "",
-            builder -> configure(builder, properties, routes, memory, peers, tls, load, failure::fail));
+            builder ->
+                configure(builder, properties, routes, memory, peers, tls, load, failure::fail));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -115,7 +120,8 @@ class TransportConfiguration {
         .streamWindow(STREAM_WINDOW)
         .maxConcurrentStreams(server.maxConcurrentStreams())
         .maxCalls(server.maxCalls() == 0 ? Integer.MAX_VALUE : server.maxCalls())
-        .maxConnections(server.maxConnections())
+        .maxConnections(
+            DescriptorShare.ofProcess().connections(server.maxConnections(), DESCRIPTORS))
         .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .loadListener(load)
