@@ -6,6 +6,7 @@ hold, and goes on or holds on until its input ends.
 
 import contextlib
 import json
+import resource
 import socket
 import sys
 import threading
@@ -325,6 +326,8 @@ ACTS: dict[str, Callable[[Attacker], None]] = {
 
 def main() -> None:
     row, source, http_port, grpc_port, largest = sys.argv[1:6]
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     attacker = Attacker(source, int(http_port), int(grpc_port), int(largest))
     try:
         ACTS[row](attacker)

@@ -4,8 +4,16 @@ from dataclasses import dataclass, field
 
 from attack.others import HEALTH, INFER, LIVE, Felt
 
-HEAD = ("row", "target", "process: peak/limit MiB (growth, held)", "ended", *(f"{k} p50/p99 ms" for k in (INFER, LIVE, HEALTH)))
-HEAD = (*HEAD, "errors of others", "back after", "attacker")
+HEAD = (
+    "row",
+    "target",
+    "process: peak/limit MiB (growth, held)",
+    "ended",
+    *(f"{kind} p50/p99 ms" for kind in (INFER, LIVE, HEALTH)),
+    "errors of others",
+    "back after",
+    "attacker",
+)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import summing_bundle
 from node_process import NodeProcess, gateway_command
-from worker_process import SAMPLE_MODELS, ROOT, WorkerProcess, free_ports, memory_options
+from worker_process import ROOT, SAMPLE_MODELS, WorkerProcess, free_ports, memory_options
 
 GATEWAY_MIB = 768
 NODE_MIB = 192

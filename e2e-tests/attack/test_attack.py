@@ -8,6 +8,7 @@ import contextlib
 import json
 import math
 import os
+import select
 import subprocess
 import sys
 import time
@@ -159,16 +160,17 @@ def attack(target: Target, row: str, source: str, records: Path) -> Outcome:
                 time.sleep(LOOK_SECONDS)
             if not target.exit_codes():
                 outcome.held = {name: held_bytes(part) for name, part in target.parts.items()}
-            left = time.monotonic()
+        left = time.monotonic()
         outcome.growth = {name: outcome.peaks.get(name, 0) - idle[name] for name in target.parts}
-        outcome.before = felt(records, start, began)
-        outcome.during = felt(records, began, left)
         outcome.ended = target.exit_codes()
         if not outcome.ended:
             outcome.recovery = recovery(target, records, left)
             back = time.monotonic()
             time.sleep(AFTER_SECONDS)
             outcome.after = felt(records, back, time.monotonic())
+        # not sooner: calls that were open when the attacker left are known once they have ended
+        outcome.before = felt(records, start, began)
+        outcome.during = felt(records, began, left)
     outcome.ended = target.exit_codes()
     return outcome
 
@@ -180,15 +182,13 @@ def look(target: Target, outcome: Outcome) -> None:
 
 def watched(target: Target, attacker: Program, outcome: Outcome) -> dict[str, int]:
     """What the attacker says it has done, once it has, or a process or the time has ended."""
-    os.set_blocking(attacker.process.stdout.fileno(), False)
     end = time.monotonic() + ATTACK_SECONDS
     while time.monotonic() < end and not target.exit_codes():
         look(target, outcome)
-        if line := attacker.process.stdout.readline():
+        if select.select([attacker.process.stdout], [], [], LOOK_SECONDS)[0]:
+            line = attacker.process.stdout.readline()
+            assert line, f"the attacker ended with exit code {attacker.process.wait()}"
             return json.loads(line)
-        if attacker.process.poll() is not None:
-            raise AssertionError(f"the attacker ended with exit code {attacker.process.returncode}")
-        time.sleep(LOOK_SECONDS)
     return {"not done": 1}
 
 
@@ -201,11 +201,17 @@ def recovery(target: Target, records: Path, left: float) -> float:
             now = felt_since(records, kind, left)
             if now and now[-1][2] in ("OK", "200") and now[-1][1] < FLOOR_SECONDS[False] and now[-1][0] >= last - 0.5:
                 good.add(kind)
-        status = target.process.get(target.process.ports.http, "/v2/health/ready")[0]
-        if len(good) == 3 and status == 200:
+        if len(good) == 3 and ready(target):
             return time.monotonic() - left
         time.sleep(0.05)
     return math.inf
+
+
+def ready(target: Target) -> bool:
+    try:
+        return target.process.get(target.process.ports.http, "/v2/health/ready")[0] == 200
+    except OSError:
+        return False
 
 
 def felt_since(records: Path, kind: str, left: float) -> list[tuple[float, float, str]]:
@@ -252,6 +258,8 @@ def test_should_serve_others_when_attacked(
         outcome = attack(target, row, source, tmp_path / "records")
         outcomes.append(outcome)
         found = problems(outcome, row)
+        if row == "18c":
+            targets.close()  # it has few files for ever
         traces = len(list(target.traces.iterdir()))
         if row == "16" and traces > MOST_TRACES:
             found.append(f"{traces} files of traces")
