@@ -7,13 +7,14 @@ import time
 from pathlib import Path
 
 import grpc
+import numpy as np
 import pytest
 import tritonclient.grpc as triton
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from tritonclient.utils import InferenceServerException
 
+import adding_bundle
 import damaged_bundles
-import spinning_bundle
 from calls import infer, request, simple_inputs
 from conftest import Launch, Report
 from worker_process import WorkerProcess, wait_until
@@ -173,15 +174,16 @@ def test_should_come_back_to_the_baseline_after_many_loads_and_unloads(
     tmp_path: Path, launch: Launch, report: Report
 ) -> None:
     repository = tmp_path / "models"
-    spinning_bundle.write(repository, "spin")
+    adding_bundle.write(repository, "add", "i32")
+    row = np.ones((1, adding_bundle.WIDTH), np.int32)
     worker = launch(repository, EXPLICIT, jvm=HEAP_OF_ONE_SIZE).await_ready()
     with worker.client() as client:
 
         def cycle(times: int) -> None:
             for _ in range(times):
-                client.load_model("spin")
-                infer(client, "spin", spinning_bundle.turns(1))
-                client.unload_model("spin")
+                client.load_model("add")
+                infer(client, "add", {"INPUT0": row, "INPUT1": row})
+                client.unload_model("add")
 
         cycle(max(50, CYCLES // 5))
         kilobytes, threads = memory_and_threads(worker)

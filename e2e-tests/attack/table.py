@@ -27,6 +27,7 @@ class Outcome:
     ended: dict[str, int] = field(default_factory=dict)
     before: Felt = field(default_factory=Felt)
     during: Felt = field(default_factory=Felt)
+    holding: Felt = field(default_factory=Felt)
     after: Felt = field(default_factory=Felt)
     recovery: float | None = None
     attacker: dict[str, int] = field(default_factory=dict)
@@ -42,7 +43,7 @@ class Outcome:
         latencies = [
             " > ".join(
                 f"{felt.percentile(kind, 50) * 1e3:.1f}/{felt.percentile(kind, 99) * 1e3:.1f}"
-                for felt in (self.before, self.during, self.after)
+                for felt in (self.before, self.during, self.holding, self.after)
             )
             for kind in (INFER, LIVE, HEALTH)
         ]
