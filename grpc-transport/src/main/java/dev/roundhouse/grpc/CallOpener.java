@@ -68,8 +68,7 @@ final class CallOpener {
     }
     try {
       String forwarded = forwardedMethod(headers);
-      long bytes =
-          (forwarded == null ? CALL_BYTES : FORWARDED_BYTES) + Connection.bytes(headers);
+      long bytes = (forwarded == null ? CALL_BYTES : FORWARDED_BYTES) + Connection.bytes(headers);
       String refusal = connection.keep(stream, bytes);
       if (refusal != null) {
         refuse(stream, Status.RESOURCE_EXHAUSTED.withDescription(refusal));

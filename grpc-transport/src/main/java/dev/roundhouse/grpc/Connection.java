@@ -242,7 +242,9 @@ final class Connection extends PeerConnection {
     return context().executor().inEventLoop();
   }
 
-  /** Has a task run on the event loop, after what it does now; false when the server has stopped. */
+  /**
+   * Has a task run on the event loop, after what it does now; false when the server has stopped.
+   */
   boolean later(Runnable task) {
     try {
       context().executor().execute(task);

@@ -56,7 +56,8 @@ final class ForwardedCall implements StreamHandler {
     HeldMemory memory = forwarding.memory();
     asksOnce = forwarding.router().asksOnce(method);
     bounds = new MessageBounds(client.maxMessageBytes());
-    requests = new Passage(
+    requests =
+        new Passage(
             memory,
             client.memory(),
             bounds,

@@ -112,7 +112,9 @@ final class Inflation {
             ? Math.max(LEAST_BYTES, (long) LIKELY_RATIO * compressed.available())
             : (long) GROWTH * full.capacity();
     int capacity =
-        (int) Math.min(most, full == null ? Math.min(wanted, MessageAssembly.MAX_HEAP_BYTES) : wanted);
+        (int)
+            Math.min(
+                most, full == null ? Math.min(wanted, MessageAssembly.MAX_HEAP_BYTES) : wanted);
     take(capacity);
     ByteBuf larger;
     try {

@@ -128,9 +128,12 @@ final class Passage {
   }
 
   private void take(int bytes, Use use) throws StatusException {
-    String refusal = use == Use.BEGIN ? client.overShare(bytes) : null;
-    if (refusal == null && !memory.take(bytes, use)) {
+    String refusal = null;
+    if (!memory.take(bytes, use)) {
       refusal = memory.refusal(bytes, use);
+    } else if (use == Use.BEGIN) {
+      refusal = client.overShare(bytes);
+      memory.giveBack(refusal == null ? 0 : bytes);
     }
     if (refusal != null) {
       throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();

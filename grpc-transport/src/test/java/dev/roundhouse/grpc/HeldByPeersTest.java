@@ -75,8 +75,7 @@ class HeldByPeersTest {
 
   private static void begin(RawClient client, int stream, String method, String... more)
       throws IOException {
-    client.quietly(
-        RawClient.HEADERS, RawClient.END_HEADERS, stream, RawClient.call(method, more));
+    client.quietly(RawClient.HEADERS, RawClient.END_HEADERS, stream, RawClient.call(method, more));
   }
 
   private static void data(RawClient client, int stream, byte[] data) throws IOException {

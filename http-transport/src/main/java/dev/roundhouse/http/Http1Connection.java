@@ -1,10 +1,10 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.StallWatch;
-import io.netty.channel.Channel;
 import dev.roundhouse.grpc.memory.ConnectionMemory;
 import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.grpc.memory.MemoryBudget;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;

@@ -157,7 +157,7 @@ class Http1ServerTest {
         assertThat(peer.answer()).isEqualTo("403 " + path + " is refused");
       }
       assertThat(served.behind.connections).hasValue(0);
-      assertThat(served.held).hasValue(0);
+      assertThat(served.held()).isZero();
     }
   }
 

@@ -136,6 +136,16 @@ final class Served implements AutoCloseable, MemoryRoot {
   }
 
   @Override
+  public long leastStandingBytes() {
+    return 0;
+  }
+
+  @Override
+  public String remedy() {
+    return "have more";
+  }
+
+  @Override
   public String refusal(long bytes) {
     return "there is no room";
   }

@@ -33,7 +33,7 @@ final class CompilerProcess {
   private static final int MOST_SHOWN = 100;
 
   /** How long a run with extreme values gets in any case. */
-  private static final long LEAST_EXTREME_NANOS = TimeUnit.SECONDS.toNanos(2);
+  private static final long LEAST_EXTREME_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /** What a JVM says that gets no thread. */
   private static final String NO_THREAD = "unable to create native thread";

@@ -92,15 +92,18 @@ class CompileFaultsTest {
   }
 
   /** Functions that call the one before twice: a thousand million of them when inlined. */
+  /** Few enough that the program is not refused before it is compiled. */
+  private static final int DOUBLINGS = 17;
+
   private static String exploding() {
     StringBuilder text = new StringBuilder("module {\n");
     text.append(function("private @f0", "%0 = stablehlo.sine %x : tensor<4xf32>"));
     String call = "func.call @f%d(%%%s) : (tensor<4xf32>) -> tensor<4xf32>";
-    for (int i = 1; i <= 30; i++) {
+    for (int i = 1; i <= DOUBLINGS; i++) {
       String twice = "%1 = " + call.formatted(i - 1, "x") + " %0 = " + call.formatted(i - 1, "1");
       text.append(function("private @f" + i, twice));
     }
-    return text.append(function("public @main", "%0 = " + call.formatted(30, "x"))) + "}";
+    return text.append(function("public @main", "%0 = " + call.formatted(DOUBLINGS, "x"))) + "}";
   }
 
   private static String function(String name, String body) {

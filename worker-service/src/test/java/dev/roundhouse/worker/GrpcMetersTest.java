@@ -2,15 +2,15 @@ package dev.roundhouse.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.grpc.memory.ConnectionMemory;
 import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.grpc.memory.PeerMemory;
-import java.net.InetSocketAddress;
-import java.util.Objects;
-import dev.roundhouse.engine.Engine;
-import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;

@@ -192,7 +192,7 @@ class InferStreamTest {
     Stream stream = new Stream(stub());
     stream.send(
         numbered("double", "1", 1, 2).toBuilder()
-            .setId("x".repeat((64 << 10) + 1)) // longer than an id may be
+            .setId("x".repeat(1025)) // longer than an id may be
             .build());
     assertThat(stream.status()).isEqualTo(Status.Code.INVALID_ARGUMENT);
   }

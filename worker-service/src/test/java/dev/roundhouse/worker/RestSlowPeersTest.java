@@ -151,7 +151,11 @@ class RestSlowPeersTest {
   }
 
   private static String head(String path) {
-    return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + (1 << 20) + "\r\n\r\n";
+    return "POST "
+        + path
+        + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+        + (1 << 20)
+        + "\r\n\r\n";
   }
 
   private Socket open() throws IOException {

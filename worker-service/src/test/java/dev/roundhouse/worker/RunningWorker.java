@@ -8,11 +8,8 @@ import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.time.NanoClock;
-import dev.roundhouse.grpc.memory.Kept;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
-import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.shm.CudaAccess;
@@ -39,8 +36,6 @@ import org.springframework.context.support.GenericApplicationContext;
 
 /** A whole worker on free loopback ports, with a simulated device or the CPU plugin. */
 final class RunningWorker implements AutoCloseable {
-  /** Of the memory for requests, two blocks that its next small request finds. */
-  private static final long CONNECTION_READY_BYTES = 32 << 10;
 
   static final String COST_FILE = "--roundhouse.worker.scheduler.cost-file=";
   static final String CACHE = "--roundhouse.worker.compile.cache=";
@@ -123,26 +118,17 @@ final class RunningWorker implements AutoCloseable {
    */
   void assertHoldsNothing() {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (!holdsNothing() && System.nanoTime() < end) {
+    Engine engine = bean(Engine.class);
+    while (!(holdsNothing() && engine.openRequests() == 0) && System.nanoTime() < end) {
       Thread.onSpinWait();
     }
-    assertThat(bean(Engine.class).openRequests()).isZero();
+    assertThat(engine.openRequests()).isZero();
     assertThat(holdsNothing()).isTrue();
   }
 
-  /** True when no request holds anything, beside what connections that are open have ready. */
+  /** True when no request holds anything. */
   boolean holdsNothing() {
-    PeerMemory memory = bean(PeerMemory.class);
-    long passing = 0;
-    for (Kept kind : Kept.values()) {
-      passing += kind == Kept.CONNECTION || kind == Kept.CALL ? 0 : memory.held(kind);
-    }
-    long ready = CONNECTION_READY_BYTES * (open("httpLoad") + open("grpcLoad"));
-    return passing == 0 && bean(Engine.class).heldBytes() <= ready;
-  }
-
-  private long open(String port) {
-    return context.containsBean(port) ? context.getBean(port, PortLoad.class).connections() : 0;
+    return bean(Engine.class).heldBytes() == 0;
   }
 
   <T> T bean(Class<T> type) {

@@ -29,8 +29,13 @@ final class HeldShare implements AutoCloseable {
    * @throws StatusException RESOURCE_EXHAUSTED when there is too little
    */
   static HeldShare take(HeldMemory memory, ClientMemory client, long bytes) throws StatusException {
-    String refusal = client.memory().overShare(bytes);
-    refusal = refusal == null ? memory.take(bytes) : refusal;
+    String refusal = memory.take(bytes);
+    if (refusal == null) {
+      refusal = client.memory().overShare(bytes);
+      if (refusal != null) {
+        memory.giveBack(bytes);
+      }
+    }
     if (refusal != null) {
       client.close();
       throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();

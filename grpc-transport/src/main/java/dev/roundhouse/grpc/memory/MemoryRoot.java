@@ -1,7 +1,8 @@
 package dev.roundhouse.grpc.memory;
 
 /**
- * What the memory of requests and answers is taken from, together with what others count there. Thread-safe.
+ * What the memory of requests and answers is taken from, together with what others count there.
+ * Thread-safe.
  */
 public interface MemoryRoot {
 
@@ -24,4 +25,9 @@ public interface MemoryRoot {
 
   /** What whoever is refused can have the operator do. */
   String remedy();
+
+  /** Bytes that connections and calls may have however small the limit is. */
+  default long leastStandingBytes() {
+    return 4 << 20;
+  }
 }

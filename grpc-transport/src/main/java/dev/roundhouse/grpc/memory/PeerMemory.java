@@ -41,9 +41,6 @@ public final class PeerMemory {
   /** Of the root's limit, what standing state has beside it. */
   private static final int STANDING_PART = 4;
 
-  /** However small a budget is, a server has some connections. */
-  private static final long LEAST_STANDING_BYTES = 4 << 20;
-
   /** What connections hold next to nothing with: of standing state, and of what passes. */
   private static final long MODEST_STANDING_BYTES = 64 << 10;
 
@@ -176,7 +173,7 @@ public final class PeerMemory {
 
   /** Bytes that connections and calls may have. */
   public long standingLimit() {
-    return Math.max(LEAST_STANDING_BYTES, root.limit() / STANDING_PART);
+    return Math.max(root.leastStandingBytes(), root.limit() / STANDING_PART);
   }
 
   /**
@@ -276,8 +273,7 @@ public final class PeerMemory {
 
   /** A connection that is closed has given back all that it held. */
   void emptied(Peer peer) {
-    peers.computeIfPresent(
-        peer.address(), (key, known) -> isForgotten(known) ? null : known);
+    peers.computeIfPresent(peer.address(), (key, known) -> isForgotten(known) ? null : known);
   }
 
   private static boolean isForgotten(Peer peer) {

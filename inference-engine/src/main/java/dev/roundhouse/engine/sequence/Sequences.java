@@ -29,7 +29,10 @@ public final class Sequences {
   /** Between two looks for sequences that are silent; a look keeps a closed engine in memory. */
   private static final long MOST_TO_LOOK_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** What a sequence costs besides its state. */
+  /**
+   * What a sequence costs besides its state and the text it is known by, in objects: itself, its
+   * queue of steps, its id, its places in two maps; some 300 bytes.
+   */
   private static final long RECORD_BYTES = 512;
 
   private final ByteBudget bytes;
@@ -93,7 +96,7 @@ public final class Sequences {
 
   private Sequence started(SequenceRules rules, SequenceStep asked, long now)
       throws RefusedException {
-    long needed = RECORD_BYTES + rules.stateBytes();
+    long needed = bytes(rules, asked.id());
     long limit = bytes.limit() / MEMORY_PART;
     if (heldBytes + needed > limit) {
       forgetIdle(now);
@@ -106,6 +109,10 @@ public final class Sequences {
     }
     heldBytes += needed;
     return new Sequence(rules, asked.id(), now);
+  }
+
+  private static long bytes(SequenceRules rules, SequenceStep.Id id) {
+    return RECORD_BYTES + 2L * id.text().length() + rules.stateBytes();
   }
 
   /** Hands an accepted step over when those before it have ended. */
@@ -219,7 +226,7 @@ public final class Sequences {
   private void release(Sequence sequence) {
     if (sequence.over && sequence.open == 0 && sequence.counted) {
       sequence.counted = false;
-      long held = RECORD_BYTES + sequence.rules().stateBytes();
+      long held = bytes(sequence.rules(), sequence.id());
       heldBytes -= held;
       bytes.giveBack(held);
     }

@@ -1,12 +1,14 @@
 package dev.roundhouse.platform.grpc;
 
 import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
 import dev.roundhouse.grpc.memory.ConnectionMemory;
 import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.kserve.codec.EncodedMessage;
+import dev.roundhouse.kserve.codec.MessageLimits;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
@@ -39,9 +41,6 @@ import org.jspecify.annotations.Nullable;
 public final class GuardedService {
   /** Of any request but ModelInfer. The largest that clients send has a model's name in it. */
   private static final int MAX_CONTROL_BYTES = 1 << 20;
-
-  /** Of an answer that is as good as counted with its call. */
-  private static final int SMALL_BYTES = 1 << 10;
 
   private GuardedService() {}
 
@@ -97,7 +96,23 @@ public final class GuardedService {
     in.setSizeLimit(MAX_CONTROL_BYTES);
     Q message = parser.parseFrom(in);
     in.checkLastTagWas(0);
+    if (message instanceof Message parsed) {
+      parsed.getAllFields().forEach(GuardedService::requireName);
+    }
     return message;
+  }
+
+  /** Names of models and regions, and versions, are short and can be read. */
+  private static void requireName(FieldDescriptor field, Object value) {
+    if (!(value instanceof String text)
+        || !(field.getName().endsWith("name") || field.getName().endsWith("version"))) {
+      return;
+    }
+    MessageLimits.requireName(field.getName(), text);
+    if (text.chars().anyMatch(Character::isISOControl)) {
+      throw WireException.invalidArgument(
+          "%s has a control character, which no name has".formatted(field.getName()));
+    }
   }
 
   @SuppressWarnings("unchecked") // a call's type is that of its method's marshaller alone
@@ -125,9 +140,6 @@ public final class GuardedService {
     /** Of what was answered, what nobody else counts: the engine counts answers to inference. */
     private final AtomicLong kept = new AtomicLong();
 
-    /** Of what the engine counts, what was counted as the peer's. */
-    private final AtomicLong owned = new AtomicLong();
-
     /** Bytes answered; counted as unread until the call is over. */
     private final AtomicLong answered = new AtomicLong();
 
@@ -145,8 +157,7 @@ public final class GuardedService {
 
     /** Why the connection takes no further call; null when it does. */
     @Nullable String refusal() {
-      String full = share == null ? null : share.refusal(getAttributes());
-      return full == null && memory != null ? memory.overShare(0) : full;
+      return share == null ? null : share.refusal(getAttributes());
     }
 
     synchronized void refuse(Status status) {
@@ -188,17 +199,13 @@ public final class GuardedService {
 
     /** Why there is no room for an answer; null when there is. */
     private @Nullable String keep(ConnectionMemory counted, R message) {
-      int bytes = byteSize(message);
-      if (message instanceof Message) {
-        String full = counted.take(Kept.ANSWER, bytes);
-        kept.addAndGet(full == null ? bytes : 0);
-        return full;
+      if (!(message instanceof Message parsed)) {
+        return null;
       }
-      if (bytes > SMALL_BYTES) {
-        counted.own(Kept.ANSWER, bytes);
-        owned.addAndGet(bytes);
-      }
-      return null;
+      int bytes = parsed.getSerializedSize();
+      String full = counted.take(Kept.ANSWER, bytes);
+      kept.addAndGet(full == null ? bytes : 0);
+      return full;
     }
 
     private static int byteSize(Object message) {
@@ -230,10 +237,6 @@ public final class GuardedService {
       long taken = kept.get() == 0 ? 0 : kept.getAndSet(0);
       if (taken > 0) {
         counted.giveBack(Kept.ANSWER, taken);
-      }
-      long own = owned.get() == 0 ? 0 : owned.getAndSet(0);
-      if (own > 0) {
-        counted.disown(Kept.ANSWER, own);
       }
     }
 

@@ -3,19 +3,19 @@ package dev.roundhouse.platform.rest;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.stream.Collectors;
 import java.util.Comparator;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.apache.coyote.Processor;
 import org.apache.coyote.Request;
 import org.apache.coyote.http11.Http11NioProtocol;
 import org.apache.coyote.http11.Http11Processor;
 import org.apache.tomcat.util.net.AbstractEndpoint.Handler.SocketState;
-import org.apache.tomcat.util.net.SSLHostConfig;
 import org.apache.tomcat.util.net.NioEndpoint;
+import org.apache.tomcat.util.net.SSLHostConfig;
 import org.apache.tomcat.util.net.SocketWrapperBase;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +41,7 @@ public final class HttpProtocol extends Http11NioProtocol {
 
   private Duration stalled = Duration.ofMinutes(1);
   private String clientHeader = "";
+
   /**
    * Between looks whether there is room for further connections, and the least time of an idle one.
    */
@@ -50,7 +51,6 @@ public final class HttpProtocol extends Http11NioProtocol {
   private static final int CLOSED_PART = 16;
 
   private final Set<SocketWrapperBase<?>> busy = ConcurrentHashMap.newKeySet();
-  private Duration stalled = Duration.ofMinutes(1);
   private long maxBody = Long.MAX_VALUE;
   private @Nullable ScheduledFuture<?> looking;
 

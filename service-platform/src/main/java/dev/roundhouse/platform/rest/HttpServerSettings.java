@@ -1,11 +1,11 @@
 package dev.roundhouse.platform.rest;
 
+import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.process.TemporaryFolder;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
-import dev.roundhouse.platform.process.DescriptorShare;
 import java.time.Duration;
 import org.apache.catalina.core.StandardHost;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;

@@ -9,10 +9,13 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Takes this machine's folders out of texts that callers read: they are the operator's to know, who
- * finds them in the log and on the management port. A file keeps its path inside its folder.
+ * Bounds texts that callers read, for they may repeat what a caller has sent, and takes this
+ * machine's folders out of them: they are the operator's to know, who finds them in the log and on
+ * the management port. A file keeps its path inside its folder.
  */
 public final class ClientText {
+  private static final int MOST_CHARACTERS = 4096;
+
   private final List<String> prefixes;
 
   /**
@@ -33,9 +36,12 @@ public final class ClientText {
         spellings.stream().sorted(Comparator.comparingInt(String::length).reversed()).toList();
   }
 
-  /** {@code text} without the folders. */
+  /** {@code text} without the folders, and no more of it than anybody reads. */
   public String of(String text) {
-    String told = text;
+    String told =
+        text.length() <= MOST_CHARACTERS
+            ? text
+            : text.substring(0, MOST_CHARACTERS) + "... (" + text.length() + " characters)";
     for (String prefix : prefixes) {
       told = told.replace(prefix + "/", "");
     }

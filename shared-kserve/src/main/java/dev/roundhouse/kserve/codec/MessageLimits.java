@@ -15,8 +15,14 @@ public final class MessageLimits {
   /** Of the request, its inputs and its requested outputs together. */
   public static final int PARAMETERS = 16_384;
 
-  /** Of a name, an id, a version or a datatype. */
-  public static final int NAME_BYTES = 64 << 10;
+  /**
+   * Of a name (of a model, a tensor, a region of shared memory, a parameter), a version, a datatype
+   * or the text that a sequence is known by: what a server keeps by it, and says of it again.
+   */
+  public static final int NAME_BYTES = 255;
+
+  /** Of a request's id. */
+  public static final int ID_BYTES = 1024;
 
   /** Of a parameter's text. */
   public static final int TEXT_BYTES = 1 << 20;
@@ -28,6 +34,15 @@ public final class MessageLimits {
   public static final long TYPED_GROWTH_BYTES = 64L << 20;
 
   private MessageLimits() {}
+
+  /** Refuses a name that is longer than names may be. */
+  public static void requireName(String what, String name) {
+    if (name.length() > NAME_BYTES) {
+      throw WireException.invalidArgument(
+          "%s has %d characters, the limit is %d; it begins with '%s'"
+              .formatted(what, name.length(), NAME_BYTES, name.substring(0, 40)));
+    }
+  }
 
   static WireException exceeded(String what, String value, long limit) {
     return WireException.invalidArgument(

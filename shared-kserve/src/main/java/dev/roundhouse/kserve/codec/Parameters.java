@@ -93,7 +93,10 @@ final class Parameters {
           case ParameterValue.Signed(long number) -> new SequenceParameters(number, "", start, end);
           case ParameterValue.Unsigned(long number) ->
               new SequenceParameters(number, "", start, end);
-          case ParameterValue.Text(String text) -> new SequenceParameters(0, text, start, end);
+          case ParameterValue.Text(String text) -> {
+            MessageLimits.requireName("parameter '" + SEQUENCE_ID + "'", text);
+            yield new SequenceParameters(0, text, start, end);
+          }
           case ParameterValue other ->
               throw wrongType(SEQUENCE_ID, "int64_param or string_param", other);
         };

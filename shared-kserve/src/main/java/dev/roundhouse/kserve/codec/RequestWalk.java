@@ -180,7 +180,7 @@ public final class RequestWalk {
       } else if (tag == MODEL_VERSION) {
         modelVersion = name("model_version");
       } else if (tag == ID) {
-        id = in.text("id", MessageLimits.NAME_BYTES);
+        id = in.text("id", MessageLimits.ID_BYTES);
       } else if (tag == PARAMETERS) {
         parameters = parameter(parameters);
       } else {

@@ -116,7 +116,8 @@ class RequestFormsTest {
         .getInputsBuilder(0)
         .setContents(InferTensorContents.newBuilder().addAllFp32Contents(List.of(1f, 2f, 3f)));
     typed.removeInputs(1);
-    ModelInferRequest.Builder wide = SampleRequests.sound().setModelName("m".repeat(600));
+    ModelInferRequest.Builder wide =
+        SampleRequests.sound().setModelName("m".repeat(255)).setModelVersion("v".repeat(255));
     for (ModelInferRequest.Builder request : List.of(texts, typed, wide)) {
       comesAgain(request.build());
       assertThat(read(request.build().toByteArray())).isInstanceOf(ReadMessage.class);

@@ -192,8 +192,8 @@ class RequestWalkTest {
         argumentSet(
             "model name",
             ModelInferRequest.newBuilder().setModelName(longName),
-            "model_name has 65537 bytes",
-            "65536"),
+            "model_name has 256 bytes",
+            "255"),
         argumentSet(
             "parameter text",
             ModelInferRequest.newBuilder().putParameters("p", longText),

@@ -1,10 +1,10 @@
 package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.grpc.FairTurns;
 import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.actuator.HttpMeters;

@@ -1,13 +1,12 @@
 package dev.roundhouse.worker.wiring;
 
-import dev.roundhouse.worker.transport.EngineMemory;
-import dev.roundhouse.platform.actuator.PeerMemoryMeters;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import ch.qos.logback.classic.LoggerContext;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.pjrt.MappedCopy;
+import dev.roundhouse.platform.actuator.PeerMemoryMeters;
 import dev.roundhouse.platform.grpc.ControlGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
@@ -20,6 +19,7 @@ import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.trace.Tracing;
+import dev.roundhouse.worker.transport.EngineMemory;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelConfigs;
 import dev.roundhouse.worker.transport.ModelControl;

@@ -100,7 +100,7 @@ final class InferReader {
       String property = json.currentName();
       json.nextToken();
       switch (property) {
-        case "id" -> id = isNull() ? "" : fields.name(property);
+        case "id" -> id = isNull() ? "" : fields.id(property);
         case "model_name" -> requireSame(property, model);
         case "model_version" -> requireSame(property, version);
         case "parameters" -> parameters = fields.parameters(property);

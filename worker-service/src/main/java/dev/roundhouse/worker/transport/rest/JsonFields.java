@@ -53,12 +53,21 @@ final class JsonFields {
     return json.nextToken() == JsonToken.PROPERTY_NAME;
   }
 
-  /** A name, an id or a datatype. */
+  /** A name or a datatype. */
   String name(String field) {
+    return text(field, MessageLimits.NAME_BYTES);
+  }
+
+  /** A request's id. */
+  String id(String field) {
+    return text(field, MessageLimits.ID_BYTES);
+  }
+
+  private String text(String field, int most) {
     require(JsonToken.VALUE_STRING, field, "a string");
     int length = json.getStringLength();
-    if (length > MessageLimits.NAME_BYTES) {
-      throw exceeded(field, length + " characters", MessageLimits.NAME_BYTES);
+    if (length > most) {
+      throw exceeded(field, length + " characters", most);
     }
     memory.keep(length, 0);
     return json.getString();

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.shm;
 
+import dev.roundhouse.kserve.codec.MessageLimits;
 import dev.roundhouse.kserve.codec.RegionRange;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
@@ -230,6 +231,7 @@ public final class ClientRegions implements AutoCloseable {
       throw WireException.invalidArgument(
           "shared memory region name cannot be empty; every request names it");
     }
+    MessageLimits.requireName("shared memory region name", name);
   }
 
   /** What somebody is told who wants to share memory where that is off. */

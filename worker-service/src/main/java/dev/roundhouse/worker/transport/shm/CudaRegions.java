@@ -52,8 +52,8 @@ public final class CudaRegions {
    * @throws WireException what is wrong, where that is seen without opening it
    */
   public CompletableFuture<Void> register(String name, byte[] handle, long device, long byteSize) {
-    CudaThread on = requireThread(name);
     ClientRegions.requireName(name);
+    CudaThread on = requireThread(name);
     if (handle.length != CudaMemory.HANDLE_BYTES) {
       throw refused(
           name,

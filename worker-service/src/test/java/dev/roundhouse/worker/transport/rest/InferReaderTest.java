@@ -175,7 +175,7 @@ class InferReaderTest {
     refused(
         "{\"inputs\":[{\"shape\":[" + "1,".repeat(64) + "1]}]}",
         "more dimensions, the limit is 64");
-    refused("{\"id\":\"" + "a".repeat(65_537) + "\"}", "65537 characters, the limit is 65536");
+    refused("{\"id\":\"" + "a".repeat(1025) + "\"}", "1025 characters, the limit is 1024");
     refused("{\"parameters\":{\"a\":\"" + "a".repeat(1_048_577) + "\"}}", "the limit is 1048576");
     StringBuilder parameters = new StringBuilder("{\"parameters\":{");
     for (int i = 0; i <= 16_384; i++) {
