@@ -216,6 +216,7 @@ public final class ConnectionMemory {
       if (spare > 0) {
         reserved -= spare;
         account.release(peer, spare, isStanding);
+        reserveAnyway(); // somebody may have taken of it meanwhile
       }
       if (closed && reserved == 0) {
         account.emptied(peer);

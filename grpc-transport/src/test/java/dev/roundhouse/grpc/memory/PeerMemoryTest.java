@@ -162,6 +162,20 @@ class PeerMemoryTest {
     assertThat(account.held()).as("seed %d", seed).isZero();
   }
 
+  @Test
+  void shouldNeverCountLessThanIsHeldWhenThreadsShareAConnection() throws Exception {
+    ConnectionMemory shared = connection("10.0.0.1");
+    for (int round = 0; round < 2_000; round++) {
+      shared.take(Kept.MESSAGE, 64 << 10);
+      Thread giving = Thread.ofPlatform().start(() -> shared.giveBack(Kept.MESSAGE, 64 << 10));
+      assertThat(shared.take(Kept.MESSAGE, 40 << 10)).isNull();
+      giving.join();
+      assertThat(root.held()).as("round %d", round).isGreaterThanOrEqualTo(40 << 10);
+      shared.giveBack(Kept.MESSAGE, 40 << 10);
+      assertThat(root.held()).as("round %d", round).isZero();
+    }
+  }
+
   private void churn(SplittableRandom random, ConnectionMemory connection, AtomicInteger beyond) {
     List<Long> taken = new ArrayList<>();
     for (int i = 0; i < 20_000; i++) {
