@@ -1,6 +1,12 @@
 """A bundle that ends, hangs or fills a process costs itself; the others serve, also after kill -9."""
 
+import os
+import re
+import signal
 import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +16,13 @@ import damaged_bundles
 import hostile_bundles
 from calls import infer, simple_inputs
 from conftest import Launch, Report
-from worker_process import WorkerProcess, wait_until
+from supervised_node import Node
+from worker_process import wait_until
 
 GOOD = [f"good{i}" for i in range(8)]
 EXIT_CODE = 70
 LOAD_SECONDS = 60
+NODE_SECONDS = 180
 
 
 def good_ones(repository: Path, names: list[str]) -> None:
@@ -36,9 +44,10 @@ def reasons(client: triton.InferenceServerClient) -> dict[str, tuple[str, str]]:
 class Caller:
     """Asks the good ones, one after the other, until it is left; what failed is told then."""
 
-    def __init__(self, worker: WorkerProcess, names: list[str]) -> None:
-        self.worker, self.names = worker, names
-        self.rounds, self.failures = 0, []
+    def __init__(self, address: str, names: list[str]) -> None:
+        self.address, self.names = address, names
+        self.rounds = 0
+        self.failures: list[str] = []
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
@@ -47,14 +56,18 @@ class Caller:
         return self
 
     def run(self) -> None:
-        with self.worker.client() as client:
+        with triton.InferenceServerClient(self.address) as client:
             while not self.over.is_set():
                 try:
                     assert_answers(client, self.names)
                     self.rounds += 1
                 except Exception as failure:  # told by whoever waits
-                    self.failures.append(failure)
+                    self.failures.append(f"{time.monotonic():.1f} {failure}")
                     return
+
+    def await_round(self) -> None:
+        before = self.rounds
+        wait_until(lambda: self.rounds > before + 1 or self.failures, 10, "a round")
 
     def __exit__(self, *_: object) -> None:
         self.over.set()
@@ -68,34 +81,54 @@ def all_ready(client: triton.InferenceServerClient, names: list[str]) -> bool:
         return False
 
 
+def limits(cache: Path) -> list[str]:
+    return [
+        f"roundhouse.worker.compile.cache={cache}",
+        "roundhouse.worker.compile.timeout=6s",
+        "roundhouse.worker.compile.max-program-memory=1GB",
+        "roundhouse.worker.repository.load-attempts=1",
+        "roundhouse.worker.watchdog.device-call=5s",
+    ]
+
+
+def assert_refused(client: triton.InferenceServerClient, expected: dict[str, list[str]]) -> None:
+    index = reasons(client)
+    for name, words in expected.items():
+        state, reason = index[name]
+        assert state == "UNAVAILABLE", name
+        for word in words:
+            assert word in reason, f"{name}: {word!r} is not in {reason!r}"
+
+
+@contextmanager
+def node_of(models: Path, log: Path, settings: Sequence[str]) -> Iterator[Node]:
+    """A supervisor, two workers and a gateway; a failure shows how their log ends."""
+    node = Node(models, log, *(part for setting in settings for part in ("--set", setting)))
+    try:
+        yield node
+    except BaseException:
+        print("\n".join(node.log().splitlines()[-80:]))
+        raise
+    finally:
+        node.close()
+
+
 def test_should_serve_eight_good_ones_beside_one_of_each_bad_kind_when_killed_too(
     tmp_path: Path, launch: Launch, report: Report
 ) -> None:
     models = tmp_path / "models"
     good_ones(models, GOOD)
     expected = hostile_bundles.write_all(models)
-    settings = (
-        f"--roundhouse.worker.compile.cache={tmp_path / 'cache'}",
-        "--roundhouse.worker.compile.timeout=6s",
-        "--roundhouse.worker.compile.max-program-memory=1GB",
-        "--roundhouse.worker.repository.load-attempts=1",
-        "--roundhouse.worker.watchdog.device-call=5s",
-    )
+    settings = limits(tmp_path / "cache")
     for start in range(2):
-        worker = launch(models, *settings)
+        worker = launch(models, *(f"--{setting}" for setting in settings))
         with worker.client() as client:
             wait_until(lambda each=client: all_ready(each, GOOD), LOAD_SECONDS, "the good ones are ready")
-            with Caller(worker, GOOD) as caller:
+            with Caller(worker.address, GOOD) as caller:
                 worker.await_ready()
-                rounds = caller.rounds
-                wait_until(lambda asked=caller, before=rounds: asked.rounds > before or asked.failures, 10, "a round")
+                caller.await_round()
             assert caller.failures == []
-            index = reasons(client)
-            for name, words in expected.items():
-                state, reason = index[name]
-                assert state == "UNAVAILABLE", name
-                for word in words:
-                    assert word in reason, f"{name}: {word!r} is not in {reason!r}"
+            assert_refused(client, expected)
             assert_answers(client, GOOD)
             report(f"start {start}: {caller.rounds} rounds of {len(GOOD)} while and after bad ones were loaded")
         assert worker.process.poll() is None
@@ -132,3 +165,59 @@ def test_should_leave_out_by_name_what_ends_the_process_twice_when_nothing_is_ru
         worker.process.kill()
         worker.process.wait()
     report(f"two workers ended with {codes}; {reason}")
+
+
+def test_should_serve_eight_good_ones_from_a_node_when_it_and_then_a_worker_is_killed(
+    tmp_path: Path, report: Report
+) -> None:
+    models = tmp_path / "models"
+    good_ones(models, GOOD)
+    expected = hostile_bundles.write_all(models)
+    for start in range(2):
+        with node_of(models, tmp_path / f"log{start}", limits(tmp_path / "cache")) as node:
+            with triton.InferenceServerClient(node.gateway) as client:
+                wait_until(lambda each=client: all_ready(each, GOOD), NODE_SECONDS, "the good ones are ready")
+                with Caller(node.gateway, GOOD) as caller:
+                    wait_until(lambda each=node: both_seen(each), NODE_SECONDS, "both workers ready for the gateway")
+                    if start == 1:
+                        os.kill(node.worker(1)["pid"], signal.SIGKILL)
+                        wait_until(
+                            lambda each=node: each.worker(1)["restarts"] == 1 and both_seen(each),
+                            NODE_SECONDS,
+                            "the second worker again",
+                        )
+                    caller.await_round()
+                assert caller.failures == []
+                assert_refused(client, expected)
+            assert [process["restarts"] for process in node.status()["processes"]] == [0, start, 0]
+            report(f"start {start}: {caller.rounds} rounds of {len(GOOD)} through the gateway, none failed")
+
+
+def both_seen(node: Node) -> bool:
+    assert node.alive()
+    return "\nready " in node.log() and all(node.gateway_sees(f"worker{i}") for i in range(2))
+
+
+def test_should_leave_out_what_ended_both_workers_of_a_node_when_nothing_is_run_on_trial(
+    tmp_path: Path, report: Report
+) -> None:
+    models = tmp_path / "models"
+    good_ones(models, GOOD[:1])
+    hostile_bundles.write_endless(models)
+    settings = [
+        f"roundhouse.worker.compile.cache={tmp_path / 'cache'}",
+        "roundhouse.worker.compile.isolation=in-process",
+        "roundhouse.worker.watchdog.device-call=2s",
+    ]
+    with node_of(models, tmp_path / "log", settings) as node:
+        wait_until(lambda: node.alive() and "\nready " in node.log(), NODE_SECONDS, "the line 'ready ...'")
+        node.await_workers()
+        ends = [process["restarts"] for process in node.status()["processes"]]
+        for index in range(2):
+            worker = node.worker(index)
+            assert worker["lastExit"] in (None, EXIT_CODE)
+            with triton.InferenceServerClient(f"127.0.0.1:{worker['ports']['grpc']}") as client:
+                assert_answers(client, GOOD[:1])
+                assert re.search("in quarantine, as [23] workers ended over it", reasons(client)["endless"][1])
+    assert sum(ends) in (2, 3), "two ends, and one more of a worker that had begun to load it again"
+    report(f"workers and gateway started again {ends} times")

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,88 +18,15 @@ import spinning_bundle
 from calls import request
 from conftest import Report
 from faults import FaultLoad, disturbed, failures, now
-from worker_process import KEEP_NOTHING, ROOT, SAMPLE_MODELS, START_SECONDS, free_ports, wait_until
+from supervised_node import SCRIPT, Node, children_of, is_running
+from worker_process import SAMPLE_MODELS, START_SECONDS, wait_until
 
-SCRIPT = ROOT / "roundhouse"
 GATEWAY = 2  # of the processes, after two workers
 HANG_LIMIT_SECONDS = 2
 DEADLINE = 30
 FOR_EVER = 2**62
 SLOW_SECONDS = 0.5
 STEP = re.compile(r"\[\d/\d\] ")  # what ./roundhouse says before it starts the supervisor
-
-
-def children_of(pid: int) -> set[int]:
-    """Of all its threads."""
-    files = Path(f"/proc/{pid}/task").glob("*/children")
-    return {int(child) for file in files for child in file.read_text().split()}
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-class Node:
-    """Owns the supervisor; whatever it started is gone after ``close``."""
-
-    def __init__(self, models: Path, log: Path, *arguments: str) -> None:
-        first, second = free_ports(), free_ports()
-        self.port = second.http
-        self.gateway = f"127.0.0.1:{first.grpc}"
-        self.metrics = first.metrics
-        self.log_file = log
-        ports = [first.http, first.grpc, first.metrics, self.port]
-        flags = ["--http-port", "--grpc-port", "--metrics-port", "--node-port"]
-        settings = [KEEP.removeprefix("--") for KEEP in KEEP_NOTHING]
-        settings += ["roundhouse.node.ports.worker-base=0"]
-        command = [SCRIPT, "up", "--workers", "2", "--models", models]
-        for flag, port in zip(flags, ports, strict=True):
-            command += [flag, port]
-        for setting in settings:
-            command += ["--set", setting]
-        with log.open("w") as out:
-            self.process = subprocess.Popen([*map(str, command), *arguments], stdout=out, stderr=out)
-        self.started: set[int] = set()
-
-    def log(self) -> str:
-        return self.log_file.read_text(errors="replace")
-
-    def status(self) -> dict:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/actuator/node", timeout=10) as response:
-            return json.load(response)
-
-    def worker(self, index: int) -> dict:
-        found = self.status()["processes"][index]
-        if found["pid"]:
-            self.started.add(found["pid"])
-        return found
-
-    def gateway_sees(self, worker: str) -> bool:
-        """Whether it sends requests there."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10) as response:
-            return f'gateway_worker_ready{{worker="{worker}"}} 1.0' in response.read().decode()
-
-    def await_ready(self) -> "Node":
-        wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
-        self.await_workers()
-        return self
-
-    def await_workers(self) -> None:
-        wait_until(lambda: all(self.worker(i)["ready"] for i in range(2)), START_SECONDS, "both workers ready")
-
-    def alive(self) -> bool:
-        assert self.process.poll() is None, self.log()
-        return True
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pid in self.started:
-            if is_running(pid):
-                os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
@@ -273,40 +199,6 @@ def test_should_leave_no_worker_behind_when_the_supervisor_is_killed(node_of_rec
     descendants = children | {each for child in children for each in children_of(child)}
     node.process.kill()
     wait_until(lambda: not any(is_running(each) for each in descendants), 60, f"the end of {descendants}")
-
-
-@pytest.mark.skipif(
-    "ROUNDHOUSE_E2E_QUARANTINE" not in os.environ,
-    reason="takes three minutes, for workers that hang and are started again: ROUNDHOUSE_E2E_QUARANTINE=1 runs it",
-)
-def test_should_leave_out_the_model_that_workers_die_over(tmp_path: Path) -> None:
-    models = tmp_path / "models"
-    shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
-    spinning_bundle.write_endless(models, "endless")
-    limits = (
-        "roundhouse.worker.watchdog.device-call=2s",
-        "roundhouse.node.quarantine.crashes=2",
-        # No run on trial and no journal: either would keep it from coming that far.
-        "roundhouse.worker.compile.isolation=in-process",
-        "roundhouse.worker.compile.cache=none",
-    )
-    node = Node(models, tmp_path / "log", *(part for limit in limits for part in ("--set", limit)))
-    try:
-        wait_until(lambda: node.alive() and "\nready " in node.log(), START_SECONDS, "the line 'ready ...'")
-        wait_until(lambda: all(node.worker(i)["ready"] for i in range(2)), 4 * START_SECONDS, "both workers ready")
-        for index in range(2):
-            worker = node.worker(index)
-            assert worker["leftOut"] == {"endless": 2}
-            assert worker["lastExit"] == 70
-            with triton.InferenceServerClient(f"127.0.0.1:{worker['ports']['grpc']}") as client:
-                assert client.is_model_ready("simple")
-                index_lines = client.get_model_repository_index().models
-            assert any(
-                line.name == "endless" and "roundhouse.worker.repository.leave-out" in line.reason
-                for line in index_lines
-            )
-    finally:
-        node.close()
 
 
 @pytest.mark.parametrize(

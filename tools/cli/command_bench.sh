@@ -3,7 +3,7 @@
 
 usage_bench() {
     cat <<'TXT'
-Usage: ./roundhouse bench NAME [--quick] [--json]
+Usage: ./roundhouse bench NAME [--quick] [--json] [--before=JAR]
 
 Builds the benchmarks and runs one of them; prints a table of ours, the peer's, their ratio and the goal.
 
@@ -27,6 +27,8 @@ and prints our side alone.
 
   --quick       shorter runs: the shape of the result, not figures to quote
   --json        one object per line: {"bench","cell","ours","peer","unit","ratio","goal","met"}
+  --before=JAR  wire-triton and wire-rest: the worker of another build, by its jar, in the place of Triton. What a
+                change costs, in one run
 TXT
 }
 
@@ -38,7 +40,7 @@ command_bench() {
                 usage_bench
                 return
                 ;;
-            --quick | --json) options+=("$1") ;;
+            --quick | --json | --before=*) options+=("$1") ;;
             -*) misuse "bench does not know '$1'" bench ;;
             *)
                 [[ -z $name ]] || misuse "bench takes one name, got '$name' and '$1'" bench
@@ -61,7 +63,7 @@ command_bench() {
         wire-triton | wire-rest | wire-shm)
             begin_steps 5
             prepare benchmarks
-            fetch_peer server "Triton server"
+            [[ ${options[*]} == *--before=* ]] || fetch_peer server "Triton server"
             ;;
         wire | wire-perf-analyzer)
             begin_steps 6

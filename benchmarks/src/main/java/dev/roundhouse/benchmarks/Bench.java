@@ -9,6 +9,11 @@ public interface Bench {
   /** One line for {@code list}. */
   String about();
 
+  /** True when it can measure this build beside an earlier one in the place of its peer. */
+  default boolean comparesBuilds() {
+    return false;
+  }
+
   /**
    * Measures and reports each cell when it is known.
    *

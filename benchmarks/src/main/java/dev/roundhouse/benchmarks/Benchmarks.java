@@ -4,13 +4,14 @@ import dev.roundhouse.benchmarks.measure.Machine;
 import dev.roundhouse.benchmarks.report.JsonReport;
 import dev.roundhouse.benchmarks.report.Report;
 import dev.roundhouse.benchmarks.report.TableReport;
+import java.nio.file.Path;
 
 /** Runs one bench and prints its cells: results on stdout, progress on stderr. */
 public final class Benchmarks {
   private static final String USAGE =
       """
-      Usage: ./roundhouse bench NAME [--quick] [--json]
-             java -jar benchmarks/target/benchmarks.jar NAME [--quick] [--json]
+      Usage: ./roundhouse bench NAME [--quick] [--json] [--before=JAR]
+             java -jar benchmarks/target/benchmarks.jar NAME [--quick] [--json] [--before=JAR]
 
       Measures ours and a peer in turns and prints both, their ratio, and whether it meets its goal.
 
@@ -19,6 +20,7 @@ public final class Benchmarks {
 
         --quick          few, short samples: the shape of the result, not figures to quote
         --json           one object per line: {"bench","cell","ours","peer","unit","ratio","goal","met"}
+        --before=JAR     the worker of another build in the place of the peer: wire-triton and wire-rest
         --help           this text
 
       Progress goes to stderr. The exit status is 0 when everything was measured, whatever came out.
@@ -39,9 +41,10 @@ public final class Benchmarks {
       switch (Command.parse(arguments)) {
         case Command.Help() -> System.out.print(USAGE.formatted(Catalogue.list()));
         case Command.ListBenches() -> System.out.print(Catalogue.list());
-        case Command.Run(Bench bench, boolean quick, boolean json) -> {
+        case Command.Run(Bench bench, boolean quick, boolean json, Path before) -> {
           Report report = json ? new JsonReport(System.out) : new TableReport(System.out);
-          BenchRun run = new BenchRun(RepositoryRoot.find(), quick, System.err, report::add);
+          BenchRun run =
+              new BenchRun(RepositoryRoot.find(), quick, before, System.err, report::add);
           run.say("%s", Machine.now());
           try {
             bench.run(run);

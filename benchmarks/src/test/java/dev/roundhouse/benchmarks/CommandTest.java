@@ -3,14 +3,18 @@ package dev.roundhouse.benchmarks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class CommandTest {
 
   @Test
   void shouldRunTheNamedBenchWhenOptionsFollow() {
     assertThat(Command.parse("first-light", "--quick", "--json"))
-        .isEqualTo(new Command.Run(Catalogue.named("first-light"), true, true));
+        .isEqualTo(new Command.Run(Catalogue.named("first-light"), true, true, null));
   }
 
   @Test
@@ -39,6 +43,18 @@ class CommandTest {
     assertThatThrownBy(() -> Command.parse("first-light", "--fast"))
         .hasMessageContaining("'--fast'")
         .hasMessageContaining("--quick");
+  }
+
+  @Test
+  void shouldTakeTheWorkerOfAnotherBuildWhereTheBenchComparesBuilds(@TempDir Path folder)
+      throws IOException {
+    Path jar = Files.createFile(folder.resolve("worker.jar"));
+    assertThat(Command.parse("wire-rest", "--before=" + jar))
+        .isEqualTo(new Command.Run(Catalogue.named("wire-rest"), false, false, jar));
+    assertThatThrownBy(() -> Command.parse("engine", "--before=" + jar))
+        .hasMessageContaining("engine does not compare builds");
+    assertThatThrownBy(() -> Command.parse("wire-rest", "--before=" + folder))
+        .hasMessageContaining("which is no file");
   }
 
   @Test

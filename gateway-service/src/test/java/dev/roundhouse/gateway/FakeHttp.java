@@ -59,6 +59,9 @@ final class FakeHttp implements AutoCloseable {
       if (worker.began) {
         exchange.getResponseHeaders().add(FakeWorker.BEGAN.name(), "true");
       }
+      if (!worker.about.isEmpty()) {
+        exchange.getResponseHeaders().add(FakeWorker.ABOUT.name(), worker.about);
+      }
       byte[] text =
           (worker.name + " " + path + " " + new String(body, StandardCharsets.UTF_8))
               .getBytes(StandardCharsets.UTF_8);

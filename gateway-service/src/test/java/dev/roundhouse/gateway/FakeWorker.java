@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 final class FakeWorker implements AutoCloseable {
   static final Metadata.Key<String> BEGAN =
       Metadata.Key.of("roundhouse-began", Metadata.ASCII_STRING_MARSHALLER);
+  static final Metadata.Key<String> ABOUT =
+      Metadata.Key.of("roundhouse-about", Metadata.ASCII_STRING_MARSHALLER);
   private static final long MOST_SECONDS = 120;
 
   final String name;
@@ -42,6 +44,9 @@ final class FakeWorker implements AutoCloseable {
 
   /** Whether failures are said to be of requests that it had begun with. */
   volatile boolean began;
+
+  /** Whom {@link #failure} is about; empty when that is not said. */
+  volatile String about = "";
 
   /** What answers to inference wait for; null for nothing. */
   volatile @Nullable CountDownLatch held;
@@ -98,6 +103,7 @@ final class FakeWorker implements AutoCloseable {
     sameNamespace = true;
     refusesUnread = false;
     began = false;
+    about = "";
     held = null;
     cancelled.set(0);
     models.clear();
@@ -163,6 +169,9 @@ final class FakeWorker implements AutoCloseable {
       Metadata trailers = new Metadata();
       if (began) {
         trailers.put(BEGAN, "true");
+      }
+      if (!about.isEmpty()) {
+        trailers.put(ABOUT, about);
       }
       call.onError(failure.asRuntimeException(trailers));
     }

@@ -104,6 +104,34 @@ class GatewayTest extends TwoWorkers {
     assertThat(w0.calls.size() + w1.calls.size()).isEqualTo(2);
   }
 
+  /** A queue's timeout: another worker would let it wait as long, and this one is well. */
+  @Test
+  void shouldAskNobodyElseWhenItIsUpToTheRequestAndLeaveNoWorkerAlone() throws Exception {
+    for (FakeWorker worker : List.of(w0, w1)) {
+      worker.failure = Status.UNAVAILABLE.withDescription("Request timeout expired");
+      worker.about = "request";
+    }
+    for (int i = 0; i < 10; i++) {
+      assertThat(refusal(() -> gateway.stub().modelInfer(request("both").build())))
+          .hasMessage("UNAVAILABLE: Request timeout expired");
+      assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").statusCode()).isEqualTo(503);
+    }
+    assertThat(w0.calls.size() + w1.calls.size()).isEqualTo(20);
+    assertThat(gateway.management("/metrics")).contains("gateway_ejections_total 0.0");
+  }
+
+  @Test
+  void shouldAskAnotherWhenItIsUpToTheModelAndLeaveNoWorkerAlone() throws Exception {
+    w0.failure = Status.UNAVAILABLE.withDescription("it is loading");
+    w0.about = "model";
+    for (int i = 0; i < 10; i++) {
+      assertThat(gateway.stub().modelInfer(request("both").build()).getId()).isEqualTo("w1");
+      assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").body()).startsWith("w1 ");
+    }
+    assertThat(w0.calls).as("it is asked again").hasSizeGreaterThan(3);
+    assertThat(gateway.management("/metrics")).contains("gateway_ejections_total 0.0");
+  }
+
   @Test
   void shouldPassStatusesOnUnchangedAndNotAskAnother() {
     w0.failure = Status.INVALID_ARGUMENT.withDescription("bad shape of w0");

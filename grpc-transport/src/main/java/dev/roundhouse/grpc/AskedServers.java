@@ -221,7 +221,8 @@ final class AskedServers {
     }
   }
 
-  void onTrailers(Attempt by, Status status, Http2Headers trailers) {
+  void onTrailers(Attempt by, Status said, Http2Headers trailers) {
+    Status status = withRefusal(said, trailers);
     String keepsCall = router.keepsCall();
     boolean isKept = !keepsCall.isEmpty() && trailers.contains(keepsCall);
     if (call.isOver() || (!isKept && goesOnWithout(by, status, isOfTheServer(status)))) {
@@ -229,6 +230,12 @@ final class AskedServers {
     }
     win(by);
     call.passEnd(status, trailers);
+  }
+
+  private Status withRefusal(Status said, Http2Headers trailers) {
+    String trailer = router.refusalTrailer();
+    Refusal refusal = said.isOk() || trailer.isEmpty() ? null : Refusal.read(trailers.get(trailer));
+    return refusal == null ? said : said.withCause(refusal);
   }
 
   void onLost(Attempt by, Status status) {

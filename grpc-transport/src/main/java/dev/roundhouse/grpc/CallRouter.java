@@ -38,6 +38,14 @@ public interface CallRouter {
     return "";
   }
 
+  /**
+   * The trailer by which a server says that its refusal is about the model or the request; empty
+   * when there is none. What it says is the cause of the status, a {@link Refusal}.
+   */
+  default String refusalTrailer() {
+    return "";
+  }
+
   /** A call's way to a server. On the event loop of the call. */
   interface Route {
     /** Of a call that one server alone is asked. */
@@ -50,7 +58,8 @@ public interface CallRouter {
      *
      * @param status has a {@link java.net.ConnectException} as its cause when the server could not
      *     be reached, and has certainly not seen the call; a {@link LostCall} when the call has
-     *     ended otherwise without the server's word; no cause when this is what the server said
+     *     ended otherwise without the server's word; a {@link Refusal} when the server says whom
+     *     its word is about; no cause when it just says so
      * @return another to ask; null to tell the client. When there is another, this one has ended
      */
     @Nullable Route other(Status status);

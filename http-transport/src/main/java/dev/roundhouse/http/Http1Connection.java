@@ -88,6 +88,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private long idleSinceNanos = System.nanoTime();
 
   private long arrivedBefore;
+  private boolean isSecure;
 
   /** One request on its way. For the event loop. */
   interface Exchange {
@@ -116,6 +117,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext added) {
     ctx = added;
+    isSecure = added.pipeline().get(SslHandler.class) != null;
     Http1Settings.Times times = settings.times();
     long least = Math.min(times.stalled(), Math.min(times.silent(), times.idle())) / LOOKS;
     timer =
@@ -261,9 +263,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
         head.method().name(),
         head.uri(),
         head.headers(),
-        clientAddress(),
+        this::clientAddress,
         socket.localAddress(),
-        socket.pipeline().get(SslHandler.class) != null);
+        isSecure);
   }
 
   /** Address and port of the client. */

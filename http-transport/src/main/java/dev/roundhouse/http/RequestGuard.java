@@ -2,6 +2,7 @@ package dev.roundhouse.http;
 
 import io.netty.handler.codec.http.HttpHeaders;
 import java.net.SocketAddress;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Says of a request's head alone whether anybody may answer it. Thread-safe. */
@@ -17,7 +18,7 @@ public interface RequestGuard {
    * What is known before a body has come.
    *
    * @param target as the client wrote it, with its query
-   * @param client its address and port
+   * @param client makes its address and port
    * @param local that the client's connection arrived at
    * @param secure whether by TLS
    */
@@ -25,7 +26,7 @@ public interface RequestGuard {
       String method,
       String target,
       HttpHeaders headers,
-      String client,
+      Supplier<String> client,
       SocketAddress local,
       boolean secure) {}
 

@@ -26,7 +26,7 @@ class ArchitectureTest {
   static final ArchRule PROCESSES_AND_DEVICES_KNOW_NO_SPRING =
       noClasses()
           .that()
-          .resideInAnyPackage("..node.process..", "..node.devices..", "..node.quarantine..")
+          .resideInAnyPackage("..node.process..", "..node.devices..")
           .should()
           .dependOnClassesThat()
           .resideInAPackage("org.springframework..");

@@ -83,7 +83,6 @@ class NodeTest {
           .contains(
               "roundhouse_node_process_up{process=\"worker1\"} 1.0",
               "roundhouse_node_process_restarts_total{process=\"gateway\"} 0.0",
-              "roundhouse_node_quarantined_models{process=\"worker0\"} 0.0",
               "roundhouse_node_ready 1.0");
       assertThat(Files.readString(folder.resolve("worker.arguments")))
           .contains("--roundhouse.worker.server.name=mine");
@@ -205,19 +204,6 @@ class NodeTest {
       assertThat(worker.state()).isEqualTo(ProcessState.STOPPED);
       assertThat(worker.starts()).isEqualTo(3);
       assertThat(worker.lastExit()).isEqualTo(9);
-    }
-  }
-
-  @Test
-  void shouldLeaveOutTheModelThatItsWorkerDiesOver() throws Exception {
-    ready("worker");
-    Files.createFile(folder.resolve("bad"));
-    try (ConfigurableApplicationContext node = node("--roundhouse.node.restart.max-backoff=10ms")) {
-      await(() -> details(node).ready());
-      assertThat(process(node, "worker0").starts()).isEqualTo(4);
-      assertThat(process(node, "worker0").leftOut()).containsEntry("bad", 3);
-      assertThat(get(node, "/metrics"))
-          .contains("roundhouse_node_quarantined_models{process=\"worker0\"} 1.0");
     }
   }
 

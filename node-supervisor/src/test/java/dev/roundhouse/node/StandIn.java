@@ -13,8 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * In place of a worker or a gateway: is ready on its metrics port once a file {@code NAME.ready} is
- * in the folder, notes its stop in the file {@code stops}, and crashes over a model {@code bad} if
- * there is a file of that name, unless it is told to leave it out.
+ * in the folder, and notes its stop in the file {@code stops}.
  */
 final class StandIn {
   private StandIn() {}
@@ -46,13 +45,6 @@ final class StandIn {
         StandardOpenOption.APPEND);
     if (Files.exists(folder.resolve("fails"))) {
       System.exit(9);
-    }
-    if (Files.exists(folder.resolve("bad"))
-        && !option(arguments, "roundhouse.worker.repository.leave-out").contains("bad")) {
-      Files.writeString(
-          Path.of(option(arguments, "roundhouse.worker.repository.loading-file")),
-          "bad\t" + folder.resolve("bad") + "\n");
-      Runtime.getRuntime().halt(139);
     }
     InetSocketAddress address =
         new InetSocketAddress(

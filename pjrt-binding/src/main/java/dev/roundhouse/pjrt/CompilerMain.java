@@ -9,7 +9,6 @@ import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.FileOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.BlockingQueue;
@@ -46,14 +45,14 @@ final class CompilerMain {
         new DataOutputStream(
             new BufferedOutputStream(new FileOutputStream("/proc/self/fd/" + output)));
     CompilerSettings settings = settings(in);
-    BlockingQueue<ProgramSource> programs = new SynchronousQueue<>();
-    Thread.ofPlatform().daemon().name("requests").start(() -> receive(in, programs));
+    BlockingQueue<CompilerRequest> requests = new SynchronousQueue<>();
+    Thread.ofPlatform().daemon().name("requests").start(() -> receive(in, requests));
     try {
       PjrtClient client = open(settings, out);
-      ProgramSource program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
-      while (program != null) {
-        answer(client, settings, program, Long.parseLong(args[1]), out);
-        program = programs.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
+      CompilerRequest request = requests.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
+      while (request != null) {
+        answer(client, settings, request, Long.parseLong(args[1]), out);
+        request = requests.poll(Long.parseLong(args[0]), TimeUnit.MILLISECONDS);
       }
     } catch (IOException parentIsGone) {
       leave();
@@ -102,15 +101,16 @@ final class CompilerMain {
   private static void answer(
       PjrtClient client,
       CompilerSettings settings,
-      ProgramSource program,
+      CompilerRequest request,
       long memoryBytes,
       DataOutputStream out)
       throws IOException {
+    ProgramSource program = request.program();
     try (PjrtExecutable executable =
         client.compile(program.name(), program.code(), settings.compileOptions())) {
       RunMemory.check(executable, settings.runBytesLimit());
       new CompilerAnswer.Compiled(executable.payload()).write(out);
-      if (client.platform().equals(PluginOptions.CPU)) {
+      if (client.platform().equals(PluginOptions.CPU) && !request.isTried()) {
         TrialRuns trial = new TrialRuns(client, executable, memoryBytes);
         trial.run(TrialValues.ZEROS);
         trial.run(TrialValues.SMALL);
@@ -128,11 +128,11 @@ final class CompilerMain {
   }
 
   /** Reads on while a program is compiled, so that the end of the input is seen then too. */
-  private static @Nullable Void receive(DataInputStream in, BlockingQueue<ProgramSource> programs) {
+  private static @Nullable Void receive(
+      DataInputStream in, BlockingQueue<CompilerRequest> requests) {
     try {
       while (true) {
-        String name = new String(CompilerSettings.readBytes(in), StandardCharsets.UTF_8);
-        programs.put(new ProgramSource(name, CompilerSettings.readBytes(in)));
+        requests.put(CompilerRequest.read(in));
       }
     } catch (IOException | InterruptedException parentIsGone) {
       leave();

@@ -8,7 +8,6 @@ import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -93,19 +92,18 @@ final class CompilerProcess {
   }
 
   /**
-   * Compiles, and has the outcome run on trial.
+   * Compiles, and has the outcome run on trial unless that is known to go well.
    *
    * @param plugin that loads what comes of it
    * @return empty when the process had ended before, as it had nothing to do
    * @throws DeviceException when the program is refused, or the process ended over it
    */
-  Optional<byte[]> compile(ProgramSource source, PjrtPlugin plugin) {
+  Optional<byte[]> compile(CompilerRequest request, PjrtPlugin plugin) {
+    ProgramSource source = request.program();
     stage = Stage.COMPILING;
     byte[] compiled = null;
     try {
-      CompilerSettings.writeBytes(requests, source.name().getBytes(StandardCharsets.UTF_8));
-      CompilerSettings.writeBytes(requests, source.code());
-      requests.flush();
+      request.write(requests);
       long stageSince = System.nanoTime();
       while (true) {
         CompilerAnswer answer = CompilerAnswer.read(answers);

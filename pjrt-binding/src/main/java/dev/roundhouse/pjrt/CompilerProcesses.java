@@ -36,6 +36,7 @@ final class CompilerProcesses implements ProgramCompiler {
   private final ScheduledThreadPoolExecutor watch;
   private final Deque<CompilerProcess> idle = new ArrayDeque<>();
   private final Set<CompilerProcess> busy = new HashSet<>();
+  private final TriedPrograms tried = new TriedPrograms();
   private @Nullable Launch launch;
   private boolean closed;
 
@@ -65,6 +66,7 @@ final class CompilerProcesses implements ProgramCompiler {
     if (source.code() == null || source.code().length == 0) {
       throw new DeviceException(Code.INVALID_ARGUMENT, source.name() + " has no code");
     }
+    String digest = TriedPrograms.digest(source.code());
     while (true) {
       CompilerProcess process = take();
       boolean good = false;
@@ -77,9 +79,11 @@ final class CompilerProcesses implements ProgramCompiler {
                 CHECK_MILLIS,
                 CHECK_MILLIS,
                 TimeUnit.MILLISECONDS);
-        Optional<byte[]> payload = process.compile(source, client.plugin());
+        Optional<byte[]> payload =
+            process.compile(new CompilerRequest(source, tried.has(digest)), client.plugin());
         good = payload.isPresent();
         if (good) {
+          tried.add(digest);
           return client.envelope().wrap(payload.get());
         }
       } catch (DeviceException refusal) {

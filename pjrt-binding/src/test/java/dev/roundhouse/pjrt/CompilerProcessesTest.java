@@ -137,6 +137,19 @@ class CompilerProcessesTest {
     }
   }
 
+  /** A trial of it ends the process, so one that lives on had none. */
+  @Test
+  void shouldTryEqualProgramsOnce() {
+    ProgramSource first = HostilePrograms.asLongAsAsked();
+    try (ProgramCompiler compiler = device.openCompiler(LIMITS)) {
+      compiler.compile(first);
+      assertThat(children()).as("its trial was given up").isEmpty();
+      byte[] executable = compiler.compile(new ProgramSource("other/asked", first.code()));
+      device.load("other/asked", executable).close();
+      assertThat(children()).as("it was not tried again").hasSize(1);
+    }
+  }
+
   @Test
   void shouldEndATrialThatTakesTooMuchMemory() {
     long limit = 800L << 20;

@@ -18,9 +18,19 @@ public final class WorkerServer {
   public static ServerProcess start(
       String name, BenchRun run, Path scratch, Path repository, String... settings)
       throws IOException {
+    return start(name, run.root().workerJar(), scratch, repository, settings);
+  }
+
+  /**
+   * A worker of any build.
+   *
+   * @param jar the executable jar of worker-service
+   */
+  public static ServerProcess start(
+      String name, Path jar, Path scratch, Path repository, String... settings) throws IOException {
     List<String> all =
         new ArrayList<>(List.of("--roundhouse.worker.repository.directories=" + repository));
     all.addAll(List.of(settings));
-    return JvmServer.service(name, run.root().workerJar(), scratch, "failed=0", all);
+    return JvmServer.service(name, jar, scratch, "failed=0", all);
   }
 }

@@ -38,18 +38,23 @@ record Match(Contender ours, List<Contender> peers) implements Closeable {
     ThinClient ours = way.connect(servers.ours(), model.name(), model.answerRow());
     Match match = new Match(new Contender("ours", servers.ours(), ours), new ArrayList<>());
     TritonServer triton = servers.triton();
-    if (triton != null) {
-      try {
+    ServerProcess before = servers.before();
+    try {
+      if (before != null) {
+        ThinClient client = way.connect(before, model.name(), model.answerRow());
+        match.peers.add(new Contender("the build before", before, client));
+      }
+      if (triton != null) {
         for (TritonModel setup : triton.models()) {
           if (setup.serves(model)) {
             ThinClient client = way.connect(triton.process(), setup.name(), model.row());
             match.peers.add(new Contender(setup.setup(), triton.process(), client));
           }
         }
-      } catch (IOException | RuntimeException failure) {
-        match.close();
-        throw failure;
       }
+    } catch (IOException | RuntimeException failure) {
+      match.close();
+      throw failure;
     }
     return match;
   }

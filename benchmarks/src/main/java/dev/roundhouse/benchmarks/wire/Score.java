@@ -18,18 +18,37 @@ import org.jspecify.annotations.Nullable;
  */
 record Score(List<ServerSample> ours, List<ServerSample> theirs, String peer) {
 
+  /** What a change may cost beside the build before it. */
+  private static final Goal RATE_OF_BEFORE = Goal.atLeast(0.98);
+
+  private static final Goal COST_OF_BEFORE = Goal.atMost(1.02);
+
   void reportRate(BenchRun run, String bench, String load, @Nullable Goal goal) {
     Comparison rate = compare(ServerSample::requestsPerSecond);
-    report(run, bench, load + peer + ": rate", rate, "requests/s", goal);
+    report(
+        run,
+        bench,
+        load + peer + ": rate",
+        rate,
+        "requests/s",
+        run.before() == null ? goal : RATE_OF_BEFORE);
   }
 
   void reportCpu(BenchRun run, String bench, String load, @Nullable Goal goal) {
     Comparison cpu = compare(ServerSample::cpuMicrosPerRequest);
-    report(run, bench, load + peer + ": server CPU", cpu, "CPU us/request", goal);
+    report(
+        run,
+        bench,
+        load + peer + ": server CPU",
+        cpu,
+        "CPU us/request",
+        run.before() == null ? goal : COST_OF_BEFORE);
   }
 
   void reportP50(BenchRun run, String bench, String load, @Nullable Goal goal) {
-    report(run, bench, load + peer + ": p50", compare(ServerSample::p50Micros), "us", goal);
+    Comparison p50 = compare(ServerSample::p50Micros);
+    report(
+        run, bench, load + peer + ": p50", p50, "us", run.before() == null ? goal : COST_OF_BEFORE);
   }
 
   private static void report(

@@ -16,11 +16,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A worker and, where it can be had, a Triton server.
+ * A worker and what it is measured against: an earlier build's, or a Triton where it can be had.
  *
  * @param triton null when there is none; that has been said
+ * @param before a worker of another build with the same models, null unless it was asked for
  */
-record ServerPair(ServerProcess ours, @Nullable TritonServer triton) implements AutoCloseable {
+record ServerPair(ServerProcess ours, @Nullable TritonServer triton, @Nullable ServerProcess before)
+    implements AutoCloseable {
 
   /**
    * Starts both.
@@ -57,15 +59,32 @@ record ServerPair(ServerProcess ours, @Nullable TritonServer triton) implements 
       List<TritonModel> theirs,
       String... settings)
       throws IOException {
+    if (run.before() != null) {
+      return builds(run, run.before(), bench, scratch, repository, settings);
+    }
     run.say("%s: starting a worker and Triton", bench);
     TritonServer triton = triton(run, bench, scratch, theirs);
     try {
       return new ServerPair(
-          WorkerServer.start("worker", run, scratch.path(), repository, settings), triton);
+          WorkerServer.start("worker", run, scratch.path(), repository, settings), triton, null);
     } catch (IOException | RuntimeException failure) {
       if (triton != null) {
         triton.close();
       }
+      throw failure;
+    }
+  }
+
+  private static ServerPair builds(
+      BenchRun run, Path jar, String bench, Scratch scratch, Path repository, String... settings)
+      throws IOException {
+    run.say("%s: starting a worker of this build and one of %s", bench, jar);
+    ServerProcess before = WorkerServer.start("before", jar, scratch.path(), repository, settings);
+    try {
+      return new ServerPair(
+          WorkerServer.start("worker", run, scratch.path(), repository, settings), null, before);
+    } catch (IOException | RuntimeException failure) {
+      before.close();
       throw failure;
     }
   }
@@ -90,6 +109,9 @@ record ServerPair(ServerProcess ours, @Nullable TritonServer triton) implements 
     ours.close();
     if (triton != null) {
       triton.close();
+    }
+    if (before != null) {
+      before.close();
     }
   }
 }

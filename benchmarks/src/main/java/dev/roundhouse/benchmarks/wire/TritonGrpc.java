@@ -30,6 +30,11 @@ final class TritonGrpc implements Bench {
   }
 
   @Override
+  public boolean comparesBuilds() {
+    return true;
+  }
+
+  @Override
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create();
         ServerPair servers =

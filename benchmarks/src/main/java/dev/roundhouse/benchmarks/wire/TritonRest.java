@@ -27,6 +27,11 @@ final class TritonRest implements Bench {
   }
 
   @Override
+  public boolean comparesBuilds() {
+    return true;
+  }
+
+  @Override
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create();
         ServerPair servers =

@@ -7,6 +7,7 @@ import dev.roundhouse.grpc.CallRouter.Route;
 import dev.roundhouse.grpc.LostCall;
 import dev.roundhouse.grpc.LostCall.Fault;
 import dev.roundhouse.grpc.LostCall.Seen;
+import dev.roundhouse.grpc.Refusal;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.rest.ClientConnection;
 import io.grpc.Status;
@@ -82,7 +83,7 @@ final class AskedWorkers implements AutoCloseable {
       if (answer == null) {
         body.requireWithin(maxBodyBytes);
       }
-      Status status = answer == null ? next.failure() : status(answer.statusCode());
+      Status status = answer == null ? next.failure() : status(answer);
       boolean mine = answer != null && answer.headers().firstValue(WireException.BEGAN).isPresent();
       if (!mine && goesOnWithout(next, status)) {
         if (answer != null) {
@@ -192,9 +193,11 @@ final class AskedWorkers implements AutoCloseable {
   }
 
   /** As far as it matters for whether another is asked. */
-  private static Status status(int code) {
-    return switch (HttpStatus.resolve(code)) {
-      case SERVICE_UNAVAILABLE -> Status.UNAVAILABLE;
+  private static Status status(HttpResponse<?> answer) {
+    return switch (HttpStatus.resolve(answer.statusCode())) {
+      case SERVICE_UNAVAILABLE ->
+          Status.UNAVAILABLE.withCause(
+              Refusal.read(answer.headers().firstValue(WireException.ABOUT).orElse(null)));
       case NOT_FOUND -> Status.NOT_FOUND;
       case TOO_MANY_REQUESTS -> Status.RESOURCE_EXHAUSTED;
       case null, default -> Status.OK;

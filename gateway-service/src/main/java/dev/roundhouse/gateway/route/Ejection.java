@@ -2,6 +2,7 @@ package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.grpc.LostCall;
+import dev.roundhouse.grpc.Refusal;
 import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,11 +60,19 @@ public final class Ejection {
     }
   }
 
-  /** False when the call was ended by its client, its deadline or this gateway. */
+  /**
+   * False when the call was ended by its client, its deadline or this gateway, or was refused for
+   * itself.
+   */
   private static boolean isOfTheWorker(Status status) {
     return switch (status.getCode()) {
       case CANCELLED, DEADLINE_EXCEEDED -> false;
-      default -> !(status.getCause() instanceof LostCall lost) || lost.isServersFault();
+      default ->
+          switch (status.getCause()) {
+            case LostCall lost -> lost.isServersFault();
+            case Refusal ofTheCall -> false;
+            case null, default -> true;
+          };
     };
   }
 

@@ -6,6 +6,7 @@ import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.grpc.CallRouter;
 import dev.roundhouse.grpc.LostCall;
+import dev.roundhouse.grpc.Refusal;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
 import io.grpc.Status;
@@ -124,6 +125,11 @@ public final class ModelRoutes implements CallRouter {
   @Override
   public String keepsCall() {
     return WireException.BEGAN;
+  }
+
+  @Override
+  public String refusalTrailer() {
+    return WireException.ABOUT;
   }
 
   @Override
@@ -371,6 +377,9 @@ public final class ModelRoutes implements CallRouter {
       ejection.note(reservation.worker(), status);
       boolean gone = status.getCode() == Status.Code.NOT_FOUND;
       boolean isOfTheWorker = gone || status.getCode() == Status.Code.UNAVAILABLE;
+      if (status.getCause() == Refusal.OF_REQUEST) {
+        return false;
+      }
       if (isOfTheWorker) {
         refresh.run();
       }
@@ -378,6 +387,7 @@ public final class ModelRoutes implements CallRouter {
       boolean unseen =
           gone
               || status.getCause() instanceof ConnectException
+              || status.getCause() == Refusal.OF_MODEL
               || (lost != null && lost.isUnseen());
       boolean mayFollow = isOfTheWorker || unseen;
       if (!bound && !unseen) {

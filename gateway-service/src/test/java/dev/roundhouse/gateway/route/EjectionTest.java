@@ -6,6 +6,7 @@ import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.grpc.LostCall;
 import dev.roundhouse.grpc.LostCall.Fault;
 import dev.roundhouse.grpc.LostCall.Seen;
+import dev.roundhouse.grpc.Refusal;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -83,6 +84,8 @@ class EjectionTest {
     ejection.note("w0", Status.DEADLINE_EXCEEDED);
     for (int i = 0; i < 10; i++) {
       ejection.note("w0", lost(Fault.NOBODYS));
+      ejection.note("w0", Status.UNAVAILABLE.withCause(Refusal.OF_MODEL));
+      ejection.note("w0", Status.UNAVAILABLE.withCause(Refusal.OF_REQUEST));
     }
     assertThat(asked()).isEqualTo("w0 w1");
     ejection.note("w0", lost(Fault.SERVERS));

@@ -294,7 +294,7 @@ public final class Admission {
     return switch (status.state()) {
       case LOADING, READY ->
           new RefusedException(
-              Status.UNAVAILABLE,
+              Status.NOT_READY,
               "Request for model '%s' version %s is not at ready state: it is loading; retry when ModelReady says so"
                   .formatted(name, status.version()));
       case FAILED ->

@@ -12,7 +12,9 @@ public enum Status {
   FAILED_PRECONDITION,
   /** A limit of the server's is reached; may pass later. */
   RESOURCE_EXHAUSTED,
-  /** The model is loading, or the server is stopping; may pass later. */
+  /** The model is loading here; may pass later. On the wire it is UNAVAILABLE. */
+  NOT_READY,
+  /** The server is stopping, or has failed. */
   UNAVAILABLE,
   DEADLINE_EXCEEDED,
   CANCELLED,

@@ -3,7 +3,6 @@ package dev.roundhouse.node.actuator;
 import dev.roundhouse.node.plan.Ports;
 import dev.roundhouse.node.process.ProcessState;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +33,5 @@ public record NodeDetails(
       double backoffSeconds,
       @Nullable Integer lastExit,
       @Nullable String device,
-      Ports ports,
-      Map<String, Integer> leftOut) {}
+      Ports ports) {}
 }

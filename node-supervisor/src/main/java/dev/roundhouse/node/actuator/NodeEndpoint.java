@@ -17,7 +17,7 @@ import java.util.Optional;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 
-/** {@code /actuator/node}: processes, devices, and what is left out. */
+/** {@code /actuator/node}: processes and devices. */
 @Endpoint(id = "node")
 public final class NodeEndpoint {
   private final NodePlan plan;
@@ -83,7 +83,6 @@ public final class NodeEndpoint {
         status.delaySeconds(),
         status.lastExit(),
         worker.flatMap(WorkerPlan::device).orElse(null),
-        worker.map(WorkerPlan::ports).or(() -> plan.ports().open()).orElseThrow(),
-        worker.map(each -> each.quarantine().leftOut()).orElse(Map.of()));
+        worker.map(WorkerPlan::ports).or(() -> plan.ports().open()).orElseThrow());
   }
 }

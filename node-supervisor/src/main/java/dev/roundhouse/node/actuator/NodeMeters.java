@@ -3,8 +3,6 @@ package dev.roundhouse.node.actuator;
 import dev.roundhouse.node.devices.DeviceMemory;
 import dev.roundhouse.node.devices.DeviceMonitor;
 import dev.roundhouse.node.lifecycle.NodeLifecycle;
-import dev.roundhouse.node.plan.NodePlan;
-import dev.roundhouse.node.plan.WorkerPlan;
 import dev.roundhouse.node.process.ProcessState;
 import dev.roundhouse.node.process.ProcessStatus;
 import dev.roundhouse.node.process.Supervisor;
@@ -16,14 +14,11 @@ import java.util.function.ToDoubleFunction;
 
 /** Shows processes and devices as metrics. A scrape reads what is known already. */
 public final class NodeMeters implements MeterBinder {
-  private final NodePlan plan;
   private final Supervisor supervisor;
   private final DeviceMonitor monitor;
   private final NodeLifecycle lifecycle;
 
-  public NodeMeters(
-      NodePlan plan, Supervisor supervisor, DeviceMonitor monitor, NodeLifecycle lifecycle) {
-    this.plan = plan;
+  public NodeMeters(Supervisor supervisor, DeviceMonitor monitor, NodeLifecycle lifecycle) {
     this.supervisor = supervisor;
     this.monitor = monitor;
     this.lifecycle = lifecycle;
@@ -36,13 +31,6 @@ public final class NodeMeters implements MeterBinder {
         .register(meters);
     for (ProcessStatus status : supervisor.statuses()) {
       process(status.name(), meters);
-    }
-    for (WorkerPlan worker : plan.workers()) {
-      Gauge.builder(
-              "roundhouse.node.quarantined.models", () -> worker.quarantine().leftOut().size())
-          .description("Models that are left out because the worker ended over them")
-          .tag("process", worker.name())
-          .register(meters);
     }
     for (String id : monitor.ids()) {
       memory("used", "Memory of the device that is in use", id, DeviceMemory::usedBytes, meters);

@@ -17,7 +17,6 @@ import org.springframework.validation.annotation.Validated;
  * @param worker How workers are started.
  * @param gateway How the gateway is started.
  * @param restart When a process that has ended is started again, whatever its exit code.
- * @param quarantine When a bundle is left out because its worker ends while loading it.
  * @param log How the processes' own lines go to the supervisor's standard output, each after
  *     `[NAME] `.
  */
@@ -30,7 +29,6 @@ public record NodeProperties(
     @Valid @DefaultValue WorkerProcessProperties worker,
     @Valid @DefaultValue GatewayProcessProperties gateway,
     @Valid @DefaultValue RestartProperties restart,
-    @Valid @DefaultValue QuarantineProperties quarantine,
     @Valid @DefaultValue LogProperties log) {
   public static final String PREFIX = "roundhouse.node";
 }

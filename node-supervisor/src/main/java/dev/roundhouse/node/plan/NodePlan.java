@@ -10,10 +10,8 @@ import dev.roundhouse.node.process.MemoryGate;
 import dev.roundhouse.node.process.ProcessPlan;
 import dev.roundhouse.node.process.ProcessSpec;
 import dev.roundhouse.node.process.StartGate;
-import dev.roundhouse.node.quarantine.Quarantine;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.Supervised;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -55,17 +53,11 @@ public record NodePlan(
   /**
    * Plans.
    *
-   * @param run folder for what workers note; exists
    * @param jars of the applications
    * @throws dev.roundhouse.platform.config.StartRefusedException when it could not work
    */
   public static NodePlan of(
-      NodeProperties settings,
-      Found devices,
-      PassedOn passed,
-      DeviceMonitor monitor,
-      Path run,
-      Jars jars) {
+      NodeProperties settings, Found devices, PassedOn passed, DeviceMonitor monitor, Jars jars) {
     WorkerProcessProperties worker = settings.worker();
     GatewayProcessProperties gateway = settings.gateway();
     refuseIgnored("worker", worker.command(), worker.jvmOptions(), worker.jar());
@@ -82,16 +74,13 @@ public record NodePlan(
     List<WorkerPlan> workers = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       String name = names.get(i);
-      Path loading = run.resolve(name + ".loading");
       workers.add(
           new WorkerPlan(
               name,
               devices.onCpu() ? Optional.empty() : Optional.of(devices.gpus().get(i)),
               count == 1 ? 0 : Math.max(1, Runtime.getRuntime().availableProcessors() / count),
               count,
-              ports.workers().get(i),
-              loading,
-              new Quarantine(name, loading, settings.quarantine().crashes())));
+              ports.workers().get(i)));
     }
     List<ProcessPlan> processes =
         new ArrayList<>(
@@ -154,8 +143,7 @@ public record NodePlan(
                     () -> each.spec(worker, devices, passed, jar, address),
                     gate(each, settings, monitor),
                     worker.stopGrace(),
-                    WORKERS_STOP,
-                    each.quarantine()::onCrash))
+                    WORKERS_STOP))
         .toList();
   }
 
@@ -201,8 +189,7 @@ public record NodePlan(
     }
     environment.put(Supervised.VARIABLE, String.valueOf(gateway.stopGrace().toSeconds()));
     ProcessSpec spec = new ProcessSpec(command.build(), environment);
-    return new ProcessPlan(
-        GATEWAY, () -> spec, StartGate.OPEN, gateway.stopGrace(), GATEWAY_STOPS, code -> {});
+    return new ProcessPlan(GATEWAY, () -> spec, StartGate.OPEN, gateway.stopGrace(), GATEWAY_STOPS);
   }
 
   private static Stream<String> told(List<String> templates, WorkerPlan worker, int index) {

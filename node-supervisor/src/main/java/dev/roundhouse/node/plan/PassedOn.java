@@ -1,6 +1,5 @@
 package dev.roundhouse.node.plan;
 
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -14,7 +13,6 @@ import java.util.Set;
  * @param decided keys of workers' that the supervisor would decide, and that are set somewhere
  * @param drain how workers stop, wherever it is set
  * @param gatewayDrain how the gateway stops, wherever it is set
- * @param leaveOut models that the operator leaves out, wherever that is set
  */
 public record PassedOn(
     Map<String, String> worker,
@@ -22,12 +20,11 @@ public record PassedOn(
     boolean structuredLogs,
     Set<String> decided,
     Drain drain,
-    Drain gatewayDrain,
-    List<String> leaveOut) {
+    Drain gatewayDrain) {
 
   /** Nothing is said. */
   public static final PassedOn NOTHING =
-      new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, Drain.UNSET, List.of());
+      new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, Drain.UNSET);
 
   /** Decided by the kind of device that was found. */
   public static final String PLATFORM = "roundhouse.worker.device.platform";

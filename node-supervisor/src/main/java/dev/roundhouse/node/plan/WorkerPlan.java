@@ -3,13 +3,9 @@ package dev.roundhouse.node.plan;
 import dev.roundhouse.node.config.WorkerProcessProperties;
 import dev.roundhouse.node.devices.Found;
 import dev.roundhouse.node.process.ProcessSpec;
-import dev.roundhouse.node.quarantine.Quarantine;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.Supervised;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -21,18 +17,10 @@ import java.util.Optional;
  * @param cpuThreads for what XLA computes on the processors; 0 leaves that to the worker
  * @param count of the node's workers, this one among them
  * @param ports where it listens
- * @param loadingFile where it notes what it is loading
  */
 public record WorkerPlan(
-    String name,
-    Optional<String> device,
-    int cpuThreads,
-    int count,
-    Ports ports,
-    Path loadingFile,
-    Quarantine quarantine) {
+    String name, Optional<String> device, int cpuThreads, int count, Ports ports) {
   private static final String DRAIN = "roundhouse.worker.shutdown.drain";
-  private static final String LEAVE_OUT = "roundhouse.worker.repository.leave-out";
 
   /**
    * @param address where it listens; empty for everywhere
@@ -50,8 +38,7 @@ public record WorkerPlan(
             .setAll(passed.worker())
             .logAs(name, passed.structuredLogs())
             .add(settings.arguments())
-            .listen(ports, address)
-            .set("roundhouse.worker.repository.loading-file", loadingFile);
+            .listen(ports, address);
     passed
         .drain()
         .within(settings.stopGrace(), "worker")
@@ -61,14 +48,6 @@ public record WorkerPlan(
     }
     if (device.isEmpty() && cpuThreads > 0 && !passed.decided().contains(PassedOn.CPU_THREADS)) {
       command.set(PassedOn.CPU_THREADS, cpuThreads);
-    }
-    List<String> leftOut = new ArrayList<>(quarantine.beforeStart());
-    if (!leftOut.isEmpty()) {
-      leftOut.addAll(0, passed.leaveOut());
-      command.set(LEAVE_OUT, String.join(",", leftOut));
-    }
-    if (quarantine.oneByOne()) {
-      command.set("roundhouse.worker.compile.threads", 1);
     }
     return new ProcessSpec(command.build(), environment(settings, devices));
   }

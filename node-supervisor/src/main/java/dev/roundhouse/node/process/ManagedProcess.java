@@ -17,9 +17,6 @@ final class ManagedProcess {
   /** As the shell says of a program that it cannot start. */
   static final int CANNOT_START = 127;
 
-  /** Somebody else asked it to end. */
-  private static final int SIGTERM = 143;
-
   private final ProcessPlan plan;
   private final RestartPolicy policy;
   private final ProcessStarter starter;
@@ -126,9 +123,6 @@ final class ManagedProcess {
     Duration up =
         state == ProcessState.RUNNING ? Duration.ofNanos(nowNanos - sinceNanos) : Duration.ZERO;
     endsInARow = policy.endsInARow(endsInARow, up);
-    if (code != 0 && code != SIGTERM) {
-      plan.onCrash().accept(code);
-    }
     if (givesUp()) {
       log.error(
           "{} ended, exit code {}, {} times in a row: more than restart.max-restarts, which is {}",

@@ -1,7 +1,6 @@
 package dev.roundhouse.node.process;
 
 import java.time.Duration;
-import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 
 /**
@@ -12,13 +11,6 @@ import java.util.function.Supplier;
  * @param gate what each start waits for
  * @param stopGrace from SIGTERM to SIGKILL
  * @param stopsAt when it stops: those with a lower number first, and the next when they have ended
- * @param onCrash told of every end that nobody asked for, by exit code 0 or SIGTERM either, before
- *     its next start; with the code
  */
 public record ProcessPlan(
-    String name,
-    Supplier<ProcessSpec> spec,
-    StartGate gate,
-    Duration stopGrace,
-    int stopsAt,
-    IntConsumer onCrash) {}
+    String name, Supplier<ProcessSpec> spec, StartGate gate, Duration stopGrace, int stopsAt) {}

@@ -82,20 +82,13 @@ class NodeConfiguration {
   }
 
   @Bean
-  RunFolder runFolder() {
-    return new RunFolder();
-  }
-
-  @Bean
   NodePlan nodePlan(
       NodeProperties properties,
       Found found,
       DeviceMonitor monitor,
-      RunFolder run,
       ConfigurableEnvironment environment) {
     Path own = new ApplicationHome(NodeApplication.class).getDir().toPath();
-    return NodePlan.of(
-        properties, found, Passing.of(environment), monitor, run.path(), new Jars(own));
+    return NodePlan.of(properties, found, Passing.of(environment), monitor, new Jars(own));
   }
 
   @Bean
@@ -151,9 +144,8 @@ class NodeConfiguration {
   }
 
   @Bean
-  NodeMeters nodeMeters(
-      NodePlan plan, Supervisor supervisor, DeviceMonitor monitor, NodeLifecycle lifecycle) {
-    return new NodeMeters(plan, supervisor, monitor, lifecycle);
+  NodeMeters nodeMeters(Supervisor supervisor, DeviceMonitor monitor, NodeLifecycle lifecycle) {
+    return new NodeMeters(supervisor, monitor, lifecycle);
   }
 
   @Bean

@@ -7,12 +7,10 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.logging.StructuredLogs;
 import java.time.Duration;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
@@ -43,10 +41,7 @@ final class Passing {
             .filter(environment::containsProperty)
             .collect(Collectors.toSet()),
         drain(binder, WORKER + "shutdown.drain", WORKER + "server.lame-duck"),
-        drain(binder, GATEWAY + "shutdown.drain", GATEWAY + "shutdown.lame-duck"),
-        binder
-            .bind(WORKER + "repository.leave-out", Bindable.listOf(String.class))
-            .orElse(List.of()));
+        drain(binder, GATEWAY + "shutdown.drain", GATEWAY + "shutdown.lame-duck"));
   }
 
   static boolean structuredLogs(ConfigurableEnvironment environment) {

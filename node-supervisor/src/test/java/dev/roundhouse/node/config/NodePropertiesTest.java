@@ -45,7 +45,6 @@ class NodePropertiesTest {
                         "--roundhouse.gateway.workers.{name}.http=127.0.0.1:{http}"),
                     Duration.ofSeconds(10)),
                 new RestartProperties(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
-                new QuarantineProperties(3),
                 new LogProperties(DataSize.ofKilobytes(16))));
   }
 
@@ -83,7 +82,6 @@ class NodePropertiesTest {
                 "restart.max-backoff=10s",
                 "restart.reset-after=20s",
                 "restart.max-restarts=4",
-                "quarantine.crashes=0",
                 "log.max-line=1KB"))
         .isEqualTo(
             new NodeProperties(
@@ -113,7 +111,6 @@ class NodePropertiesTest {
                     List.of("--w={grpc}"),
                     Duration.ofSeconds(5)),
                 new RestartProperties(Duration.ofSeconds(10), Duration.ofSeconds(20), 4),
-                new QuarantineProperties(0),
                 new LogProperties(DataSize.ofKilobytes(1))));
   }
 
@@ -135,7 +132,6 @@ class NodePropertiesTest {
         "gateway.stop-grace=2h",
         "restart.max-backoff=0s",
         "restart.max-restarts=-1",
-        "quarantine.crashes=-1",
         "log.max-line=10B"
       })
   void shouldRefuseWhatIsOutOfBounds(String setting) {

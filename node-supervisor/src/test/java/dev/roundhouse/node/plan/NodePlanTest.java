@@ -44,8 +44,7 @@ class NodePlanTest {
             "--server.port=" + open.http(),
             "--management.server.port=" + open.metrics(),
             "--server.address=127.0.0.1",
-            "--roundhouse.worker.shutdown.drain=12s",
-            "--roundhouse.worker.repository.loading-file=" + folder.resolve("worker0.loading"))
+            "--roundhouse.worker.shutdown.drain=12s")
         .noneMatch(argument -> argument.contains("device.platform"));
     assertThat(spec.environment())
         .isEqualTo(
@@ -122,8 +121,7 @@ class NodePlanTest {
             false,
             Set.of(),
             Drain.UNSET,
-            Drain.UNSET,
-            List.of());
+            Drain.UNSET);
     NodePlan plan = plan(TWO_GPUS, passed, "role=gateway", "gateway.command=gw");
     assertThat(plan.processes()).extracting(ProcessPlan::name).containsExactly("gateway");
     assertThat(plan.fronts()).containsExactly("gateway");
@@ -147,13 +145,7 @@ class NodePlanTest {
         .contains("--roundhouse.worker.device.cpu.threads=" + share);
     PassedOn said =
         new PassedOn(
-            Map.of(),
-            Map.of(),
-            false,
-            Set.of(PassedOn.CPU_THREADS),
-            Drain.UNSET,
-            Drain.UNSET,
-            List.of());
+            Map.of(), Map.of(), false, Set.of(PassedOn.CPU_THREADS), Drain.UNSET, Drain.UNSET);
     assertThat(spec(plan(CPU, said, three), "worker2").command())
         .noneMatch(argument -> argument.contains("cpu.threads"));
   }
@@ -197,8 +189,7 @@ class NodePlanTest {
             true,
             Set.of(PassedOn.PLATFORM),
             new Drain(Optional.of(Duration.ofSeconds(5)), Duration.ZERO),
-            Drain.UNSET,
-            List.of());
+            Drain.UNSET);
     NodePlan plan =
         plan(
             TWO_GPUS,
@@ -216,29 +207,6 @@ class NodePlanTest {
         .contains("--roundhouse.gateway.mode=lpt")
         .contains("--logging.structured.format.console=ecs")
         .contains("--logging.structured.ecs.service.node-name=gateway");
-  }
-
-  @Test
-  void shouldLeaveOutWhatTheOperatorAndTheQuarantineLeaveOut() throws Exception {
-    PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, Drain.UNSET, List.of("old"));
-    NodePlan plan = plan(CPU, passed, "worker.command=worker", "quarantine.crashes=1");
-    assertThat(spec(plan, "worker0").command())
-        .as("where workers read it themselves")
-        .noneMatch(argument -> argument.contains("leave-out"));
-    Path loading = folder.resolve("worker0.loading");
-    Files.writeString(loading, "bad\t" + folder.resolve("bad") + "\n");
-    process(plan, "worker0").onCrash().accept(139);
-    assertThat(spec(plan, "worker0").command())
-        .contains("--roundhouse.worker.repository.leave-out=old,bad");
-  }
-
-  @Test
-  void shouldLoadOneByOneAfterACrashOverSeveral() throws Exception {
-    NodePlan plan = plan(CPU, PassedOn.NOTHING, "worker.command=worker");
-    Files.writeString(folder.resolve("worker0.loading"), "a\t/a\nb\t/b\n");
-    process(plan, "worker0").onCrash().accept(139);
-    assertThat(spec(plan, "worker0").command()).contains("--roundhouse.worker.compile.threads=1");
   }
 
   @Test
@@ -291,14 +259,14 @@ class NodePlanTest {
   void shouldRefuseADrainThatWouldBeCutShort() {
     Drain fifteen = new Drain(Optional.of(Duration.ofSeconds(10)), Duration.ofSeconds(5));
     PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), false, Set.of(), fifteen, Drain.UNSET, List.of());
+        new PassedOn(Map.of(), Map.of(), false, Set.of(), fifteen, Drain.UNSET);
     assertThatThrownBy(() -> plan(CPU, passed, "worker.command=worker"))
         .hasMessageContaining("a worker takes 15 s to stop")
         .hasMessageContaining("roundhouse.node.worker.stop-grace, which is 15 s");
     assertThat(spec(plan(CPU, passed, "worker.command=worker", "worker.stop-grace=16s"), "worker0"))
         .isNotNull();
     PassedOn gateway =
-        new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, fifteen, List.of());
+        new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, fifteen);
     assertThatThrownBy(() -> plan(TWO_GPUS, gateway, "worker.command=worker", "gateway.command=gw"))
         .hasMessageContaining("roundhouse.node.gateway.stop-grace, which is 10 s");
   }
@@ -307,7 +275,7 @@ class NodePlanTest {
   void shouldMakeRoomForALameDuck() {
     Drain lame = new Drain(Optional.empty(), Duration.ofSeconds(5));
     PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), false, Set.of(), lame, Drain.UNSET, List.of());
+        new PassedOn(Map.of(), Map.of(), false, Set.of(), lame, Drain.UNSET);
     assertThat(spec(plan(CPU, passed, "worker.command=worker"), "worker0").command())
         .contains("--roundhouse.worker.shutdown.drain=7s");
   }
@@ -318,7 +286,6 @@ class NodePlanTest {
         devices,
         passed,
         new DeviceMonitor(devices.gpus(), ids -> Map.of(), System::nanoTime),
-        folder,
         new Jars(folder));
   }
 

@@ -29,7 +29,7 @@ final class SupervisorMain {
   private static ProcessPlan plan(String name, List<String> arguments) {
     ProcessSpec spec =
         new ProcessSpec(java(Child.class, arguments), Map.of(Supervised.VARIABLE, "1"));
-    return new ProcessPlan(name, () -> spec, StartGate.OPEN, Duration.ofSeconds(15), 0, code -> {});
+    return new ProcessPlan(name, () -> spec, StartGate.OPEN, Duration.ofSeconds(15), 0);
   }
 
   static List<String> java(Class<?> main, List<String> arguments) {

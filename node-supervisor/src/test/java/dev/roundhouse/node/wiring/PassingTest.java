@@ -51,14 +51,12 @@ class PassingTest {
         Map.of(
             "roundhouse.worker.device.platform", "cuda",
             "roundhouse.worker.shutdown.drain", "5s",
-            "roundhouse.worker.server.lame-duck", "2s",
-            "roundhouse.worker.repository.leave-out", "a,b"));
+            "roundhouse.worker.server.lame-duck", "2s"));
     PassedOn passed = Passing.of(environment);
     assertThat(passed.decided()).containsExactly(PassedOn.PLATFORM);
     assertThat(passed.drain().set()).contains(Duration.ofSeconds(5));
     assertThat(passed.drain().lameDuck()).isEqualTo(Duration.ofSeconds(2));
     assertThat(passed.gatewayDrain().set()).isEmpty();
-    assertThat(passed.leaveOut()).containsExactly("a", "b");
   }
 
   private void arguments(String... arguments) {

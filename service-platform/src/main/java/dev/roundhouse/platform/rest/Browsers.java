@@ -29,7 +29,9 @@ public final class Browsers {
   private static final Pattern PORT = Pattern.compile("(.*[^:]):([0-9]{1,5})");
   private static final Pattern ADDRESS =
       Pattern.compile("[0-9]{1,3}(\\.[0-9]{1,3}){3}|\\[[0-9a-f:.%]+]");
-  private static final Pattern INFERENCE = Pattern.compile("/v2/models/.+/infer");
+  private static final String MODELS = "/v2/models/";
+  private static final String INFER = "/infer";
+  private static final int LEAST_INFERENCE = MODELS.length() + INFER.length();
   private static final int MOST_SHOWN = 100;
   private static final int FORBIDDEN = 403;
   private static final int UNSUPPORTED_TYPE = 415;
@@ -93,8 +95,7 @@ public final class Browsers {
           "Sec-Fetch-Site is '%s': a web page of another site may neither change this server nor run inference; ask it from a program, or from a page that the same host and port serve"
               .formatted(shown(site)));
     }
-    boolean inference = INFERENCE.matcher(head.path()).matches();
-    boolean suspect = origin != null || (head.loopback() && !inference);
+    boolean suspect = origin != null || (head.loopback() && !isInference(head.path()));
     if (suspect && !isKnown(host)) {
       return new Refusal(
           FORBIDDEN,
@@ -109,6 +110,10 @@ public final class Browsers {
               .formatted(shown(type)));
     }
     return null;
+  }
+
+  private static boolean isInference(String path) {
+    return path.startsWith(MODELS) && path.endsWith(INFER) && path.length() > LEAST_INFERENCE;
   }
 
   /** Whoever ends TLS before this server is not seen from here, so https is believed. */

@@ -1,5 +1,8 @@
 package dev.roundhouse.kserve.status;
 
+import java.util.Locale;
+import java.util.function.BiConsumer;
+
 /**
  * A call that fails with a status and a text for the caller. Carries no stack trace: it is an
  * answer, made once per bad request.
@@ -18,9 +21,26 @@ public final class WireException extends RuntimeException {
    */
   public static final String BEGAN = "roundhouse-began";
 
+  /**
+   * What stands beside UNAVAILABLE, as a gRPC trailer or a header of HTTP, when it is not about the
+   * server: {@code model} or {@code request}.
+   */
+  public static final String ABOUT = "roundhouse-about";
+
+  /** What is unavailable. */
+  public enum About {
+    /** All that it serves; or the status is another, which says so itself. */
+    SERVER,
+    /** The model at this server; another may have it. */
+    MODEL,
+    /** This request, which no server can answer in the time that it allows. */
+    REQUEST
+  }
+
   private final WireStatus status;
   private final String text;
   private final boolean began;
+  private final About about;
 
   public WireException(WireStatus status, String message) {
     this(status, message, false);
@@ -30,14 +50,34 @@ public final class WireException extends RuntimeException {
    * @param began the request was on the device when the server failed, and may be why
    */
   public WireException(WireStatus status, String message, boolean began) {
+    this(status, message, began, About.SERVER);
+  }
+
+  private WireException(WireStatus status, String message, boolean began, About about) {
     super(message, null, false, false);
     this.status = status;
     this.text = abbreviated(message);
     this.began = began;
+    this.about = about;
   }
 
   public static WireException invalidArgument(String message) {
     return new WireException(WireStatus.INVALID_ARGUMENT, message);
+  }
+
+  /** Refuses while nothing is wrong with the server. */
+  public static WireException unavailable(About about, String message) {
+    return new WireException(WireStatus.UNAVAILABLE, message, false, about);
+  }
+
+  /** Tells what stands beside the status, as names and values of headers; most often nothing. */
+  public void besides(BiConsumer<String, String> headers) {
+    if (began) {
+      headers.accept(BEGAN, "true");
+    }
+    if (about != About.SERVER) {
+      headers.accept(ABOUT, about.name().toLowerCase(Locale.ROOT));
+    }
   }
 
   public WireStatus status() {

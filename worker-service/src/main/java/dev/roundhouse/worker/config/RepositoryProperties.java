@@ -27,8 +27,6 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param load For `explicit`: models to load at the start; `*` for all.
  * @param leaveOut Names of models that are not loaded, whoever asks: each is listed as failed, and
  *     says why.
- * @param loadingFile File that names the models that are being loaded at the moment, for whoever
- *     finds the worker dead. Empty: none is written. A supervisor of the node sets it.
  */
 public record RepositoryProperties(
     @NotEmpty @DefaultValue("./models") List<Path> directories,
@@ -37,8 +35,7 @@ public record RepositoryProperties(
     @Min(1) @Max(1000) @DefaultValue("3") int loadAttempts,
     @Pattern(regexp = VERSION_POLICY) @DefaultValue("latest") String versionPolicy,
     @DefaultValue List<String> load,
-    @DefaultValue List<String> leaveOut,
-    @DefaultValue("") String loadingFile) {
+    @DefaultValue List<String> leaveOut) {
 
   /** What may be written as a version policy. */
   public static final String VERSION_POLICY =

@@ -33,7 +33,6 @@ import org.slf4j.LoggerFactory;
 public final class ModelJournal implements LoadListener, RunMark, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelJournal.class);
 
-  private final LoadListener next;
   private final @Nullable JournalFolder folder;
   private final String id = ProcessHandle.current().pid() + "-" + UUID.randomUUID();
   private final Map<Key, Integer> slots = new HashMap<>();
@@ -50,15 +49,13 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
   private volatile boolean unwritable;
 
   /** Of one that remembers nothing. */
-  private ModelJournal(LoadListener next) {
-    this.next = next;
+  private ModelJournal() {
     folder = null;
     locked = null;
     run = ByteBuffer.allocateDirect(JournalFolder.RUN_BYTES);
   }
 
-  private ModelJournal(LoadListener next, JournalFolder folder) throws IOException {
-    this.next = next;
+  private ModelJournal(JournalFolder folder) throws IOException {
     this.folder = folder;
     locked = JournalFolder.channel(folder.file(id + JournalFolder.RUN));
     locked.lock();
@@ -73,14 +70,13 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
    * Reads what dead processes left, and begins.
    *
    * @param where empty to remember nothing
-   * @param next told of loads too
    */
-  public static ModelJournal open(Optional<Path> where, LoadListener next) {
+  public static ModelJournal open(Optional<Path> where) {
     if (where.isPresent()) {
       try {
         JournalFolder folder = JournalFolder.open(where.get());
         folder.judgeTheDead();
-        return new ModelJournal(next, folder);
+        return new ModelJournal(folder);
       } catch (IOException | UnsupportedOperationException e) {
         log.warn(
             "what is loaded and run cannot be noted in {}: {}; a model over which the worker ends is loaded again",
@@ -88,7 +84,7 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
             e.toString());
       }
     }
-    return new ModelJournal(next);
+    return new ModelJournal();
   }
 
   @Override
@@ -114,7 +110,6 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
     if (strike != null && strike.isQuarantined()) {
       throw new BundleException("model '" + model + "'", reason(strike));
     }
-    next.onBegin(model, version, fingerprint);
     takeTurn(key, strike != null);
   }
 
@@ -149,7 +144,6 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
 
   @Override
   public synchronized void onBuilt(String model, String version, int slot) {
-    next.onBuilt(model, version, slot);
     Key key = loading.get(name(model, version));
     if (key != null) {
       slots.values().removeIf(taken -> taken == slot);
@@ -160,7 +154,6 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
 
   @Override
   public void onEnd(String model, String version, boolean isReady) {
-    next.onEnd(model, version, isReady);
     Key key;
     synchronized (this) {
       key = loading.remove(name(model, version));

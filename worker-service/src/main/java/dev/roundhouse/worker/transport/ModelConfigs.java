@@ -26,7 +26,7 @@ import dev.roundhouse.kserve.proto.ModelTransactionPolicy;
 import dev.roundhouse.kserve.proto.ModelVersionPolicy;
 import dev.roundhouse.kserve.proto.ModelWarmup;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.kserve.status.WireException.About;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -74,8 +74,8 @@ public final class ModelConfigs {
             .rules(name, model.version())
             .orElseThrow(
                 () ->
-                    new WireException(
-                        WireStatus.UNAVAILABLE,
+                    WireException.unavailable(
+                        About.MODEL,
                         "Request for model '%s' version %s is not at ready state: it is being unloaded"
                             .formatted(name, model.version())));
     ModelSpec spec = model.spec().orElseThrow();

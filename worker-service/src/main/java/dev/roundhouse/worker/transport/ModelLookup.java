@@ -4,6 +4,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.kserve.codec.ModelVersion;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireException.About;
 import dev.roundhouse.kserve.status.WireStatus;
 import java.util.List;
 
@@ -54,8 +55,8 @@ public final class ModelLookup {
     return switch (model.state()) {
       case READY -> model;
       case LOADING ->
-          throw new WireException(
-              WireStatus.UNAVAILABLE,
+          throw WireException.unavailable(
+              About.MODEL,
               "Request for model '%s' version %s is not at ready state: it is loading"
                   .formatted(name, model.version()));
       case FAILED ->

@@ -1,7 +1,10 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.ShedReason;
+import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireException.About;
 import dev.roundhouse.kserve.status.WireStatus;
 
 /** Why a request has no answer, in the protocol's words. */
@@ -18,6 +21,8 @@ public final class Outcomes {
       case Outcome.Refused refused -> failure(refused.status(), refused.message());
       case Outcome.Failed failed ->
           new WireException(StatusTable.toWire(failed.status()), failed.message(), failed.began());
+      case Outcome.Shed shed when shed.reason() == ShedReason.QUEUE_TIMEOUT ->
+          WireException.unavailable(About.REQUEST, shed.message());
       case Outcome.Shed shed -> failure(shed.status(), shed.message());
       case Outcome.Cancelled cancelled ->
           new WireException(WireStatus.CANCELLED, cancelled.message());
@@ -26,8 +31,9 @@ public final class Outcomes {
     };
   }
 
-  private static WireException failure(
-      dev.roundhouse.engine.request.Status status, String message) {
-    return new WireException(StatusTable.toWire(status), message);
+  private static WireException failure(Status status, String message) {
+    return status == Status.NOT_READY
+        ? WireException.unavailable(About.MODEL, message)
+        : new WireException(StatusTable.toWire(status), message);
   }
 }

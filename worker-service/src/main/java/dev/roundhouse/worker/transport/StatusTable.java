@@ -13,7 +13,7 @@ final class StatusTable {
       case NOT_FOUND -> WireStatus.NOT_FOUND;
       case FAILED_PRECONDITION -> WireStatus.FAILED_PRECONDITION;
       case RESOURCE_EXHAUSTED -> WireStatus.RESOURCE_EXHAUSTED;
-      case UNAVAILABLE -> WireStatus.UNAVAILABLE;
+      case NOT_READY, UNAVAILABLE -> WireStatus.UNAVAILABLE;
       case DEADLINE_EXCEEDED -> WireStatus.DEADLINE_EXCEEDED;
       case CANCELLED -> WireStatus.CANCELLED;
       case UNIMPLEMENTED -> WireStatus.UNIMPLEMENTED;

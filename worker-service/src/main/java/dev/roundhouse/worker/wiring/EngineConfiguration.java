@@ -31,7 +31,7 @@ import dev.roundhouse.worker.control.ControlCalls;
 import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
-import dev.roundhouse.worker.lifecycle.LoadJournal;
+import dev.roundhouse.worker.lifecycle.LeftOut;
 import dev.roundhouse.worker.lifecycle.ModelJournal;
 import dev.roundhouse.worker.lifecycle.ProcessEnd;
 import dev.roundhouse.worker.lifecycle.Readiness;
@@ -76,9 +76,7 @@ class EngineConfiguration {
   /** Beside the compiled programs; closed after the engine, so what is loaded then still counts. */
   @Bean
   ModelJournal modelJournal(WorkerProperties properties) {
-    return ModelJournal.open(
-        CacheFile.journal(properties.compile().cache(), System.getenv()),
-        new LoadJournal(properties.repository()));
+    return ModelJournal.open(CacheFile.journal(properties.compile().cache(), System.getenv()));
   }
 
   @Bean
@@ -207,7 +205,7 @@ class EngineConfiguration {
             .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
             .floors(ResidencySettings.floors(properties.residency().host()))
-            .loads(journal)
+            .loads(new LeftOut(properties.repository().leaveOut(), journal))
             .runMark(journal)
             .models(models);
     CacheFile.COSTS.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);

@@ -205,7 +205,8 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
     }
     if (!path.endsWith("/infer")) {
       Audit.record(
-          new Caller(head.client(), head.method() + " " + path), "answered with " + refusal.code());
+          new Caller(head.client().get(), head.method() + " " + path),
+          "answered with " + refusal.code());
     }
     return new RequestGuard.Refusal(refusal.code(), refusal.text());
   }

@@ -31,8 +31,7 @@ class WorkerPropertiesTest {
                 3,
                 "latest",
                 List.of(),
-                List.of(),
-                ""));
+                List.of()));
   }
 
   @Test
@@ -45,8 +44,7 @@ class WorkerPropertiesTest {
                     "repository.load-attempts=5",
                     "repository.version-policy=latest:2",
                     "repository.load=a,b",
-                    "repository.leave-out=c,d",
-                    "repository.loading-file=/run/loading")
+                    "repository.leave-out=c,d")
                 .repository())
         .isEqualTo(
             new RepositoryProperties(
@@ -56,8 +54,7 @@ class WorkerPropertiesTest {
                 5,
                 "latest:2",
                 List.of("a", "b"),
-                List.of("c", "d"),
-                "/run/loading"));
+                List.of("c", "d")));
   }
 
   @Test

@@ -11,7 +11,6 @@ import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.dispatch.Watchdog;
-import dev.roundhouse.engine.model.LoadListener;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.NanoClock;
 import java.io.IOException;
@@ -41,7 +40,7 @@ class ModelJournalTest {
   private int deaths;
 
   private static ModelJournal open(Path where) {
-    return ModelJournal.open(Optional.of(where), LoadListener.NONE);
+    return ModelJournal.open(Optional.of(where));
   }
 
   private static List<Path> files(Path where) throws IOException {

@@ -16,9 +16,6 @@ import org.slf4j.LoggerFactory;
 public final class UnaryAnswer {
   private static final Logger log = LoggerFactory.getLogger(UnaryAnswer.class);
 
-  private static final Metadata.Key<String> BEGAN =
-      Metadata.Key.of(WireException.BEGAN, Metadata.ASCII_STRING_MARSHALLER);
-
   private UnaryAnswer() {}
 
   /** Answers with what is made now. */
@@ -88,11 +85,10 @@ public final class UnaryAnswer {
   static StatusRuntimeException status(WireException refusal) {
     Status status =
         Status.fromCodeValue(refusal.status().grpcCode()).withDescription(refusal.text());
-    if (!refusal.began()) {
-      return status.asRuntimeException();
-    }
     Metadata trailers = new Metadata();
-    trailers.put(BEGAN, "true");
+    refusal.besides(
+        (name, value) ->
+            trailers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
     return status.asRuntimeException(trailers);
   }
 }

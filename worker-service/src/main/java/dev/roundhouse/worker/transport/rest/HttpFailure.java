@@ -58,9 +58,7 @@ final class HttpFailure {
           default ->
               new WireException(WireStatus.INTERNAL, "Internal server error; see the server's log");
         };
-    if (told.began()) {
-      reply.header(WireException.BEGAN, "true");
-    }
+    told.besides(reply::header);
     reply.status(told.status().httpCode());
     reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
     reply.body().write(JsonReply.error(texts.of(told.text())));

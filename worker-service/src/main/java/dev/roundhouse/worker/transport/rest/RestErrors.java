@@ -23,9 +23,7 @@ final class RestErrors extends RestFailures {
 
   @ExceptionHandler
   void refused(WireException refusal, HttpServletResponse response) throws IOException {
-    if (refusal.began()) {
-      response.setHeader(WireException.BEGAN, "true");
-    }
+    refusal.besides(response::setHeader);
     JsonReply.error(response, refusal.status().httpCode(), texts.of(refusal.text()));
   }
 

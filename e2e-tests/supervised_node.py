@@ -1,0 +1,86 @@
+"""``./roundhouse up --workers 2``: a supervisor with workers and a gateway before them."""
+
+import json
+import os
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+
+from worker_process import KEEP_NOTHING, ROOT, START_SECONDS, free_ports, wait_until
+
+SCRIPT = ROOT / "roundhouse"
+
+
+def children_of(pid: int) -> set[int]:
+    """Of all its threads."""
+    files = Path(f"/proc/{pid}/task").glob("*/children")
+    return {int(child) for file in files for child in file.read_text().split()}
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Node:
+    """Owns the supervisor; whatever it started is gone after ``close``."""
+
+    def __init__(self, models: Path, log: Path, *arguments: str) -> None:
+        first, second = free_ports(), free_ports()
+        self.port = second.http
+        self.gateway = f"127.0.0.1:{first.grpc}"
+        self.metrics = first.metrics
+        self.log_file = log
+        ports = [first.http, first.grpc, first.metrics, self.port]
+        flags = ["--http-port", "--grpc-port", "--metrics-port", "--node-port"]
+        kept = [setting.removeprefix("--") for setting in KEEP_NOTHING]
+        settings = [setting for setting in kept if not any(a.startswith(setting.split("=")[0]) for a in arguments)]
+        settings.append("roundhouse.node.ports.worker-base=0")
+        command = [SCRIPT, "up", "--workers", "2", "--models", models]
+        for flag, port in zip(flags, ports, strict=True):
+            command += [flag, port]
+        for setting in settings:
+            command += ["--set", setting]
+        with log.open("w") as out:
+            self.process = subprocess.Popen([*map(str, command), *arguments], stdout=out, stderr=out)
+        self.started: set[int] = set()
+
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace")
+
+    def status(self) -> dict:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/actuator/node", timeout=10) as response:
+            return json.load(response)
+
+    def worker(self, index: int) -> dict:
+        found = self.status()["processes"][index]
+        if found["pid"]:
+            self.started.add(found["pid"])
+        return found
+
+    def gateway_sees(self, worker: str) -> bool:
+        """Whether it sends requests there."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10) as response:
+            return f'gateway_worker_ready{{worker="{worker}"}} 1.0' in response.read().decode()
+
+    def await_ready(self) -> "Node":
+        wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
+        self.await_workers()
+        return self
+
+    def await_workers(self) -> None:
+        wait_until(lambda: all(self.worker(i)["ready"] for i in range(2)), START_SECONDS, "both workers ready")
+
+    def alive(self) -> bool:
+        assert self.process.poll() is None, self.log()
+        return True
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pid in self.started:
+            if is_running(pid):
+                os.kill(pid, signal.SIGKILL)
