@@ -84,10 +84,10 @@ def all_ready(client: triton.InferenceServerClient, names: list[str]) -> bool:
 def limits(cache: Path) -> list[str]:
     return [
         f"roundhouse.worker.compile.cache={cache}",
-        "roundhouse.worker.compile.timeout=6s",
+        "roundhouse.worker.compile.timeout=20s",
         "roundhouse.worker.compile.max-program-memory=1GB",
         "roundhouse.worker.repository.load-attempts=1",
-        "roundhouse.worker.watchdog.device-call=5s",
+        "roundhouse.worker.watchdog.device-call=4s",
     ]
 
 

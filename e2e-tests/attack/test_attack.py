@@ -8,6 +8,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import select
 import subprocess
 import sys
@@ -198,6 +199,13 @@ def watched(target: Target, attacker: Program, outcome: Outcome) -> dict[str, in
     return {"not done": 1}
 
 
+def ejections(target: Target) -> int:
+    """How often a gateway has left a worker alone; 0 of a worker."""
+    page = target.process.get(target.process.ports.metrics, "/metrics")[1]
+    counted = re.search(r"^gateway_ejections_total (\S+)$", page, re.MULTILINE)
+    return int(float(counted[1])) if counted else 0
+
+
 def recovery(target: Target, records: Path, left: float) -> float:
     """Seconds until calls of every kind that begin then are answered, and soon; infinite after a minute."""
     while time.monotonic() < left + 60:
@@ -263,12 +271,15 @@ def test_should_serve_others_when_attacked(
     target = targets.of(size)
     if row == "18c":
         target.limit_files(FEW_FILES)
+    alone = ejections(target)
     with logs_shown(target.process):
         outcome = attack(target, row, source, tmp_path / "records")
         outcomes.append(outcome)
         found = problems(outcome, row)
         if row == "18c":
             targets.close()  # it has few files for ever
+        if row == "17" and not outcome.ended and ejections(target) != alone:
+            found.append(f"the gateway left workers alone that were well: {ejections(target) - alone} times")
         traces = len(list(target.traces.iterdir()))
         if row == "16" and traces > MOST_TRACES:
             found.append(f"{traces} files of traces")

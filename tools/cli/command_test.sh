@@ -45,8 +45,9 @@ TXT
               and stops them at full load, and prints what became of the calls. Takes a quarter of an
               hour; as root, for networks and control groups of its own
   --attack    instead, does to a worker, and to a gateway before two, what has ended them before or made others wait, on
-              loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt. Takes
-              half an hour and 10 GiB of memory; --attack=2,10 does these rows alone
+              loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt; and has
+              bundles loaded that end processes. Takes three quarters of an hour and 10 GiB of memory;
+              --attack=2,10 does these rows alone
 TXT
 }
 
@@ -223,11 +224,13 @@ fault_tests() {
 }
 
 attack_tests() { # ROWS, all of them if empty
+    local bundles=(test_hostile_bundles.py) # rows 4, 14 and 15
+    [[ -z $1 ]] || bundles=()
     begin_steps 1
     ensure_all_built worker-service gateway-service
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_ATTACK=full ROUNDHOUSE_E2E_ATTACK_ROWS=$1 ROUNDHOUSE_E2E_JAR=${JARS[0]} \
-        ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider attack
+        ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider attack "${bundles[@]}"
 }
 
 end_to_end_tests() {

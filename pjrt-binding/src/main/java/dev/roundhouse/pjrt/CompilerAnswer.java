@@ -19,7 +19,7 @@ sealed interface CompilerAnswer {
   /** The executable as the plugin serialised it; it is run on trial next. */
   record Compiled(byte[] payload) implements CompilerAnswer {}
 
-  /** It has run with zeros and small numbers; extreme values are next. */
+  /** It has run: first with zeros, then with small numbers; extreme values are next. */
   record Ran() implements CompilerAnswer {}
 
   /** It has run with extreme values too, or is not run on trial. */

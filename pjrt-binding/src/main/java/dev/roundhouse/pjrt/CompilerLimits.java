@@ -6,18 +6,24 @@ import java.time.Duration;
  * What one compile in a process of its own may take.
  *
  * @param time from when the compile was asked for, the start of the process included
+ * @param run of each run on trial, as long as the watchdog lets one take
  * @param memoryBytes resident memory of the process, and swapped
  * @param idle how long a process is kept for the next compile
  */
-public record CompilerLimits(Duration time, long memoryBytes, Duration idle) {
+public record CompilerLimits(Duration time, Duration run, long memoryBytes, Duration idle) {
   /** Until the next model that is loaded, when several are. */
   public static final Duration IDLE = Duration.ofSeconds(60);
 
+  /** Runs may take what is left of the time. */
+  public CompilerLimits(Duration time, long memoryBytes, Duration idle) {
+    this(time, time, memoryBytes, idle);
+  }
+
   public CompilerLimits {
-    if (time.isNegative() || time.isZero() || memoryBytes < 1 || idle.isNegative()) {
+    if (!time.isPositive() || !run.isPositive() || memoryBytes < 1 || idle.isNegative()) {
       throw new IllegalArgumentException(
-          "a compile needs time and memory, got %s and %d bytes, kept %s"
-              .formatted(time, memoryBytes, idle));
+          "a compile needs time and memory, got %s, %s for a run and %d bytes, kept %s"
+              .formatted(time, run, memoryBytes, idle));
     }
   }
 }

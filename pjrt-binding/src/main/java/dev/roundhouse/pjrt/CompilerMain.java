@@ -113,6 +113,7 @@ final class CompilerMain {
       if (client.platform().equals(PluginOptions.CPU) && !request.isTried()) {
         TrialRuns trial = new TrialRuns(client, executable, memoryBytes);
         trial.run(TrialValues.ZEROS);
+        new CompilerAnswer.Ran().write(out);
         trial.run(TrialValues.SMALL);
         new CompilerAnswer.Ran().write(out);
         trial.run(TrialValues.EXTREME);

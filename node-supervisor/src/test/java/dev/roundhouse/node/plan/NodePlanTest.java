@@ -258,15 +258,13 @@ class NodePlanTest {
   @Test
   void shouldRefuseADrainThatWouldBeCutShort() {
     Drain fifteen = new Drain(Optional.of(Duration.ofSeconds(10)), Duration.ofSeconds(5));
-    PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), false, Set.of(), fifteen, Drain.UNSET);
+    PassedOn passed = new PassedOn(Map.of(), Map.of(), false, Set.of(), fifteen, Drain.UNSET);
     assertThatThrownBy(() -> plan(CPU, passed, "worker.command=worker"))
         .hasMessageContaining("a worker takes 15 s to stop")
         .hasMessageContaining("roundhouse.node.worker.stop-grace, which is 15 s");
     assertThat(spec(plan(CPU, passed, "worker.command=worker", "worker.stop-grace=16s"), "worker0"))
         .isNotNull();
-    PassedOn gateway =
-        new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, fifteen);
+    PassedOn gateway = new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, fifteen);
     assertThatThrownBy(() -> plan(TWO_GPUS, gateway, "worker.command=worker", "gateway.command=gw"))
         .hasMessageContaining("roundhouse.node.gateway.stop-grace, which is 10 s");
   }
@@ -274,8 +272,7 @@ class NodePlanTest {
   @Test
   void shouldMakeRoomForALameDuck() {
     Drain lame = new Drain(Optional.empty(), Duration.ofSeconds(5));
-    PassedOn passed =
-        new PassedOn(Map.of(), Map.of(), false, Set.of(), lame, Drain.UNSET);
+    PassedOn passed = new PassedOn(Map.of(), Map.of(), false, Set.of(), lame, Drain.UNSET);
     assertThat(spec(plan(CPU, passed, "worker.command=worker"), "worker0").command())
         .contains("--roundhouse.worker.shutdown.drain=7s");
   }

@@ -38,7 +38,7 @@ class CompilationConfiguration {
     }
     Optional<ProgramCompiler> compiler =
         isolated && device instanceof PjrtDevice pjrt
-            ? Optional.of(pjrt.openCompiler(limits(wanted)))
+            ? Optional.of(pjrt.openCompiler(limits(wanted, properties.watchdog().deviceCall())))
             : Optional.empty();
     Optional<ExecutableCache> cache =
         CacheFile.EXECUTABLES
@@ -58,11 +58,12 @@ class CompilationConfiguration {
         : Isolation.IN_PROCESS;
   }
 
-  private static CompilerLimits limits(CompileProperties wanted) {
+  private static CompilerLimits limits(CompileProperties wanted, Duration run) {
     Duration timeout = wanted.timeout();
     DataSize memory = wanted.memory();
     return new CompilerLimits(
         timeout == null ? TIMEOUT : timeout,
+        run,
         memory == null ? machineBytes() / 2 : memory.toBytes(),
         CompilerLimits.IDLE);
   }
