@@ -4,6 +4,8 @@ import re
 import resource
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,18 @@ from worker_process import ROOT, SAMPLE_MODELS, WorkerProcess, free_ports, memor
 
 GATEWAY_MIB = 768
 NODE_MIB = 192
+
+
+@contextmanager
+def few_files(most: int) -> Iterator[None]:
+    """What is started meanwhile may have so many files open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @dataclass(frozen=True)
@@ -45,24 +59,24 @@ class SizedNode(NodeProcess):
     """A gateway and two workers with the memory that ``./roundhouse up --workers 2`` gives them."""
 
     @classmethod
-    def sized(cls, size: Size, models: Path, log: Path, *settings: str) -> "SizedNode":
-        jvm = memory_options(size.worker_mebibytes)
+    def sized(cls, size: Size, models: Path, log: Path, options: list[str], *settings: str) -> "SizedNode":
+        jvm = [*memory_options(size.worker_mebibytes), *options]
         workers = [
             WorkerProcess.launch(models, log.with_name(f"{log.name}-w{n}"), *settings, jvm=jvm) for n in range(2)
         ]
         ports = free_ports()
         command = gateway_command(ports, workers, ())
-        command[1:2] = shell_array("GATEWAY_OPTIONS")  # in the place of -Xmx
+        command[1:2] = [*shell_array("GATEWAY_OPTIONS"), *options]  # in the place of -Xmx
         node = cls(command, ports, log)
         node.workers = workers
         return node
 
 
 class Target:
-    """Owns its processes from construction to ``close``."""
+    """Owns its processes from construction to ``close``; ``files`` is their limit of open files, 0 for our own."""
 
-    def __init__(self, size: Size, folder: Path) -> None:
-        self.size = size
+    def __init__(self, size: Size, folder: Path, files: int = 0) -> None:
+        self.size, self.files = size, files
         folder.mkdir(parents=True)
         models = folder / "models"
         shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
@@ -71,11 +85,13 @@ class Target:
         self.traces.mkdir()
         settings = (f"--roundhouse.worker.trace.file={self.traces / 'trace.json'}",)
         log = folder / "log"
-        if size.kind == "node":
-            self.process: WorkerProcess = SizedNode.sized(size, models, log, *settings)
-        else:
-            jvm = memory_options(size.mebibytes)
-            self.process = WorkerProcess.launch(models, log, *settings, jvm=jvm)
+        options = ["-XX:-MaxFDLimit"] if files else []  # otherwise Java raises the limit that it is given
+        with few_files(files):
+            if size.kind == "node":
+                self.process: WorkerProcess = SizedNode.sized(size, models, log, options, *settings)
+            else:
+                jvm = [*memory_options(size.mebibytes), *options]
+                self.process = WorkerProcess.launch(models, log, *settings, jvm=jvm)
         self.largest = largest_message(size.worker_mebibytes)
 
     def await_ready(self) -> "Target":
@@ -90,11 +106,6 @@ class Target:
 
     def limit_bytes(self, name: str) -> int:
         return (GATEWAY_MIB if name == "gateway" else self.size.worker_mebibytes) << 20
-
-    def limit_files(self, most: int) -> None:
-        for part in self.parts.values():
-            hard = resource.prlimit(part.process.pid, resource.RLIMIT_NOFILE)[1]
-            resource.prlimit(part.process.pid, resource.RLIMIT_NOFILE, (most, hard))
 
     def exit_codes(self) -> dict[str, int]:
         """Of processes that have ended."""

@@ -101,19 +101,20 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
 
 
 class Targets:
-    """One at a time, replaced by another once a process of it has ended or another size is asked for."""
+    """One at a time, replaced by another once a process of it has ended or another kind is asked for."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._current: Target | None = None
         self._started = 0
 
-    def of(self, size: Size) -> Target:
-        if self._current and (self._current.size != size or self._current.exit_codes()):
+    def of(self, size: Size, files: int) -> Target:
+        known = self._current
+        if known and (known.size != size or known.files != files or known.exit_codes()):
             self.close()
         if not self._current:
             self._started += 1
-            self._current = Target(size, self._folder / str(self._started))
+            self._current = Target(size, self._folder / str(self._started), files)
             self._current.await_ready()
         return self._current
 
@@ -268,16 +269,12 @@ def problems(outcome: Outcome, row: str) -> list[str]:
 def test_should_serve_others_when_attacked(
     size: Size, row: str, source: str, targets: Targets, outcomes: list[Outcome], tmp_path: Path
 ) -> None:
-    target = targets.of(size)
-    if row == "18c":
-        target.limit_files(FEW_FILES)
+    target = targets.of(size, FEW_FILES if row == "18c" else 0)
     alone = ejections(target)
     with logs_shown(target.process):
         outcome = attack(target, row, source, tmp_path / "records")
         outcomes.append(outcome)
         found = problems(outcome, row)
-        if row == "18c":
-            targets.close()  # it has few files for ever
         if row == "17" and not outcome.ended and ejections(target) != alone:
             found.append(f"the gateway left workers alone that were well: {ejections(target) - alone} times")
         traces = len(list(target.traces.iterdir()))

@@ -101,10 +101,17 @@ final class AskedServers {
     int arrived = (int) Math.min(length, have.readableBytes() - PREFIX_BYTES);
     try {
       ByteBuf message = have.slice(have.readerIndex() + PREFIX_BYTES, arrived);
-      ByteBuffer shown = compressed ? uncompressed(message) : FirstMessage.view(message);
-      boolean more =
-          arrived < length && shown.remaining() < FirstMessage.MOST_SHOWN_BYTES && !call.isWhole();
+      boolean arrives = arrived < length && !call.isWhole();
+      int most = compressed ? FirstMessage.FIRST_SHOWN_BYTES : FirstMessage.MOST_SHOWN_BYTES;
+      ByteBuffer shown = shown(message, most);
+      boolean isAll = shown.remaining() < most;
+      boolean more = isAll ? arrives : compressed;
       Route found = router.route(method, shown, more);
+      if (found == null && !isAll && compressed) {
+        shown = shown(message, FirstMessage.MOST_SHOWN_BYTES);
+        more = arrives && shown.remaining() < FirstMessage.MOST_SHOWN_BYTES;
+        found = router.route(method, shown, more);
+      }
       if (found != null) {
         begin(found);
       } else if (!more) {
@@ -120,9 +127,12 @@ final class AskedServers {
     }
   }
 
-  private ByteBuffer uncompressed(ByteBuf message) throws StatusException {
+  private ByteBuffer shown(ByteBuf message, int most) throws StatusException {
+    if (!compressed) {
+      return FirstMessage.view(message);
+    }
     Decompressor with = client.headers().decompressor(HeaderCodec.only(ENCODING, request));
-    return FirstMessage.uncompressed(message, with);
+    return FirstMessage.uncompressed(message, with, most);
   }
 
   private void failed(Throwable cause) {

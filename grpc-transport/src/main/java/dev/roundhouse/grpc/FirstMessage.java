@@ -19,6 +19,9 @@ final class FirstMessage {
   /** As much as it is shown of its beginning. */
   static final int MOST_SHOWN_BYTES = 1 << 16;
 
+  /** As much as is uncompressed at first: what decides is there in nearly all messages. */
+  static final int FIRST_SHOWN_BYTES = 1 << 12;
+
   private static final int PREFIX_BYTES = 5;
 
   private FirstMessage() {}
@@ -35,20 +38,20 @@ final class FirstMessage {
   }
 
   /**
-   * As much as comes out of what has arrived.
+   * As much as comes out of what has arrived, up to {@code most} bytes.
    *
    * @param with what undoes the compression; null when the call names none
    */
-  static ByteBuffer uncompressed(ByteBuf message, @Nullable Decompressor with)
+  static ByteBuffer uncompressed(ByteBuf message, @Nullable Decompressor with, int most)
       throws StatusException {
     if (with == null) {
       throw Status.INTERNAL
           .withDescription("Can't decode compressed gRPC message as compression not configured")
           .asException();
     }
-    byte[] out = new byte[MOST_SHOWN_BYTES];
+    byte[] out = new byte[most];
     int length = 0;
-    try (InputStream in = with.decompress(new ByteBufInputStream(message))) {
+    try (InputStream in = with.decompress(new ByteBufInputStream(message.duplicate()))) {
       for (int more = 0; more >= 0 && length < out.length; length += Math.max(0, more)) {
         more = in.read(out, length, out.length - length);
       }

@@ -53,6 +53,9 @@ public final class Http1Server implements AutoCloseable {
   /** How long nobody is accepted after the system has refused to. */
   private static final long REFUSED_MILLIS = 200;
 
+  /** Between looks for room while a connection waits. */
+  private static final long FULL_MILLIS = 50;
+
   private static final Seldom WARNING = new Seldom();
 
   private final Http1Settings settings;
@@ -121,7 +124,19 @@ public final class Http1Server implements AutoCloseable {
       next = socket;
       full = true;
       ctx.channel().config().setAutoRead(false);
-      makeRoom();
+      makeRoomFor(ctx, socket);
+    }
+
+    /**
+     * Until there is: what was to be closed may have begun with a request, or have gone already.
+     */
+    private void makeRoomFor(ChannelHandlerContext ctx, Channel socket) {
+      if (next == socket) {
+        makeRoom();
+        var unused =
+            ctx.executor()
+                .schedule(() -> makeRoomFor(ctx, socket), FULL_MILLIS, TimeUnit.MILLISECONDS);
+      }
     }
 
     private void admit(ChannelHandlerContext ctx, Channel socket) {
@@ -191,7 +206,7 @@ public final class Http1Server implements AutoCloseable {
     long since = 0;
     for (Channel socket : sockets) {
       Http1Connection connection = socket.pipeline().get(Http1Connection.class);
-      if (connection != null && connection.isIdle()) {
+      if (connection != null && socket.isActive() && connection.isIdle()) {
         long idle = connection.idleSinceNanos();
         if (longest == null || idle - since < 0) {
           longest = () -> onLoop(socket, connection::closeIfIdle);

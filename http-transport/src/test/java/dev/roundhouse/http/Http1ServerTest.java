@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -452,6 +454,27 @@ class Http1ServerTest {
         assertThat(first.answer()).isEqualTo("200 a");
         assertThat(first.rest()).isEmpty();
         assertThat(second.answer()).isEqualTo("200 behind /b ");
+      }
+    }
+  }
+
+  /** Who is closed may not have left yet when the next one needs room. */
+  @Test
+  void shouldGoOnAcceptingWhateverManyConnectionsDo() throws Exception {
+    var limits = new Http1Settings.Limits(4, 128, 8192, -1);
+    List<Peer> idle = new ArrayList<>();
+    try (Served served = Served.start(folder, limits, Duration.ofMinutes(1))) {
+      for (int i = 0; i < 400; i++) {
+        idle.add(served.peer());
+        if (i % 20 == 0) {
+          try (Peer asking = served.peer()) {
+            assertThat(asking.send(Peer.get("/a")).answer()).isEqualTo("200 behind /a ");
+          }
+        }
+      }
+    } finally {
+      for (Peer each : idle) {
+        each.close();
       }
     }
   }

@@ -2,13 +2,16 @@ package dev.roundhouse.gateway.route;
 
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.WireFormat;
+import dev.roundhouse.kserve.codec.MessageLimits;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
+import io.grpc.Status;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +35,7 @@ public record RequestHead(String model, String version, String sequence, int row
    * @param begin of a message; not moved
    * @param more whether more of the message could be shown
    * @return null when more of it is needed
+   * @throws io.grpc.StatusRuntimeException when the model's name is longer than names may be
    */
   public static @Nullable RequestHead read(ByteBuffer begin, boolean more) {
     Reader reader = new Reader();
@@ -95,7 +99,7 @@ public record RequestHead(String model, String version, String sequence, int row
     void read(CodedInputStream in) throws IOException {
       for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
         switch (WireFormat.getTagFieldNumber(tag)) {
-          case ModelInferRequest.MODEL_NAME_FIELD_NUMBER -> model = in.readString();
+          case ModelInferRequest.MODEL_NAME_FIELD_NUMBER -> model = readName(in);
           case ModelInferRequest.MODEL_VERSION_FIELD_NUMBER -> version = in.readString();
           case ModelInferRequest.PARAMETERS_FIELD_NUMBER -> readParameter(in);
           case ModelInferRequest.INPUTS_FIELD_NUMBER -> {
@@ -112,6 +116,17 @@ public record RequestHead(String model, String version, String sequence, int row
           default -> in.skipField(tag);
         }
       }
+    }
+
+    /** One that is too long is not waited for. */
+    private static String readName(CodedInputStream in) throws IOException {
+      int length = in.readRawVarint32();
+      if (length > MessageLimits.NAME_BYTES) {
+        throw Status.INVALID_ARGUMENT
+            .withDescription(MessageLimits.tooLong("model_name", length).text())
+            .asRuntimeException();
+      }
+      return new String(in.readRawBytes(length), StandardCharsets.UTF_8);
     }
 
     private void readParameter(CodedInputStream in) throws IOException {

@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.route;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
 import dev.roundhouse.kserve.proto.InferParameter;
@@ -45,6 +46,20 @@ class RequestHeadTest {
     assertThat(RequestHead.read(ByteBuffer.wrap(message, 0, 3), false))
         .as("there is no more")
         .isEqualTo(new RequestHead("", "", "", 1));
+  }
+
+  @Test
+  void shouldRefuseALongNameByItsLengthAlone() {
+    byte[] longest =
+        ModelInferRequest.newBuilder().setModelName("n".repeat(255)).build().toByteArray();
+    assertThat(head(ModelInferRequest.newBuilder().setModelName("n".repeat(255)).build()).model())
+        .hasSize(255);
+    assertThat(RequestHead.read(ByteBuffer.wrap(longest, 0, 100), true)).isNull();
+    byte[] longer =
+        ModelInferRequest.newBuilder().setModelName("n".repeat(70_000)).build().toByteArray();
+    assertThatThrownBy(() -> RequestHead.read(ByteBuffer.wrap(longer, 0, 10), true))
+        .hasMessage(
+            "INVALID_ARGUMENT: model_name has 70000 bytes, the limit is 255 in one request");
   }
 
   @Test

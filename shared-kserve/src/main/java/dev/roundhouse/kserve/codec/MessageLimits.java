@@ -44,6 +44,11 @@ public final class MessageLimits {
     }
   }
 
+  /** How a name is refused that has more bytes than names may have. */
+  public static WireException tooLong(String what, int bytes) {
+    return exceeded(what, bytes + " bytes", NAME_BYTES);
+  }
+
   static WireException exceeded(String what, String value, long limit) {
     return WireException.invalidArgument(
         what + " has " + value + ", the limit is " + limit + " in one request");
