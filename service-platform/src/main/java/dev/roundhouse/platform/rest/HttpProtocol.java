@@ -45,10 +45,10 @@ public final class HttpProtocol extends Http11NioProtocol {
   /**
    * Between looks whether there is room for further connections, and the least time of an idle one.
    */
-  private static final long LOOK_SECONDS = 1;
+  private static final long LOOK_MILLIS = 100;
 
   /** Of all connections, those that are closed at a time so that others are accepted. */
-  private static final int CLOSED_PART = 16;
+  private static final int CLOSED_PART = 4;
 
   private final Set<SocketWrapperBase<?>> busy = ConcurrentHashMap.newKeySet();
   private long maxBody = Long.MAX_VALUE;
@@ -70,7 +70,8 @@ public final class HttpProtocol extends Http11NioProtocol {
     if (getMaxConnections() > 0) {
       looking =
           getUtilityExecutor()
-              .scheduleWithFixedDelay(this::makeRoom, LOOK_SECONDS, LOOK_SECONDS, TimeUnit.SECONDS);
+              .scheduleWithFixedDelay(
+                  this::makeRoom, LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
     }
   }
 
@@ -87,7 +88,7 @@ public final class HttpProtocol extends Http11NioProtocol {
     if (getConnectionCount() < getMaxConnections()) {
       return;
     }
-    long before = System.currentTimeMillis() - TimeUnit.SECONDS.toMillis(LOOK_SECONDS);
+    long before = System.currentTimeMillis() - LOOK_MILLIS;
     getEndpoint().getConnections().stream()
         .filter(socket -> !busy.contains(socket) && lastMoved(socket) <= before)
         .sorted(Comparator.comparingLong(HttpProtocol::lastMoved))
