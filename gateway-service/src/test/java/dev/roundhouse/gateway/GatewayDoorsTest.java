@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.cert.Certificate;
 import java.util.List;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
@@ -72,9 +73,10 @@ class GatewayDoorsTest {
       exchange(
           gateway,
           "POST /v2/repository/models/m/load HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\nHost: evil.example\r\n\r\n{}");
-      assertThat(output.toString())
-          .containsPattern(
+      Pattern told =
+          Pattern.compile(
               "audit: 127.0.0.1:[0-9]+ POST /v2/repository/models/m/load: answered with 403");
+      RunningGateway.await(told.pattern(), () -> told.matcher(output.toString()).find());
     }
   }
 

@@ -3,6 +3,7 @@ package dev.roundhouse.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
@@ -21,6 +22,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -86,8 +88,8 @@ class DoorsTest {
       assertThat(
               post(worker, "http", "/v2/trace/setting", "{\"trace_rate\": \"7\"}", "Host: [::1]"))
           .startsWith("HTTP/1.1 200");
-      assertThat(output.toString()) // although log_info is off by now
-          .containsPattern("audit: 127.0.0.1:[0-9]+ POST /v2/trace/setting: answered with 200");
+      // although log_info is off by now
+      awaitLine(output, "audit: 127.0.0.1:[0-9]+ POST /v2/trace/setting: answered with 200");
     }
   }
 
@@ -108,9 +110,9 @@ class DoorsTest {
                   "--roundhouse.worker.control.enabled=" + enabled)
               .awaitLoaded()) {
         ControlServiceGrpc.newBlockingStub(worker.channel()).setModelPolicy(policy);
-        assertThat(output.toString())
-            .containsPattern(
-                "audit: 127.0.0.1:[0-9]+ reactant_control.ControlService/SetModelPolicy: .*weight=2.0.* OK");
+        awaitLine(
+            output,
+            "audit: 127.0.0.1:[0-9]+ reactant_control.ControlService/SetModelPolicy: .*weight=2.0.* OK");
         ManagedChannel channel =
             Grpc.newChannelBuilder(
                     outside.getHostAddress() + ":" + worker.port("grpc"),
@@ -156,5 +158,11 @@ class DoorsTest {
       socket.getOutputStream().write((head + body).getBytes(StandardCharsets.US_ASCII));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
+  }
+
+  /** It is told after the answer has been sent. */
+  private static void awaitLine(CapturedOutput output, String pattern) {
+    Pattern told = Pattern.compile(pattern);
+    LiveEngine.await(pattern, () -> told.matcher(output.toString()).find());
   }
 }
