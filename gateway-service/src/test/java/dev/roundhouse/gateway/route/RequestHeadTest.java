@@ -9,6 +9,7 @@ import dev.roundhouse.kserve.proto.InferTensorContents;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
+import io.grpc.StatusRuntimeException;
 import java.io.ByteArrayInputStream;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -168,7 +169,11 @@ class RequestHeadTest {
       for (int i = 0; i < 1 + random.nextInt(4); i++) {
         changed[random.nextInt(60)] = (byte) random.nextInt();
       }
-      assertThat(RequestHead.read(ByteBuffer.wrap(changed), false)).isNotNull();
+      try {
+        assertThat(RequestHead.read(ByteBuffer.wrap(changed), false)).isNotNull();
+      } catch (StatusRuntimeException refusal) {
+        assertThat(refusal).hasMessageStartingWith("INVALID_ARGUMENT: model_name has ");
+      }
     }
   }
 
