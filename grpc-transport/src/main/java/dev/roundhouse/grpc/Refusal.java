@@ -10,7 +10,7 @@ public final class Refusal extends Exception {
   private static final long serialVersionUID = 1;
 
   /** Another server may have the model. */
-  public static final Refusal OF_MODEL = new Refusal("the server has not the model now");
+  public static final Refusal OF_MODEL = new Refusal("the server does not have the model now");
 
   /** No other server is to be asked. */
   public static final Refusal OF_REQUEST = new Refusal("the request cannot be answered in time");

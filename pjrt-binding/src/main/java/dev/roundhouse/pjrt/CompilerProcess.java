@@ -198,7 +198,7 @@ final class CompilerProcess {
     if (at == Stage.RUNNING && now - runningSinceNanos > limits.run().toNanos()) {
       kill(
           Code.INTERNAL,
-          "%s did not end within %s, the longest that a run may take; raise that limit, or export %s"
+          "%s did not end within %s, the longest that a run may take; raise roundhouse.worker.watchdog.device-call, or export %s"
               .formatted(at.words, seconds(limits.run()), at.cure));
       return;
     }

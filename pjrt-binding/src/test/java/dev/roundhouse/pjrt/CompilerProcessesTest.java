@@ -122,7 +122,8 @@ class CompilerProcessesTest {
           .isInstanceOf(DeviceException.class)
           .hasMessage(
               "m/endless: running it on trial did not end within 1.0 s, the longest that a run may"
-                  + " take; raise that limit, or export a program that runs with less, and ends");
+                  + " take; raise roundhouse.worker.watchdog.device-call, or export a program that"
+                  + " runs with less, and ends");
       assertThat(children()).isEmpty();
       assertSquares(compiler.compile(HostilePrograms.square()));
     }

@@ -70,7 +70,7 @@ public final class Ejection {
       default ->
           switch (status.getCause()) {
             case LostCall lost -> lost.isServersFault();
-            case Refusal ofTheCall -> false;
+            case Refusal _ -> false;
             case null, default -> true;
           };
     };

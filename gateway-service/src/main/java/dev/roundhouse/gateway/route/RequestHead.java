@@ -35,7 +35,8 @@ public record RequestHead(String model, String version, String sequence, int row
    * @param begin of a message; not moved
    * @param more whether more of the message could be shown
    * @return null when more of it is needed
-   * @throws io.grpc.StatusRuntimeException when the model's name is longer than names may be
+   * @throws io.grpc.StatusRuntimeException when the model's name or version is longer than names
+   *     may be
    */
   public static @Nullable RequestHead read(ByteBuffer begin, boolean more) {
     Reader reader = new Reader();
@@ -99,8 +100,9 @@ public record RequestHead(String model, String version, String sequence, int row
     void read(CodedInputStream in) throws IOException {
       for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
         switch (WireFormat.getTagFieldNumber(tag)) {
-          case ModelInferRequest.MODEL_NAME_FIELD_NUMBER -> model = readName(in);
-          case ModelInferRequest.MODEL_VERSION_FIELD_NUMBER -> version = in.readString();
+          case ModelInferRequest.MODEL_NAME_FIELD_NUMBER -> model = readName("model_name", in);
+          case ModelInferRequest.MODEL_VERSION_FIELD_NUMBER ->
+              version = readName("model_version", in);
           case ModelInferRequest.PARAMETERS_FIELD_NUMBER -> readParameter(in);
           case ModelInferRequest.INPUTS_FIELD_NUMBER -> {
             if (hasShape) {
@@ -119,11 +121,11 @@ public record RequestHead(String model, String version, String sequence, int row
     }
 
     /** One that is too long is not waited for. */
-    private static String readName(CodedInputStream in) throws IOException {
+    private static String readName(String what, CodedInputStream in) throws IOException {
       int length = in.readRawVarint32();
       if (length > MessageLimits.NAME_BYTES) {
         throw Status.INVALID_ARGUMENT
-            .withDescription(MessageLimits.tooLong("model_name", length).text())
+            .withDescription(MessageLimits.tooLong(what, length).text())
             .asRuntimeException();
       }
       return new String(in.readRawBytes(length), StandardCharsets.UTF_8);
