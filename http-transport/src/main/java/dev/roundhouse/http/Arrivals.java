@@ -6,20 +6,13 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what comes by a connection, before anything is made of it; and sees that a few bytes do
- * not keep the large buffer that they were read into. For its event loop.
+ * Counts what comes by a connection, before anything is made of it; and sees that a few bytes that
+ * have to wait do not keep the large buffer that they were read into. For its event loop.
  */
 final class Arrivals extends ChannelInboundHandlerAdapter {
-  /** A buffer that may be kept for however little. */
-  private static final int SMALL_BYTES = 4 << 10;
-
-  /** By how much a buffer may be larger than what is in it. */
-  private static final int SPARE = 4;
-
   private final RequestDecoder decoder;
   private @Nullable ChannelHandlerContext ctx;
   private long bytes;
-  private int lastBufferBytes;
 
   Arrivals(RequestDecoder decoder) {
     this.decoder = decoder;
@@ -35,9 +28,14 @@ final class Arrivals extends ChannelInboundHandlerAdapter {
     return bytes;
   }
 
-  /** Of the buffer that came last, which may be kept for what has not been understood yet. */
-  int lastBufferBytes() {
-    return lastBufferBytes;
+  /** Of the head that came last. */
+  long headBytes() {
+    return decoder.headBytes();
+  }
+
+  /** Of the buffer that is kept for what has not been understood yet; 0 when there is none. */
+  int keptBufferBytes() {
+    return decoder.keptBufferBytes();
   }
 
   /** No more is made of what comes than the next part. */
@@ -60,23 +58,13 @@ final class Arrivals extends ChannelInboundHandlerAdapter {
   public void channelRead(ChannelHandlerContext context, Object message) {
     if (message instanceof ByteBuf data) {
       bytes += data.readableBytes();
-      ByteBuf fitted = fitted(context, data);
-      lastBufferBytes = fitted.capacity();
-      context.fireChannelRead(fitted);
-    } else {
-      context.fireChannelRead(message);
     }
+    context.fireChannelRead(message);
   }
 
-  private static ByteBuf fitted(ChannelHandlerContext context, ByteBuf data) {
-    int length = data.readableBytes();
-    if (data.capacity() <= SMALL_BYTES || data.capacity() / SPARE < length) {
-      return data;
-    }
-    try {
-      return context.alloc().directBuffer(length, length).writeBytes(data);
-    } finally {
-      data.release();
-    }
+  @Override
+  public void channelReadComplete(ChannelHandlerContext context) {
+    decoder.fit(context);
+    context.fireChannelReadComplete();
   }
 }

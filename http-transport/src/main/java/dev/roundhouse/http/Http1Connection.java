@@ -63,7 +63,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private final StallWatch departure = new StallWatch();
 
   /** Sent ahead of the answer to the request before; a request or two, the rest is not decoded. */
-  private final Queue<Object> ahead = new ArrayDeque<>(1);
+  private final Queue<Ahead> ahead = new ArrayDeque<>(1);
 
   /** Counted for heads, for what was sent ahead, and for a head that has come in part. */
   private long headBytes;
@@ -89,6 +89,14 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   private long arrivedBefore;
   private boolean isSecure;
+
+  /**
+   * What was sent ahead.
+   *
+   * @param message a part of a request
+   * @param headBytes counted for it, when it is a head
+   */
+  private record Ahead(Object message, long headBytes) {}
 
   /** One request on its way. For the event loop. */
   interface Exchange {
@@ -151,21 +159,26 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   public void channelRead(ChannelHandlerContext context, Object message) {
     if (closing) {
       ReferenceCountUtil.release(message);
-    } else if (!ahead.isEmpty() || (current != null && current.isReceived())) {
-      keepAhead(message);
     } else {
-      take(message);
+      long head = message instanceof HttpRequest come ? countedBytes(come) : 0;
+      if (!ahead.isEmpty() || (current != null && current.isReceived())) {
+        keepAhead(new Ahead(message, head));
+      } else {
+        take(message, head);
+      }
     }
   }
 
-  private void keepAhead(Object message) {
-    long bytes = ahead.isEmpty() ? Http1Server.READ_BYTES : 0; // what has come and is not decoded
-    if (message instanceof HttpRequest head) {
-      bytes += RequestHead.countedBytes(head);
-    }
+  private long countedBytes(HttpRequest head) {
+    return RequestHead.countedBytes(head, arrivals.headBytes());
+  }
+
+  private void keepAhead(Ahead sent) {
+    long read = ahead.isEmpty() ? Http1Server.READ_BYTES : 0; // what has come and is not decoded
+    long bytes = read + sent.headBytes();
     memory.add(Kept.CALL, bytes);
     aheadBytes += bytes;
-    ahead.add(message);
+    ahead.add(sent);
     arrivals.pause();
     context().channel().config().setAutoRead(false);
   }
@@ -182,7 +195,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   public void channelReadComplete(ChannelHandlerContext context) {
     if (current == null && !closing) {
       long came = arrivals.bytes() - arrivedBefore;
-      long part = came == 0 ? 0 : Math.max(came, arrivals.lastBufferBytes());
+      long part = came == 0 ? 0 : Math.max(came, arrivals.keptBufferBytes());
       if (part > partBytes) {
         memory.add(Kept.CALL, part - partBytes);
         partBytes = part;
@@ -191,9 +204,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     context.fireChannelReadComplete();
   }
 
-  private void take(Object message) {
+  private void take(Object message, long countedBytes) {
     if (message instanceof HttpRequest head) {
-      begin(head);
+      begin(head, countedBytes);
     }
     if (message instanceof HttpContent content) {
       Exchange taking = current;
@@ -205,7 +218,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  private void begin(HttpRequest head) {
+  private void begin(HttpRequest head, long countedBytes) {
     requests++;
     forgetPart();
     Throwable malformed = head.decoderResult().cause();
@@ -232,7 +245,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       refuse(HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code(), excess);
       return;
     }
-    String full = keep(head);
+    String full = keep(countedBytes);
     if (full != null) {
       refuse(BodyAssembly.TOO_MANY, full);
       return;
@@ -284,8 +297,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   }
 
   /** Counts a head for as long as its request is under way; null when there is room for it. */
-  private @Nullable String keep(HttpRequest head) {
-    long bytes = RequestHead.countedBytes(head);
+  private @Nullable String keep(long bytes) {
     String full = bytes == 0 ? null : memory.take(Kept.CALL, bytes);
     headBytes = full == null ? bytes : 0;
     return full;
@@ -377,7 +389,8 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     idleSinceNanos = System.nanoTime();
     arrivedBefore = arrivals.bytes();
     while (!closing && !ahead.isEmpty() && (current == null || !current.isReceived())) {
-      take(ahead.remove());
+      Ahead next = ahead.remove();
+      take(next.message(), next.headBytes());
     }
     if (ahead.isEmpty() && !closing) {
       readAgain();
@@ -523,7 +536,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       timer.cancel(false);
     }
     while (!ahead.isEmpty()) {
-      ReferenceCountUtil.release(ahead.remove());
+      ReferenceCountUtil.release(ahead.remove().message());
     }
     forgetAhead();
     forgetHead();

@@ -1,9 +1,11 @@
 package dev.roundhouse.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.CombinedChannelDuplexHandler;
+import io.netty.handler.codec.ByteToMessageDecoder;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
@@ -23,10 +25,21 @@ import java.util.Queue;
 final class RequestDecoder
     extends CombinedChannelDuplexHandler<HttpRequestDecoder, HttpResponseEncoder> {
 
+  /** A buffer that may be kept for however little. */
+  private static final int SMALL_BYTES = 4 << 10;
+
+  /** By how much a buffer may be larger than what is in it. */
+  private static final int SPARE = 4;
+
   /** Of requests that have not been answered. */
   private final Queue<HttpMethod> methods = new ArrayDeque<>(2);
 
   private boolean paused;
+
+  /** Decoded of a request whose head has not come whole; of the head that was decoded last. */
+  private long decodedBytes;
+
+  private long headBytes;
 
   RequestDecoder(int maxHeadBytes) {
     HttpDecoderConfig config =
@@ -70,20 +83,65 @@ final class RequestDecoder
             });
   }
 
+  /** Of the head that was decoded last, as it came. */
+  long headBytes() {
+    return headBytes;
+  }
+
+  /** Of the buffer that is kept for what has not been decoded; 0 when all has been. */
+  int keptBufferBytes() {
+    return ((Requests) inboundHandler()).kept().capacity();
+  }
+
+  /**
+   * Moves the few bytes that are kept of a large buffer to one of their size. To be called when a
+   * read is over, for most of what comes is decoded at once and need not be copied.
+   *
+   * @param arrivals as for {@link #resume}
+   */
+  void fit(ChannelHandlerContext arrivals) {
+    ByteBuf kept = ((Requests) inboundHandler()).kept();
+    boolean large = kept.capacity() > SMALL_BYTES;
+    if (!paused && large && kept.capacity() / SPARE >= kept.readableBytes()) {
+      arrivals.fireChannelRead(Unpooled.EMPTY_BUFFER);
+    }
+  }
+
+  private static ByteBuf joined(ByteBufAllocator allocator, ByteBuf kept, ByteBuf next) {
+    if (next.isReadable() || !kept.isReadable()) {
+      return ByteToMessageDecoder.MERGE_CUMULATOR.cumulate(allocator, kept, next);
+    }
+    next.release();
+    try {
+      return allocator.directBuffer(kept.readableBytes()).writeBytes(kept);
+    } finally {
+      kept.release();
+    }
+  }
+
   private final class Requests extends HttpRequestDecoder {
     Requests(HttpDecoderConfig config) {
       super(config);
+      setCumulator(RequestDecoder::joined);
+    }
+
+    ByteBuf kept() {
+      return internalBuffer();
     }
 
     @Override
     protected void decode(ChannelHandlerContext ctx, ByteBuf data, List<Object> out)
         throws Exception {
       int before = out.size();
+      int readable = data.readableBytes();
       super.decode(ctx, data, out);
+      decodedBytes += readable - data.readableBytes();
       for (int i = before; i < out.size(); i++) {
         if (out.get(i) instanceof HttpRequest head) {
           methods.add(head.method());
+          headBytes = decodedBytes;
         }
+        decodedBytes = 0; // none of it belongs to the next head
       }
     }
   }

@@ -1,9 +1,6 @@
 package dev.roundhouse.http;
 
-import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpRequest;
-import java.util.Iterator;
-import java.util.Map;
 
 /** What a request's head may have, and takes for as long as it is kept. */
 final class RequestHead {
@@ -21,15 +18,13 @@ final class RequestHead {
 
   private RequestHead() {}
 
-  /** What is to be counted for a head, as it is kept; next to always nothing. */
-  static long countedBytes(HttpRequest head) {
-    HttpHeaders fields = head.headers();
-    long bytes = REQUEST_BYTES + 2L * head.uri().length() + (long) FIELD_BYTES * fields.size();
-    Iterator<Map.Entry<CharSequence, CharSequence>> each = fields.iteratorCharSequence();
-    while (each.hasNext()) {
-      Map.Entry<CharSequence, CharSequence> field = each.next();
-      bytes += field.getKey().length() + 2L * field.getValue().length();
-    }
-    return Math.max(0, bytes - INCLUDED_BYTES);
+  /**
+   * What is to be counted for a head, as it is kept; next to always nothing.
+   *
+   * @param bytes that it had on the wire, each of which may become a character of two
+   */
+  static long countedBytes(HttpRequest head, long bytes) {
+    long kept = REQUEST_BYTES + 2 * bytes + (long) FIELD_BYTES * head.headers().size();
+    return Math.max(0, kept - INCLUDED_BYTES);
   }
 }

@@ -15,6 +15,12 @@ import tools.jackson.core.util.JsonParserDelegate;
  * characters of a long text. For one thread.
  */
 final class BoundedParser extends JsonParserDelegate {
+  /**
+   * A document so small can neither reach a bound nor have anything told of: a property takes five
+   * bytes of it, and a fifth as many names less than a block.
+   */
+  static final int UNBOUNDED_BYTES = 1 << 10;
+
   /** What a name takes besides its characters: a text, its places in a set and in a table. */
   private static final int NAME_BYTES = 192;
 

@@ -93,7 +93,9 @@ public final class Json {
    */
   public static JsonParser parser(byte[] bytes, int offset, int length, LongConsumer memory) {
     JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), bytes, offset, length);
-    return new BoundedParser(parser, bytes, offset, length, memory);
+    return length <= BoundedParser.UNBOUNDED_BYTES
+        ? parser
+        : new BoundedParser(parser, bytes, offset, length, memory);
   }
 
   /**
