@@ -1,0 +1,62 @@
+"""What a source is, told from its name and its first bytes, without any framework."""
+
+import re
+import zipfile
+from pathlib import Path
+
+_ESTIMATORS = (".joblib", ".skops", ".pkl", ".pickle")
+_KERAS = (".keras", ".h5")
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def is_onnx(source: str) -> bool:
+    return source.endswith(".onnx") and Path(source).is_file()
+
+
+def is_triton(source: str) -> bool:
+    """A repository, a model of one, or the ``config.pbtxt`` of a model."""
+    path = Path(source)
+    if path.is_file():
+        return path.name == "config.pbtxt"
+    return path.is_dir() and (
+        (path / "config.pbtxt").is_file()
+        or (not (path / "manifest.yaml").exists() and any(path.glob("*/config.pbtxt")))
+        or _has_model_file(path)
+        or any(_has_model_file(each) for each in path.iterdir() if each.is_dir())
+    )
+
+
+def _has_model_file(folder: Path) -> bool:
+    """Triton serves some models without a configuration."""
+    return any(
+        each.name in ("model.onnx", "model.pt") and each.parent.name.isdigit()
+        for each in folder.glob("*/model.*")
+    )
+
+
+def is_format_2(source: str) -> bool:
+    manifest = Path(source) / "manifest.yaml"
+    if not manifest.is_file():
+        return False
+    found = re.search(r"^format_version:\s*[\"']?([\d.]+)", manifest.read_text(), re.MULTILINE)
+    return bool(found) and found[1].startswith("2") if found else False
+
+
+def is_torch_export(source: str) -> bool:
+    return source.endswith(".pt2") and Path(source).is_file()
+
+
+def is_torchscript(source: str) -> bool:
+    return source.endswith((".pt", ".pth", ".ts")) and zipfile.is_zipfile(source)
+
+
+def is_keras(source: str) -> bool:
+    return source.endswith(_KERAS) and Path(source).is_file()
+
+
+def is_estimator(source: str) -> bool:
+    return source.endswith(_ESTIMATORS) and Path(source).is_file()
+
+
+def is_python_object(source: str) -> bool:
+    return bool(_OBJECT.fullmatch(source))
