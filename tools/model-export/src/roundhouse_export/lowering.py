@@ -1,11 +1,11 @@
 """One lowering for several platforms, or a refusal that says where they part."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 from jax import export
 from jax.interpreters.mlir import make_ir_context
+from jax.stages import Wrapped
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
@@ -15,7 +15,7 @@ KNOWN = ("cpu", "cuda", "rocm", "tpu")
 
 def lower_for_all(
     program: str,
-    function: Callable[..., Any],
+    function: Wrapped,
     arguments: Sequence[jax.ShapeDtypeStruct],
     platforms: Sequence[str],
 ) -> tuple[Sequence[jax.core.ShapedArray], str]:
@@ -56,7 +56,7 @@ def without_locations(module_text: str) -> ir.Module:
 
 def _lower(
     program: str,
-    function: Callable[..., Any],
+    function: Wrapped,
     arguments: Sequence[jax.ShapeDtypeStruct],
     platform: str,
 ) -> tuple[Sequence[jax.core.ShapedArray], str]:
