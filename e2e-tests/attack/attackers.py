@@ -89,7 +89,8 @@ class Attacker:
 
     def empty_messages(self) -> None:
         """Row 3: as many unread turns as are taken, and behind them messages of nothing."""
-        turn = framed(request("simple", simple_inputs()).SerializeToString())
+        # of another model: that a queue is full is said to all who ask for its model, and is no matter of memory
+        turn = framed(request("affine", {"x": np.ones((1, 16), np.float32)}).SerializeToString())
         nothing = framed(b"") * 2000
         for _ in range(28):
             held = self.connection(window=0)

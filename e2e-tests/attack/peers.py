@@ -133,10 +133,19 @@ class Http2:
             raise EndedError(str(e)) from e
         self.sent += len(data)
 
-    def open(self, fields: Iterable[tuple[str, str]], body: bytes | None = None, last: bool = True) -> int:
-        """Starts a call; with a small ``body``, sends it too without asking for any window."""
+    def open(
+        self,
+        fields: Iterable[tuple[str, str]],
+        body: bytes | None = None,
+        last: bool = True,
+        once: Iterable[tuple[str, str]] = (),
+    ) -> int:
+        """Starts a call; with a small ``body``, sends it too without asking for any window.
+
+        Fields that are sent ``once`` are those that nobody is to remember.
+        """
         stream, self.next_stream = self.next_stream, self.next_stream + 2
-        block = self.fields.block(fields)
+        block = self.fields.block(fields) + b"".join(b"\0" + text(name) + text(value) for name, value in once)
         pieces = [block[at : at + FRAME_BYTES] for at in range(0, len(block), FRAME_BYTES)]
         out = b""
         for number, piece in enumerate(pieces):

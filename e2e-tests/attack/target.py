@@ -79,7 +79,8 @@ class Target:
         self.size, self.files = size, files
         folder.mkdir(parents=True)
         models = folder / "models"
-        shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
+        for sample in ("simple", "affine"):
+            shutil.copytree(SAMPLE_MODELS / sample, models / sample)
         summing_bundle.write(models, "sums")
         self.traces = folder / "traces"
         self.traces.mkdir()
