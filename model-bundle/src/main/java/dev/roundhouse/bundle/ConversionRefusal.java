@@ -20,7 +20,7 @@ final class ConversionRefusal {
   private static final int MOST_BYTES = 4 * MOST_CHARACTERS + 4;
 
   /** What would break up a log or a status message. */
-  private static final Pattern CONTROLS = Pattern.compile("[\\p{Cntrl}\\p{Cf}]+");
+  private static final Pattern CONTROLS = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+");
 
   private ConversionRefusal() {}
 
