@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 
 from roundhouse_export import dtypes, weights
-from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.contract import KNOWN_PLATFORMS, Contract, ProgramKey, TensorSpec
 from roundhouse_export.folder import replace_folder
 from roundhouse_export.manifest_yaml import OneLine, to_yaml
 
@@ -23,6 +23,8 @@ class Bundle:
 
     ``weights`` are as ``@main`` takes them, in argument order. ``assets`` are further files by
     name. ``provenance`` is free form.
+    ``platform_programs`` take the place of those of the same key on one platform; format 3 alone
+    has them.
     """
 
     contract: Contract
@@ -31,13 +33,15 @@ class Bundle:
     weights: Mapping[str, np.ndarray]
     provenance: Mapping[str, str]
     assets: Mapping[str, bytes] = field(default_factory=dict)
+    platform_programs: Mapping[tuple[ProgramKey, str], bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wanted = {key.file_name for key in self.contract.programs()}
         given = {key.file_name for key in self.programs}
         if wanted != given:
             raise ValueError(f"programs are {sorted(given)}; the contract asks {sorted(wanted)}")
-        taken = {MANIFEST, weights.FILE_NAME, *wanted}
+        self._require_platform_programs()
+        taken = {MANIFEST, weights.FILE_NAME, *payload_programs(self)}
         for name in self.assets:
             if name in {*taken, "", ".."} or Path(name).name != name:
                 raise ValueError(f"asset '{name}' must be a plain file name not in {sorted(taken)}")
@@ -46,6 +50,15 @@ class Bundle:
                 raise ValueError(f"tensor '{tensor.name}': no asset '{tensor.labels}' for labels")
             if tensor.dtype in dtypes.DEVICE_ONLY_TOKENS:
                 raise ValueError(f"tensor '{tensor.name}': {tensor.dtype} has no name on the wire")
+
+    def _require_platform_programs(self) -> None:
+        for key, platform in self.platform_programs:
+            name = key.platform_file_name(platform)
+            if platform not in KNOWN_PLATFORMS:
+                known = ", ".join(KNOWN_PLATFORMS)
+                raise ValueError(f"{name}: platform '{platform}' is not known; known are {known}")
+            if key not in self.programs:
+                raise ValueError(f"{name}: there is no {key.file_name} for the other platforms")
 
 
 def write_bundle(bundle: Bundle, target: Path) -> None:
@@ -56,9 +69,17 @@ def write_bundle(bundle: Bundle, target: Path) -> None:
 
 def payload_files(bundle: Bundle, stored_weights: Mapping[str, np.ndarray]) -> dict[str, bytes]:
     """Returns every file but the manifest, sorted by name."""
-    files = {key.file_name: data for key, data in bundle.programs.items()}
+    files = payload_programs(bundle)
     files |= {weights.FILE_NAME: weights.encode(stored_weights), **bundle.assets}
     return dict(sorted(files.items()))
+
+
+def payload_programs(bundle: Bundle) -> dict[str, bytes]:
+    """Returns every program by its file's name, those for one platform included."""
+    programs = {key.file_name: data for key, data in bundle.programs.items()}
+    for (key, platform), data in bundle.platform_programs.items():
+        programs[key.platform_file_name(platform)] = data
+    return programs
 
 
 def digest_problems(folder: Path) -> list[str]:

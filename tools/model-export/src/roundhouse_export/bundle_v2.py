@@ -18,6 +18,8 @@ _VARIABLE = -1
 
 def write_bundle_v2(bundle: Bundle, target: Path) -> None:
     """Writes ``target`` as a format 2.0 bundle."""
+    if bundle.platform_programs:
+        raise ValueError("format 2.0 has no programs for one platform; write format 3")
     stored = {name: reverse_axes(array) for name, array in bundle.weights.items()}
     files = payload_files(bundle, stored)
     replace_folder(target, {**files, MANIFEST: to_yaml(_manifest(bundle, target.name))})

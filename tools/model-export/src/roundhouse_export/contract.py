@@ -8,6 +8,8 @@ from roundhouse_export import dtypes
 
 BATCH = "n"
 
+KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
 Axis = int | str
 Variant = Mapping[str, int]
 
@@ -64,6 +66,10 @@ class ProgramKey:
         variant = "" if self.variant is None else f".v{self.variant}"
         batch = "" if self.batch is None else f".b{self.batch}"
         return f"model{variant}{batch}.mlir"
+
+    def platform_file_name(self, platform: str) -> str:
+        """Names the program that takes this one's place on one platform."""
+        return f"{self.file_name.removesuffix('.mlir')}.{platform}.mlir"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from jax.stages import Wrapped
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
-KNOWN = ("cpu", "cuda", "rocm", "tpu")
+from roundhouse_export.contract import KNOWN_PLATFORMS
+
+KNOWN = KNOWN_PLATFORMS
 """JAX takes any name, and lowers for one that it does not know as for none in particular."""
 
 

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class Bundle implements AutoCloseable {
   private final Path directory;
   private final ModelSpec spec;
-  private final List<ProgramFile> programs;
+  private final List<ProgramChoice> programs;
   private final @Nullable WeightsFile weights;
   private final Glue glue;
   private final BundleFiles files;
@@ -27,7 +27,7 @@ public final class Bundle implements AutoCloseable {
   Bundle(
       Path directory,
       ModelSpec spec,
-      List<ProgramFile> programs,
+      List<ProgramChoice> programs,
       @Nullable WeightsFile weights,
       Glue glue,
       BundleFiles files,
@@ -54,9 +54,14 @@ public final class Bundle implements AutoCloseable {
     return spec;
   }
 
-  /** By variant, then batch size; empty for a meta. */
-  public List<ProgramFile> programs() {
-    return programs;
+  /**
+   * What to run on a platform, by variant, then batch size: its own programs where there are such,
+   * else those for every platform. Empty for a meta.
+   *
+   * @param platform as its plugin calls itself, such as {@code cpu} or {@code cuda}
+   */
+  public List<ProgramFile> programs(String platform) {
+    return programs.stream().map(program -> program.on(platform)).toList();
   }
 
   /**

@@ -45,7 +45,7 @@ public final class BundleReader {
   public static Bundle read(Path directory, String modelName) {
     Path folder = real(directory);
     if (!isBundle(folder)) {
-      throw new BundleException(folder.toString(), "is no bundle: it has no " + MANIFEST);
+      throw noBundle(folder);
     }
     BundleFiles files = BundleFiles.list(folder);
     Path manifestFile = files.find(MANIFEST).orElse(folder.resolve(MANIFEST));
@@ -57,7 +57,7 @@ public final class BundleReader {
     if (spec.kind() == Kind.META) {
       return new Bundle(folder, spec, List.of(), null, glue, files, digests);
     }
-    List<ProgramFile> programs = ProgramFiles.of(spec, folder, files, manifest.digests());
+    List<ProgramChoice> programs = ProgramFiles.of(spec, folder, files, manifest.digests());
     AxisOrder order = spec.formatVersion().equals("3") ? AxisOrder.ROW_MAJOR : AxisOrder.REVERSED;
     WeightsFile weights =
         WeightsFile.open(
@@ -78,6 +78,15 @@ public final class BundleReader {
     } catch (IOException e) {
       throw BundleException.inaccessible(directory, "cannot be found", e);
     }
+  }
+
+  private static BundleException noBundle(Path folder) {
+    if (!ConversionRefusal.isIn(folder)) {
+      return new BundleException(folder.toString(), "is no bundle: it has no " + MANIFEST);
+    }
+    Path file = folder.resolve(ConversionRefusal.FILE);
+    return ConversionRefusal.read(
+        BundleFiles.list(folder).find(ConversionRefusal.FILE).orElse(file));
   }
 
   /** Names that mean something to us, which a folder must not bear. */
@@ -113,9 +122,12 @@ public final class BundleReader {
     return glue;
   }
 
-  private static ModelSpec withBatchSizes(ModelSpec spec, List<ProgramFile> programs) {
+  private static ModelSpec withBatchSizes(ModelSpec spec, List<ProgramChoice> programs) {
     List<Integer> sizes =
-        programs.stream().map(ProgramFile::batchSize).filter(size -> size > 0).toList();
+        programs.stream()
+            .map(program -> program.general().batchSize())
+            .filter(size -> size > 0)
+            .toList();
     return spec.withBatchSizes(sizes);
   }
 }

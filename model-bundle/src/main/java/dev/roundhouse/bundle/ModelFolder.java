@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** A model's folder in a repository: a bundle, or numeric sub-folders that each hold one. */
+/**
+ * A model's folder in a repository: a bundle, or numeric sub-folders that each hold one. A folder
+ * that a converter has left a refusal in stands for the bundle that it could not make.
+ */
 public final class ModelFolder {
   private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,17}");
 
@@ -28,7 +31,7 @@ public final class ModelFolder {
    * @throws BundleException when the folder cannot be listed
    */
   public static List<Version> versions(Path folder) {
-    if (BundleReader.isBundle(folder)) {
+    if (BundleReader.isBundle(folder) || ConversionRefusal.isIn(folder)) {
       return List.of(new Version(1, folder));
     }
     try (Stream<Path> entries = Files.list(folder)) {
@@ -47,6 +50,11 @@ public final class ModelFolder {
 
   private static boolean mayBeBundle(Path directory) {
     return Files.isDirectory(directory)
-        && !Files.notExists(directory.resolve(BundleReader.MANIFEST), LinkOption.NOFOLLOW_LINKS);
+        && (mayHold(directory, BundleReader.MANIFEST)
+            || mayHold(directory, ConversionRefusal.FILE));
+  }
+
+  private static boolean mayHold(Path directory, String file) {
+    return !Files.notExists(directory.resolve(file), LinkOption.NOFOLLOW_LINKS);
   }
 }

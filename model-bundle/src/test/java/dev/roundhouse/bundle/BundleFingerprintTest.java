@@ -50,6 +50,17 @@ class BundleFingerprintTest {
   }
 
   @Test
+  void shouldChangeWithAProgramForOnePlatform() throws IOException {
+    write("model.mlir", "x");
+    String without = BundleFingerprint.of(bundle);
+    write("model.cpu.mlir", "x");
+    String with = BundleFingerprint.of(bundle);
+    assertThat(with).isNotEqualTo(without);
+    write("model.cpu.mlir", "xy");
+    assertThat(BundleFingerprint.of(bundle)).isNotEqualTo(with).isNotEqualTo(without);
+  }
+
+  @Test
   void shouldChangeWhenALinkLeadsElsewhereEvenToATwin() throws IOException {
     write("a.mlir", "x");
     write("b.mlir", "x");

@@ -64,8 +64,10 @@ class BundleReaderTest {
       assertThat(bundle.glue()).isEqualTo(Glue.JAVA_SOURCE);
       assertThat(bundle.weights().arguments()).isEmpty();
       assertThat(bundle.spec().batchSizes()).containsExactly(1, 4, 16);
-      assertThat(bundle.programs()).extracting(ProgramFile::batchSize).containsExactly(1, 4, 16);
-      assertThat(bundle.programs().get(1).read()).asString().isEqualTo("four");
+      assertThat(bundle.programs("cpu"))
+          .extracting(ProgramFile::batchSize)
+          .containsExactly(1, 4, 16);
+      assertThat(bundle.programs("cpu").get(1).read()).asString().isEqualTo("four");
       assertThat(bundle.readFile("assets/vocab.txt")).asString().isEqualTo("a b");
       assertThatThrownBy(() -> bundle.readFile("../tiny/model.b1.mlir"))
           .isInstanceOf(BundleException.class);
@@ -80,7 +82,7 @@ class BundleReaderTest {
     try (Bundle bundle = BundleReader.read(folder)) {
       assertThat(bundle.spec().inputs().getFirst().axes())
           .containsExactly(Axis.BATCH, new Axis.Fixed(3));
-      assertThat(bundle.programs())
+      assertThat(bundle.programs("cpu"))
           .containsExactly(
               new ProgramFile(0, 0, bundle.directory().resolve("model.mlir"), Optional.empty()));
     }
@@ -190,7 +192,7 @@ class BundleReaderTest {
             .write();
     rewrite(whole, shapes);
     try (Bundle bundle = BundleReader.read(whole)) {
-      assertThat(bundle.programs()).extracting(ProgramFile::variant).containsExactly(0, 1);
+      assertThat(bundle.programs("cpu")).extracting(ProgramFile::variant).containsExactly(0, 1);
     }
   }
 
@@ -216,7 +218,7 @@ class BundleReaderTest {
     Files.writeString(bundle.resolve(".DS_Store"), "x");
     try (Bundle read = BundleReader.read(bundle)) {
       Files.writeString(bundle.resolve("model.mlir"), "changed after the check");
-      assertThatThrownBy(() -> read.programs().getFirst().read())
+      assertThatThrownBy(() -> read.programs("cpu").getFirst().read())
           .isInstanceOf(BundleException.class)
           .hasMessageContaining("was changed or cut off");
     }
@@ -257,7 +259,7 @@ class BundleReaderTest {
     Path inside = BundleFolder.format2(folder, "").file("real.mlir", "x").write();
     Files.createSymbolicLink(inside.resolve("model.mlir"), Path.of("real.mlir"));
     try (Bundle bundle = BundleReader.read(inside)) {
-      assertThat(bundle.programs().getFirst().read()).asString().isEqualTo("x");
+      assertThat(bundle.programs("cpu").getFirst().read()).asString().isEqualTo("x");
     }
     Path alias = Files.createSymbolicLink(root.resolve("alias"), inside);
     try (Bundle bundle = BundleReader.read(alias)) {
@@ -306,7 +308,7 @@ class BundleReaderTest {
     rewrite(folder, META.formatted(Digest.of("x".getBytes(UTF_8))));
     try (Bundle bundle = BundleReader.read(folder)) {
       assertThat(bundle.spec().calls()).containsExactly("a");
-      assertThat(bundle.programs()).isEmpty();
+      assertThat(bundle.programs("cpu")).isEmpty();
       assertThatThrownBy(bundle::weights)
           .isInstanceOf(IllegalStateException.class)
           .hasMessage("'tiny' is a meta; it has no weights");

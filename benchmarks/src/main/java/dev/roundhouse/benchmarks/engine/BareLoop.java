@@ -47,7 +47,7 @@ final class BareLoop implements AutoCloseable {
   static BareLoop open(Device device, Path folder, String name, int batch) {
     try (Bundle bundle = BundleReader.read(folder, name)) {
       ProgramFile file =
-          bundle.programs().stream()
+          bundle.programs(device.description().platform()).stream()
               .filter(each -> each.name().contains(".b" + batch + "."))
               .findFirst()
               .orElseThrow(() -> new IllegalArgumentException("no program of size " + batch));

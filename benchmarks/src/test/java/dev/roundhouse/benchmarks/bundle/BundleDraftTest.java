@@ -30,7 +30,7 @@ class BundleDraftTest {
 
     try (Bundle bundle = BundleReader.read(model)) {
       assertThat(bundle.spec().inputs().getFirst().name()).isEqualTo("x");
-      assertThat(bundle.programs())
+      assertThat(bundle.programs("cpu"))
           .extracting(program -> program.batchSize())
           .containsExactly(1, 4);
       assertThat(bundle.weights().arguments())

@@ -38,7 +38,7 @@ public final class CompileTimes implements Step {
     try (PjrtDevice device = context.openDevice()) {
       for (Path folder : Repository.list(context.models())) {
         try (Bundle bundle = BundleReader.read(folder)) {
-          for (ProgramFile file : bundle.programs()) {
+          for (ProgramFile file : bundle.programs(device.description().platform())) {
             measure(device, bundle.name() + " " + file.name(), file.read(), findings);
           }
         }

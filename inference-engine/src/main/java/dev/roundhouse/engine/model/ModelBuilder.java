@@ -74,7 +74,7 @@ final class ModelBuilder {
     try (Bundle bundle = BundleReader.read(directory, name)) {
       refuseGlue(bundle);
       refuseUnserved(name, bundle.spec());
-      List<ProgramCode> programs = List.copyOf(bundle.programs());
+      List<ProgramCode> programs = List.copyOf(bundle.programs(device.description().platform()));
       return build(new ModelImage(version, bundle.spec(), programs, bundle.weights()), fingerprint);
     }
   }

@@ -30,9 +30,24 @@ public final class ArtifactReader {
       checkBytecode(code, fileName);
       return new Artifact(Encoding.BYTECODE, Optional.empty(), Optional.of(producer));
     }
+    if (hasByteOrderMark(code)) {
+      throw new BundleException(
+          fileName,
+          "begins with a UTF-8 byte order mark (bytes EF BB BF), which the compiler takes for MLIR"
+              + " it cannot read; save it as UTF-8 without one, and put the new sha256 where the"
+              + " manifest lists the file");
+    }
     ArtifactSignature signature = new TextModule(code, fileName).read();
     TextHazards.check(code, fileName);
     return new Artifact(Encoding.TEXT, Optional.of(signature), Optional.empty());
+  }
+
+  /** Editors of Windows put one before text. */
+  private static boolean hasByteOrderMark(byte[] code) {
+    return code.length >= 3
+        && code[0] == (byte) 0xEF
+        && code[1] == (byte) 0xBB
+        && code[2] == (byte) 0xBF;
   }
 
   private static void checkBytecode(byte[] code, String fileName) {

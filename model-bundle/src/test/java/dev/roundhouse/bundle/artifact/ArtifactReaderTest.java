@@ -125,6 +125,16 @@ class ArtifactReaderTest {
   }
 
   @Test
+  void shouldNameTheByteOrderMarkAndTheFixWhenTextBeginsWithOne() {
+    String marked = "\uFEFF" + JAX;
+    assertThatThrownBy(() -> read(marked))
+        .isInstanceOf(BundleException.class)
+        .hasMessageStartingWith("m/model.mlir: begins with a UTF-8 byte order mark")
+        .hasMessageContaining("save it as UTF-8 without one");
+    assertThat(read("// \uFEFF\n" + JAX).signature()).isPresent();
+  }
+
+  @Test
   void shouldNameProducerWhenArtifactIsPortable() {
     byte[] code = "ML\u00efR\rStableHLO_v1.13.0\0rest".getBytes(StandardCharsets.ISO_8859_1);
     Artifact artifact = ArtifactReader.read(code, "model.mlir");

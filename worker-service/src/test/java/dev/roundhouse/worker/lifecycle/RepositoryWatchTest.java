@@ -203,6 +203,21 @@ class RepositoryWatchTest {
   }
 
   @Test
+  void shouldShowWhyAConverterRefusedAModelUntilABundleIsThere() throws Exception {
+    Path folder = Files.createDirectory(repository.resolve("m"));
+    Files.writeString(folder.resolve("refused.txt"), "config.pbtxt: backend 'dali' is not served");
+    assertThat(RepositoryScan.names(List.of(repository))).containsExactly("m");
+    pollTwice();
+    ModelStatus status = models.index().getFirst().version().orElseThrow();
+    assertThat(status.state()).isEqualTo(ModelState.FAILED);
+    assertThat(status.reason()).endsWith("refused.txt: config.pbtxt: backend 'dali' is not served");
+    Files.delete(folder.resolve("refused.txt"));
+    write("m");
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+  }
+
+  @Test
   void shouldTryAFailingModelAFewTimesThenLeaveItAloneUntilItsFilesChange() throws Exception {
     Path folder = write("m");
     byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
