@@ -52,6 +52,12 @@ def recognise(source: str) -> Source:
 def load(source: str, options: "ImportOptions") -> "Model":
     """Returns the model that a source is, or raises RefusedError."""
     kind = recognise(source)
-    module = importlib.import_module(f"{__name__}.{kind.module}")
+    try:
+        module = importlib.import_module(f"{__name__}.{kind.module}")
+    except ModuleNotFoundError as missing:
+        raise RefusedError(
+            f"{source} is {kind.kind}, which needs the package '{missing.name}': "
+            f"pip install 'roundhouse-export[{kind.extra}]'"
+        ) from missing
     model: Model = module.load(source, options)
     return model

@@ -1,0 +1,182 @@
+"""How near a bundle's numbers are to those of what it was made from."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roundhouse_export import dtypes
+from roundhouse_export.command.table import rendered as table
+from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.stored import StoredBundle
+
+SEED = 20
+_LARGE = 1e4
+_UNITS = {"f64": 4096, "f32": 256, "f16": 8, "bf16": 8}
+"""Of the last place of a dtype, by which one product may differ."""
+
+Answers = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One output of one program for one kind of inputs. ``worst`` is the element that is furthest
+    off, by its coordinates, with what was got there and what was wanted."""
+
+    program: str
+    inputs: str
+    output: str
+    is_near: bool
+    largest_difference: float = 0.0
+    tolerance: float = 0.0
+    worst: tuple[int, ...] = ()
+    got: float = 0.0
+    wanted: float = 0.0
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def against_reference(
+    folder: Path, reference: Answers, plugin: Path | None = None
+) -> list[Finding]:
+    """Compares every program of a bundle, for every kind of inputs, with what was wanted."""
+    bundle = StoredBundle(folder)
+    findings = []
+    for key in bundle.contract.programs():
+        program = bundle.executable(key, plugin)
+        tolerance = tolerance_of(bundle.products(key))
+        for kind, inputs in kinds_of_inputs(bundle.contract, key):
+            got = dict(zip(bundle.output_names, program.run(bundle.arguments(inputs)), strict=True))
+            wanted = reference(inputs)
+            findings += [
+                compared(key.file_name, kind, spec, got[spec.name], wanted[spec.name], tolerance)
+                for spec in bundle.contract.outputs
+            ]
+    return findings
+
+
+def tolerance_of(products: int) -> float:
+    """How much more than one product a chain of products may differ by."""
+    return math.sqrt(1 + products)
+
+
+def kinds_of_inputs(
+    contract: Contract, key: ProgramKey
+) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Random inputs twice, zeros, large ones and denormal ones, each with the program's shapes."""
+    rng = np.random.default_rng(SEED)
+    makers: dict[str, Callable[[TensorSpec, tuple[int, ...]], np.ndarray]] = {
+        "random": lambda spec, shape: _random(rng, spec, shape, 1.0),
+        "uniform": lambda spec, shape: _uniform(rng, spec, shape),
+        "zeros": lambda spec, shape: np.zeros(shape, dtypes.numpy_dtype(spec.dtype)),
+    }
+    if any(dtypes.numpy_dtype(spec.dtype).kind == "f" for spec in contract.inputs):
+        makers["large"] = lambda spec, shape: _random(rng, spec, shape, _LARGE)
+        makers["denormal"] = _denormal
+    for kind, make in makers.items():
+        shapes = {spec: spec.resolve(key.batch, contract.variant(key)) for spec in contract.inputs}
+        yield kind, {spec.name: make(spec, shape) for spec, shape in shapes.items()}
+
+
+def _random(
+    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], scale: float
+) -> np.ndarray:
+    dtype = dtypes.numpy_dtype(spec.dtype)
+    if spec.dtype == "bool":
+        return rng.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":  # small: many are indices, of which nobody says how many there are
+        return rng.integers(0, 2, shape).astype(dtype)
+    scale = min(scale, 100.0) if dtype.itemsize < 4 else scale
+    return (scale * rng.standard_normal(shape)).astype(dtype)
+
+
+def _uniform(rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...]) -> np.ndarray:
+    dtype = dtypes.numpy_dtype(spec.dtype)
+    if dtype.kind in "iub":
+        return np.ones(shape, dtype)
+    return rng.random(shape).astype(dtype)
+
+
+def _denormal(spec: TensorSpec, shape: tuple[int, ...]) -> np.ndarray:
+    dtype = dtypes.numpy_dtype(spec.dtype)
+    if dtype.kind in "iub":
+        return np.zeros(shape, dtype)
+    return np.full(shape, np.finfo(dtype).tiny / 4 if dtype.kind == "f" else 0, dtype)
+
+
+def compared(
+    program: str,
+    kind: str,
+    spec: TensorSpec,
+    got: np.ndarray,
+    wanted: np.ndarray,
+    chain: float,
+) -> Finding:
+    """Compares one output; integers and booleans must be equal."""
+    got, wanted = np.asarray(got), np.asarray(wanted)
+
+    if got.shape != wanted.shape:
+        problem = f"shape {list(got.shape)}, wanted {list(wanted.shape)}"
+        return Finding(program, kind, spec.name, False, math.inf, problem=problem)
+    if got.size == 0:
+        return Finding(program, kind, spec.name, True)
+    a, b = got.astype(np.float64), wanted.astype(np.float64)
+    odd = np.isfinite(a) != np.isfinite(b)
+    with np.errstate(invalid="ignore"):
+        difference = np.where(a == b, 0.0, np.abs(a - b))
+    difference = np.where(np.isnan(a) & np.isnan(b), 0.0, difference)
+    difference = np.where(odd, math.inf, np.nan_to_num(difference, nan=math.inf))
+    worst = np.unravel_index(int(np.argmax(difference)), difference.shape)
+    units = _UNITS.get(spec.dtype, 0)
+    epsilon = float(np.finfo(got.dtype).eps) if spec.dtype in ("f64", "f32", "f16") else 2**-7
+    scale = float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0))
+    allowed = units * epsilon * chain * scale if units else 0.0
+    return Finding(
+        program,
+        kind,
+        spec.name,
+        bool(difference[worst] <= allowed),
+        largest_difference=float(difference[worst]),
+        tolerance=allowed,
+        worst=tuple(int(each) for each in worst),
+        got=float(a[worst]),
+        wanted=float(b[worst]),
+    )
+
+
+def rendered(findings: list[Finding]) -> str:
+    """One line per program and output, for the kind of inputs that is furthest off."""
+    worst: dict[tuple[str, str], Finding] = {}
+    for each in findings:
+        known = worst.get((each.program, each.output))
+        if known is None or _excess(each) > _excess(known):
+            worst[each.program, each.output] = each
+    rows = [
+        (
+            each.program,
+            each.output,
+            "near" if each.is_near else "WRONG",
+            each.largest_difference,
+            each.tolerance,
+            each.inputs,
+            each.problem
+            or f"[{','.join(map(str, each.worst))}] is {each.got:.6g}, wanted {each.wanted:.6g}",
+        )
+        for each in worst.values()
+    ]
+    heads = ("program", "output", "", "difference", "allowed", "inputs", "furthest off")
+    return table(heads, rows)
+
+
+def _excess(finding: Finding) -> tuple[bool, float]:
+    return not finding.is_near, finding.largest_difference / (finding.tolerance or 1.0)
+
+
+def to_json(findings: list[Finding]) -> str:
+    return json.dumps([each.to_json() for each in findings])

@@ -1,0 +1,96 @@
+"""What is near passes, what is not is named with its coordinates."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roundhouse_export import validation
+from roundhouse_export.contract import Contract, TensorSpec
+from roundhouse_export.model import Model
+from roundhouse_export.pipeline import export_model
+from roundhouse_export.refusal import RefusedError
+from roundhouse_export.stored import StoredBundle
+
+WEIGHTS = {"w": np.random.default_rng(3).standard_normal((16, 4)).astype(np.float32)}
+
+
+def reference(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    product = inputs["x"].astype(np.float64) @ WEIGHTS["w"].astype(np.float64)
+    return {"y": product.astype(np.float32), "best": product.argmax(1).astype(np.int32)}
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def forward(inputs: Mapping, weights: Mapping) -> dict:
+        y = inputs["x"] @ weights["w"]
+        return {"y": y, "best": y.argmax(1).astype("int32")}
+
+    contract = Contract(
+        (TensorSpec("x", "f32", ("n", 16)),),
+        (TensorSpec("y", "f32", ("n", 4)), TensorSpec("best", "i32", ("n",))),
+        (1, 8),
+    )
+    folder = tmp_path_factory.mktemp("models") / "product"
+    export_model(Model("product", contract, forward, WEIGHTS, "none"), folder)
+    return folder
+
+
+def test_should_find_a_right_bundle_near_for_every_kind_of_inputs(bundle: Path) -> None:
+    findings = validation.against_reference(bundle, reference)
+    assert {each.program for each in findings} == {"model.b1.mlir", "model.b8.mlir"}
+    assert {each.inputs for each in findings} == {
+        "random",
+        "uniform",
+        "zeros",
+        "large",
+        "denormal",
+    }
+    assert all(each.is_near for each in findings)
+
+
+def test_should_name_the_element_that_is_furthest_off(bundle: Path) -> None:
+    def wrong(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        answers = reference(inputs)
+        if len(answers["y"]) == 8 and answers["y"].any():
+            answers["y"][5, 2] += 0.01 * np.abs(answers["y"]).max()
+        return answers
+
+    off = [each for each in validation.against_reference(bundle, wrong) if not each.is_near]
+    assert off
+    assert {(each.program, each.output, each.worst) for each in off} == {
+        ("model.b8.mlir", "y", (5, 2))
+    }
+    assert "[5,2] is " in validation.rendered(off)
+
+
+def test_should_want_integers_equal(bundle: Path) -> None:
+    def wrong(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {**reference(inputs), "best": np.full(len(inputs["x"]), 7, np.int32)}
+
+    off = [each for each in validation.against_reference(bundle, wrong) if not each.is_near]
+    assert {each.output for each in off} == {"best"}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_should_not_take_a_number_for_what_is_none(value: float) -> None:
+    spec = TensorSpec("y", "f32", (2,))
+    good = np.ones(2, np.float32)
+    bad = np.array([1, value], np.float32)
+    assert not validation.compared("p", "k", spec, bad, good, 1).is_near
+    assert not validation.compared("p", "k", spec, good, bad, 1).is_near
+    assert validation.compared("p", "k", spec, bad, bad, 1).is_near
+
+
+def test_should_refuse_what_is_no_bundle_or_has_been_changed(bundle: Path, tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match=r"no manifest\.yaml, so this is no bundle"):
+        StoredBundle(tmp_path)
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    for each in bundle.iterdir():
+        (changed / each.name).write_bytes(each.read_bytes())
+    program = changed / "model.b1.mlir"
+    program.write_bytes(program.read_bytes() + b"x")
+    with pytest.raises(RefusedError, match=r"model\.b1\.mlir: sha256 is "):
+        StoredBundle(changed)
