@@ -22,7 +22,7 @@ class Bundle:
     """Everything a bundle holds, whichever format it is written in.
 
     ``weights`` are as ``@main`` takes them, in argument order. ``assets`` are further files by
-    name. ``provenance`` is free form.
+    name. ``provenance`` is free form. ``serving`` is format 3's section of that name.
     """
 
     contract: Contract
@@ -31,6 +31,7 @@ class Bundle:
     weights: Mapping[str, np.ndarray]
     provenance: Mapping[str, str]
     assets: Mapping[str, bytes] = field(default_factory=dict)
+    serving: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wanted = {key.file_name for key in self.contract.programs()}
@@ -64,7 +65,8 @@ def payload_files(bundle: Bundle, stored_weights: Mapping[str, np.ndarray]) -> d
 def digest_problems(folder: Path) -> list[str]:
     """Compares a format 3 bundle with its manifest's digests; returns what differs, in words."""
     expected: dict[str, str] = yaml.safe_load((folder / MANIFEST).read_bytes())["files"]
-    present = {path.name for path in folder.iterdir()} - {MANIFEST}
+    # Names that start with a dot are no part of a bundle.
+    present = {path.name for path in folder.iterdir() if not path.name.startswith(".")} - {MANIFEST}
     problems = [
         f"{name}: listed in {MANIFEST} but absent" for name in sorted(set(expected) - present)
     ]
@@ -93,6 +95,8 @@ def _manifest(bundle: Bundle, files: Mapping[str, bytes]) -> dict[str, Any]:
         manifest["batch_sizes"] = list(contract.batch_sizes)
     if contract.variants:
         manifest["variants"] = [OneLine(sorted(variant.items())) for variant in contract.variants]
+    if bundle.serving:
+        manifest["serving"] = dict(bundle.serving)
     manifest["files"] = {name: sha256(data) for name, data in files.items()}
     manifest["provenance"] = dict(bundle.provenance)
     return manifest

@@ -6,6 +6,14 @@ from pathlib import Path
 
 _ESTIMATORS = (".joblib", ".skops", ".pkl", ".pickle")
 _KERAS = (".keras", ".h5")
+_TRITONS_FILES = (
+    "model.onnx",
+    "model.pt",
+    "model.plan",
+    "model.savedmodel",
+    "model.graphdef",
+    "model.xml",
+)
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -44,7 +52,7 @@ def foreign_models(folder: Path) -> list[Path]:
 
 def _has_model_file(folder: Path) -> bool:
     return any(
-        each.name in ("model.onnx", "model.pt") and each.parent.name.isdigit()
+        each.name in _TRITONS_FILES and each.parent.name.isdigit()
         for each in folder.glob("*/model.*")
     )
 

@@ -15,7 +15,7 @@ def load(source: str, options: ImportOptions) -> Model:
     """``source`` is a model's folder, its ``config.pbtxt``, or a repository of one model."""
     folder = open_folder(_model_folder(Path(source).absolute()))
     if folder.config is not None and folder.is_ensemble:
-        raise RefusedError(ensemble.not_served_yet(folder.config))
+        raise ensemble.refusal(folder.config)
     return load_version(folder, versions.chosen(folder)[-1], options)
 
 

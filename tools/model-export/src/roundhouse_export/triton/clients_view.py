@@ -1,7 +1,7 @@
 """A loaded model as its configuration shows it to clients: outputs, shapes and labels."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -173,7 +173,7 @@ def _reference(
 
 
 def _reshaped(
-    tensors: Mapping[str, Any], shapes: Mapping[str, Reshape], names: Sequence[str] | Mapping
+    tensors: Mapping[str, Any], shapes: Mapping[str, Reshape], names: Iterable[str]
 ) -> dict[str, Any]:
     return {
         name: shapes[name](tensors[name]) if name in shapes else tensors[name] for name in names

@@ -1,5 +1,6 @@
 """Ensembles: the manifest of kind ``ensemble``, which names other models and has no programs."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from roundhouse_export.bundle import MANIFEST
@@ -12,7 +13,26 @@ from roundhouse_export.triton.config_file import ConfigFile
 _LETTERS = "stuvwxyzabcdefghijklmopqr"  # n is the batch
 
 
-def manifest_files(config: ConfigFile) -> dict[str, bytes]:
+class EnsembleError(RefusedError):
+    """An ensemble, which nothing serves yet; ``files`` is its bundle all the same."""
+
+    def __init__(self, message: str, files: Mapping[str, bytes]) -> None:
+        super().__init__(message)
+        self.files = files
+
+
+def refusal(config: ConfigFile) -> EnsembleError:
+    """What a person is told of an ensemble, with its bundle."""
+    steps = config.message.ensemble_scheduling.step
+    names = ", ".join(each.model_name for each in steps)
+    return EnsembleError(
+        f"{config.at('ensemble_scheduling', 'platform')}: is an ensemble of {names}, a kind that "
+        "the server does not serve yet; call these models one after the other",
+        _manifest_files(config),
+    )
+
+
+def _manifest_files(config: ConfigFile) -> dict[str, bytes]:
     """Returns the bundle's files. Names between steps are the ensemble's own, as Triton has it."""
     steps = []
     for position, step in enumerate(config.message.ensemble_scheduling.step):
@@ -44,16 +64,6 @@ def manifest_files(config: ConfigFile) -> dict[str, bytes]:
         "provenance": provenance("triton"),
     }
     return {MANIFEST: to_yaml(manifest)}
-
-
-def not_served_yet(config: ConfigFile) -> str:
-    """What a person is told of an ensemble."""
-    steps = config.message.ensemble_scheduling.step
-    names = ", ".join(each.model_name for each in steps)
-    return (
-        f"{config.at('ensemble_scheduling', 'platform')}: is an ensemble of {names}, a kind that "
-        "the server does not serve yet; call these models one after the other"
-    )
 
 
 def _tensors(config: ConfigFile, tensors: Any, letters: Any) -> list[OneLine]:

@@ -48,7 +48,7 @@ def sequence(config: ConfigFile) -> tuple[dict[str, Any], list[str]]:
             for position, state in enumerate(batching.state)
         ]
     serving: dict[str, Any] = {}
-    notes = []
+    notes: list[str] = []
     strategy = batching.WhichOneof("strategy_choice")
     if strategy is not None:
         chosen = getattr(batching, strategy)

@@ -1,5 +1,7 @@
 """Which versions of a model Triton would serve, and how the operator says that here."""
 
+from typing import Any
+
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.triton.folder import TritonFolder
 
@@ -9,17 +11,18 @@ def chosen(folder: TritonFolder) -> list[int]:
     there = folder.versions()
     if not there:
         raise RefusedError(f"{folder.place}: no version folder, such as {folder.path / '1'}")
-    policy = folder.config.message.version_policy if folder.config else None
-    match policy.WhichOneof("policy_choice") if policy is not None else None:
+    choice, policy = _policy(folder)
+    match choice:
         case "all":
             return there
         case "specific":
             named = sorted(set(policy.specific.versions))
             if not named or named[0] < 1:
-                place = folder.config.at("version_policy[0].specific") if folder.config else ""
-                raise RefusedError(f"{place}: versions {named} are none; name 1 or more")
+                raise RefusedError(
+                    f"{folder.place}: version_policy names versions {named}; name some from 1 on"
+                )
             return named
-        case "latest" if policy is not None:
+        case "latest":
             return there[-max(1, policy.latest.num_versions) :]
         case _:
             return there[-1:]
@@ -27,14 +30,21 @@ def chosen(folder: TritonFolder) -> list[int]:
 
 def setting(folder: TritonFolder) -> str | None:
     """The operator's setting that serves the same versions; None where the default does."""
-    policy = folder.config.message.version_policy if folder.config else None
-    match policy.WhichOneof("policy_choice") if policy is not None else None:
+    choice, policy = _policy(folder)
+    match choice:
         case "all":
             wanted = "all"
         case "specific":
             wanted = ",".join(str(number) for number in chosen(folder))
-        case "latest" if policy is not None and policy.latest.num_versions > 1:
+        case "latest" if policy.latest.num_versions > 1:
             wanted = f"latest:{policy.latest.num_versions}"
         case _:
             return None
     return f"roundhouse.worker.models.{folder.name}.version-policy={wanted}"
+
+
+def _policy(folder: TritonFolder) -> tuple[str | None, Any]:
+    if folder.config is None:
+        return None, None
+    policy = folder.config.message.version_policy
+    return policy.WhichOneof("policy_choice"), policy
