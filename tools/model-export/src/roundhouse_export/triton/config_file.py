@@ -29,13 +29,11 @@ class ConfigFile:
 
     def at(self, *fields: str) -> str:
         """``FILE:LINE`` of the first of these that the file has, such as ``input[0].dims``, else
-        of what it stands in; ``FILE`` when nothing of it is there."""
-        for field in fields:
-            while field:
-                if field in self.lines:
-                    return f"{self.path}:{self.lines[field]}"
-                field = field.rpartition(".")[0]
-        return str(self.path)
+        of what the first stands in; ``FILE`` when nothing of it is there."""
+        outer = [fields[0].rsplit(".", cut)[0] for cut in range(1, 1 + fields[0].count("."))]
+        found = (self.lines[field] for field in (*fields, *outer) if field in self.lines)
+        line = next(found, None)
+        return str(self.path) if line is None else f"{self.path}:{line}"
 
 
 def read(path: Path) -> ConfigFile:

@@ -80,9 +80,10 @@ def _queue(config: ConfigFile, policy: Any) -> dict[str, Any]:
 def _priorities(config: ConfigFile, batching: Any) -> dict[str, Any]:
     levels, default = batching.priority_levels, batching.default_priority_level
     if levels > _MOST_INT or not 1 <= default <= levels:
-        place = config.at(
-            "dynamic_batching[0].default_priority_level", "dynamic_batching[0].priority_levels"
-        )
+        places = [
+            f"dynamic_batching[0].{each}" for each in ("default_priority_level", "priority_levels")
+        ]
+        place = config.at(*places)
         raise RefusedError(
             f"{place}: priority_levels is {levels} and default_priority_level {default}; it must "
             f"be one of the levels, and those at most {_MOST_INT}"
