@@ -74,7 +74,7 @@ def test_should_link_bundles_of_our_own_beside_those_that_are_converted(tmp_path
         (tmp_path / name / "manifest.yaml").touch()
     (tmp_path / "models/other/1/model.onnx").touch()
     (tmp_path / "cache/gone").symlink_to(tmp_path / "models/gone")
-    script = 'ROOT=$PWD; source tools/cli/exporter.sh; has_foreign_models "$1"; link_bundles "$1" "$2"'
+    script = 'ROOT=$PWD; source tools/cli/exporter.sh; has_foreign_models "$1"; drop_links "$2"; link_bundles "$1" "$2"'
     arguments = ["bash", "-euc", script, "bash", tmp_path / "models", tmp_path / "cache"]
     for _ in range(2):
         subprocess.run(arguments, cwd=ROOT, check=True)

@@ -46,6 +46,7 @@ convert_models() { # DIR OPTIONS...
     shift
     CONVERTED=$CACHE/imported/$(printf '%s' "$source" | sha256sum | cut -c1-16)
     ensure_exporter triton
+    drop_links "$CONVERTED"
     begin_step "convert what changed in $source"
     printf '\n' >&2
     run_exporter repository "$source" --out "$CONVERTED" "$@" >&2 || code=$?
@@ -54,12 +55,17 @@ convert_models() { # DIR OPTIONS...
     complain "serving $CONVERTED, made from $source; changes there are seen at the next start"
 }
 
-# Bundles of one folder are seen in another, and no longer when they are gone.
-link_bundles() { # FROM TO
-    local each name
-    for each in "$2"/*; do
+# Removes links to what is no bundle any more; a model of that name may be converted now.
+drop_links() { # DIR
+    local each
+    for each in "$1"/*; do
         [[ ! -L $each ]] || is_bundle "$each" || rm "$each"
     done
+}
+
+# Bundles of one folder are seen in another.
+link_bundles() { # FROM TO
+    local each name
     for each in "$1"/*; do
         name=${each##*/}
         if [[ -d $each ]] && is_bundle "$each" && [[ ! -e $2/$name ]]; then

@@ -271,6 +271,13 @@ def test_should_refuse_a_batch_where_the_first_axis_is_fixed(tmp_path: Path) -> 
     assert refusal(folder).startswith(told)
 
 
+def test_should_refuse_what_is_no_model(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "m", CONFIG)
+    for content in (b"", b"no protobuf"):
+        (folder / "1" / "model.onnx").write_bytes(content)
+        assert refusal(folder).startswith("1/model.onnx: ")
+
+
 def test_should_leave_out_an_optional_input_that_the_file_fills(tmp_path: Path) -> None:
     config = CONFIG + 'input { name: "w" dims: [ 4, 3 ] optional: true }'
     inputs = [tensor("x", ("batch", 4)), tensor("w", (4, 3))]
@@ -319,19 +326,16 @@ sequence_batching {
 """
 
 
+ACCUMULATOR = {
+    "nodes": [*SUM, helper.make_node("Add", ["c", "START"], ["c2"])],
+    "inputs": [tensor(name, ("N", 1)) for name in ("a", "b", "START")],
+    "outputs": [tensor(name, ("N", 1)) for name in ("c2", "c")],
+    "weights": {},
+}
+
+
 def test_should_keep_state_and_controls_out_of_clients_hands(tmp_path: Path) -> None:
-    nodes = [
-        *SUM,
-        helper.make_node("Add", ["c", "START"], ["c2"]),
-    ]
-    folder = write_model(
-        tmp_path / "m",
-        SEQUENCE,
-        nodes=nodes,
-        inputs=[tensor(name, ("N", 1)) for name in ("a", "b", "START")],
-        outputs=[tensor(name, ("N", 1)) for name in ("c2", "c")],
-        weights={},
-    )
+    folder = write_model(tmp_path / "m", SEQUENCE, **ACCUMULATOR)
     model = load(folder)
     assert [spec.name for spec in model.contract.outputs] == ["c", "c2"]
     assert model.serving["sequence"] == {
@@ -340,11 +344,28 @@ def test_should_keep_state_and_controls_out_of_clients_hands(tmp_path: Path) -> 
         "state": [{"input": "b", "output": "c2", "initial": "zero"}],
     }
     require_same_numbers(model)
-    text = (folder / "config.pbtxt").read_text()
-    (folder / "config.pbtxt").write_text(text.replace('"START"', '"BEGIN"'))
-    assert "config.pbtxt:5: input 'BEGIN' is not one of 1/model.onnx: a, b, START" in refusal(
-        folder
-    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"START"', '"BEGIN"', "config.pbtxt:5: input 'BEGIN' is not one of 1/model.onnx: a, b, S"),
+        ('"b"', '"a2"', "config.pbtxt:5: input 'a2' is not one of 1/model.onnx"),
+        ('"c2"', '"c3"', "config.pbtxt:8: state 'b' is f32['n', 1] in the model, and 'c3' is none"),
+        (
+            "{ fp32_false_true: [ 0, 1 ]",
+            "{ kind: CONTROL_SEQUENCE_CORRID",
+            "config.pbtxt:7: control input 'START' is f32['n', 1] in the model; the server feeds "
+            "one number of u64, i64, u32, i32",
+        ),
+    ],
+)
+def test_should_refuse_state_and_controls_that_the_server_cannot_serve(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    assert old in SEQUENCE
+    folder = write_model(tmp_path / "m", SEQUENCE.replace(old, new), **ACCUMULATOR)
+    assert refusal(folder).startswith(told)
 
 
 def test_should_say_that_an_ensemble_is_not_served_yet(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def _converted(
     except (OSError, RefusedError) as wrong:
         key, loaders = "", _refusing(RefusedError(str(wrong)))
     else:
-        if record is not None and record.key == key:
+        if record is not None and (record.key, record.repository) == (key, str(repository)):
             return [
                 row if row.is_refused else dataclasses.replace(row, status=Status.UNCHANGED)
                 for row in record.rows

@@ -33,11 +33,14 @@ def is_triton(source: str) -> bool:
 
 def is_triton_model(folder: Path) -> bool:
     """Triton serves some models without a configuration; one beside a manifest is only kept."""
-    return (
-        folder.is_dir()
-        and not (folder / "manifest.yaml").exists()
-        and ((folder / "config.pbtxt").is_file() or _has_model_file(folder))
-    )
+    try:
+        return (
+            folder.is_dir()
+            and not (folder / "manifest.yaml").exists()
+            and ((folder / "config.pbtxt").is_file() or _has_model_file(folder))
+        )
+    except PermissionError:  # such as lost+found, where a file system begins
+        return False
 
 
 def foreign_models(folder: Path) -> list[Path]:

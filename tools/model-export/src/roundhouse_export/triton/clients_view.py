@@ -76,12 +76,9 @@ def _outputs(
         outputs.append(TensorSpec(entry.name, spec.dtype, shape, labels))
     if not outputs:
         return contract.outputs, {}
-    for name in sequence.kept_outputs(config):
-        if name not in known:
-            place = config.at("sequence_batching[0].state")
-            raise RefusedError(f"{place}: output '{name}' is not one of the model's")
-        if name not in {spec.name for spec in outputs}:
-            outputs.append(known[name])
+    listed = {spec.name for spec in outputs}
+    kept = [name for name in sequence.kept_outputs(config) if name in known and name not in listed]
+    outputs += [known[name] for name in kept]
     return tuple(outputs), assets
 
 

@@ -44,6 +44,7 @@ def load_version(folder: TritonFolder, version: int, options: ImportOptions) -> 
         axes=_axes(config, signature, options),
     )
     model = clients_view.as_clients_see(_load_onnx(str(file), options), config)
+    sequence.require_tensors(config, model.contract)
     setting = versions.setting(folder)
     return dataclasses.replace(
         model,

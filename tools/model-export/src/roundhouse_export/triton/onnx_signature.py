@@ -50,6 +50,8 @@ def read(file: Path) -> Signature:
         graph = onnx.load(str(file), load_external_data=False).graph
     except (DecodeError, OSError, ValueError) as wrong:
         raise RefusedError(f"{file}: cannot be read as ONNX: {_first_line(wrong)}") from wrong
+    if not graph.output:
+        raise RefusedError(f"{file}: is no ONNX model: there is no graph with outputs in it")
     filled = {each.name for each in graph.initializer}
     return Signature(
         file,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from roundhouse_export.contract import Contract
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.triton.config_file import ConfigFile
 from roundhouse_export.triton.serving import duration, queue_delay
@@ -13,6 +14,8 @@ _CONTROLS = {
     "CONTROL_SEQUENCE_READY": "ready",
     "CONTROL_SEQUENCE_CORRID": "correlation_id",
 }
+_FLAG_TYPES = ("f32", "i32", "bool")
+_ID_TYPES = ("u64", "i64", "u32", "i32")
 _SCOPE = "sequence_batching[0]"
 
 
@@ -67,6 +70,40 @@ def sequence(config: ConfigFile) -> tuple[dict[str, Any], list[str]]:
             "no counterpart here"
         )
     return {**serving, "sequence": section}, notes
+
+
+def require_tensors(config: ConfigFile, contract: Contract) -> None:
+    """RefusedError when the server could not feed a control, or carry a state, of the model."""
+    if not config.message.HasField("sequence_batching"):
+        return
+    inputs = {spec.name: spec for spec in contract.inputs}
+    outputs = {spec.name: spec for spec in contract.outputs}
+    batching = config.message.sequence_batching
+    for position, entry in enumerate(batching.control_input):
+        spec = inputs[entry.name]
+        kinds = entry.control[0].DESCRIPTOR.fields_by_name["kind"].enum_type.values_by_number
+        is_id = _CONTROLS[kinds[entry.control[0].kind].name] == "correlation_id"
+        known = _ID_TYPES if is_id else _FLAG_TYPES
+        extents = spec.shape[1:] if spec.batched else spec.shape
+        if spec.dtype not in known or any(extent != 1 for extent in extents):
+            raise RefusedError(
+                f"{config.at(f'{_SCOPE}.control_input[{position}]')}: control input "
+                f"'{entry.name}' is {spec.dtype}{list(spec.shape)} in the model; the server feeds "
+                f"one number of {', '.join(known)}"
+            )
+    for position, entry in enumerate(batching.state):
+        given, kept = inputs[entry.input_name], outputs.get(entry.output_name)
+        if kept is None or (given.dtype, given.shape) != (kept.dtype, kept.shape):
+            what = "is none of its outputs" if kept is None else f"{kept.dtype}{list(kept.shape)}"
+            raise RefusedError(
+                f"{config.at(f'{_SCOPE}.state[{position}]')}: state '{entry.input_name}' is "
+                f"{given.dtype}{list(given.shape)} in the model, and '{entry.output_name}' {what}"
+            )
+        if given.variable_letters:
+            raise RefusedError(
+                f"{config.at(f'{_SCOPE}.state[{position}]')}: state '{entry.input_name}' varies, "
+                f"{list(given.shape)}; the server carries state of one size, give it one by --axis"
+            )
 
 
 def _controls(config: ConfigFile, batching: Any) -> dict[str, str]:
