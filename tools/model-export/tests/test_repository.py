@@ -456,3 +456,16 @@ def test_should_not_take_our_own_bundles_for_models_of_triton(models: Path) -> N
     assert recognition.foreign_models(models) == []
     write_model(models / "m", None)
     assert recognition.foreign_models(models) == [models / "m"]
+
+
+def test_should_print_rows_from_the_command_line(models: Path, out: Path) -> None:
+    write_model(models / "tf", 'platform: "tensorflow_savedmodel"')
+    command = [sys.executable, "-m", "roundhouse_export", "repository", models, "--out", out]
+    environment = {**os.environ, "PYTHONPATH": str(Path(sources.__file__).parents[2])}
+    ended = subprocess.run(
+        [*command, "--json"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1, ended.stderr
+    (row,) = json.loads(ended.stdout)
+    assert (row["model"], row["status"]) == ("tf", "refused")
+    assert "tf/config.pbtxt:1: backend 'tensorflow_savedmodel'" in row["reason"]

@@ -245,6 +245,18 @@ sequence_batching {
 """
 
 
+def test_should_tell_what_of_sequences_has_no_counterpart(tmp_path: Path) -> None:
+    text = SEQUENCE.replace("oldest {", "direct {").replace("max_candidate_sequences: 4", "")
+    text = text.replace("dims: [ 1 ]", "use_growable_memory: true")
+    section, notes = sequence.sequence(read(tmp_path, text))
+    assert section["max_queue_delay"] == "100us"
+    assert [each.removeprefix(str(tmp_path)) for each in notes] == [
+        "/config.pbtxt:3: sequences have no slot of their own here; they are served as by strategy "
+        "oldest",
+        "/config.pbtxt:7: how Triton keeps state 's' is left out",
+    ]
+
+
 def test_should_map_sequences_with_controls_and_state(tmp_path: Path) -> None:
     config = read(tmp_path, SEQUENCE)
     section, notes = sequence.sequence(config)

@@ -30,9 +30,10 @@ def notes(config: ConfigFile) -> list[str]:
     there = {field.name for field, _ in message.ListFields()}
     found = []
     for field in (each for each in _NOTES if each in there):
-        limited = any(each.HasField("rate_limiter") for each in message.instance_group)
-        what = "instance_group with its rate_limiter" if limited else field
-        what = what if field == "instance_group" else field
+        limits = field == "instance_group" and any(
+            group.HasField("rate_limiter") for group in message.instance_group
+        )
+        what = f"{field} with its rate_limiter" if limits else field
         found.append(f"{config.at(field)}: {what} {_NOTES[field]}")
     for position, tensor in enumerate(message.input):
         if tensor.format:

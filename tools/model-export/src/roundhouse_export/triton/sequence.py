@@ -69,6 +69,10 @@ def sequence(config: ConfigFile) -> tuple[dict[str, Any], list[str]]:
             f"{config.at(f'{_SCOPE}.oldest')}: max_candidate_sequences and preserve_ordering have "
             "no counterpart here"
         )
+    for position, state in enumerate(batching.state):
+        if state.use_same_buffer_for_input_output or state.use_growable_memory:
+            place = config.at(f"{_SCOPE}.state[{position}]")
+            notes.append(f"{place}: how Triton keeps state '{state.input_name}' is left out")
     return {**serving, "sequence": section}, notes
 
 
