@@ -18,7 +18,8 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("up",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",), ("image",), ("gpu-pack",)]
+    "arguments",
+    [(), ("up",), ("import",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",), ("image",), ("gpu-pack",)],
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
     result = run(*arguments, "--help", cwd=tmp_path)
@@ -45,12 +46,40 @@ def test_should_state_its_version_when_asked() -> None:
         (("--models", "/nonexistent"), "--models /nonexistent: no such folder"),
         (("--set", "drain"), "--set takes KEY=VALUE"),
         (("--port", "1"), "up does not know '--port'"),
+        (("--axis", "s=1"), "--axis is for models that are converted, and"),
     ],
 )
 def test_should_refuse_and_name_the_flag_when_an_option_is_wrong(arguments: tuple[str, ...], complaint: str) -> None:
     result = run("up", *arguments)
     assert result.returncode != 0
     assert complaint in result.stderr
+
+
+def test_should_refuse_and_name_the_flag_or_the_kinds_when_nothing_can_be_imported(tmp_path: Path) -> None:
+    for arguments, complaint in (
+        ((), "import needs a source"),
+        (("a", "b"), "import takes one source, got 'a' and 'b'"),
+        (("a", "--axis"), "--axis needs a value"),
+        ((str(tmp_path),), f"'{tmp_path}' is none of: a Triton repository or model; an ONNX file"),
+    ):
+        result = run("import", *arguments)
+        assert result.returncode == 2
+        assert complaint in result.stderr
+
+
+def test_should_link_bundles_of_our_own_beside_those_that_are_converted(tmp_path: Path) -> None:
+    for name in ("models/one", "models/two/1", "models/other/1", "cache/converted"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("models/one", "models/two/1", "cache/converted"):
+        (tmp_path / name / "manifest.yaml").touch()
+    (tmp_path / "models/other/1/model.onnx").touch()
+    (tmp_path / "cache/gone").symlink_to(tmp_path / "models/gone")
+    script = 'ROOT=$PWD; source tools/cli/exporter.sh; has_foreign_models "$1"; drop_links "$2"; link_bundles "$1" "$2"'
+    arguments = ["bash", "-euc", script, "bash", tmp_path / "models", tmp_path / "cache"]
+    for _ in range(2):
+        subprocess.run(arguments, cwd=ROOT, check=True)
+    assert sorted(entry.name for entry in (tmp_path / "cache").iterdir()) == ["converted", "one", "two"]
+    assert (tmp_path / "cache/two").readlink() == tmp_path / "models/two"
 
 
 def test_should_name_port_and_flag_when_the_port_is_taken(worker: WorkerProcess) -> None:

@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # up: from a bare machine to a serving worker.
 
+# shellcheck source=tools/cli/exporter.sh
+source "$CLI/exporter.sh"
+
 usage_up() {
     cat <<'TXT'
 Usage: ./roundhouse up [OPTIONS]
@@ -8,7 +11,9 @@ Usage: ./roundhouse up [OPTIONS]
 Sets the machine up (JDK 25, build tools, PJRT plugin), builds what changed, and serves a model repository in the
 foreground. Prints one line 'ready ...' when every model is ready. Ctrl-C or SIGTERM drains and stops it.
 
-  --models DIR         model repository: a folder of bundles (default: examples/models)
+  --models DIR         model repository: a folder of bundles (default: examples/models). Models of a Triton repository
+                       and .onnx files in it are converted first, if they changed, into a folder of the cache, and that
+                       is served; it is done once, before serving
   --http-port N        REST and health (default 8000)
   --grpc-port N        KServe V2 gRPC (default 8001)
   --metrics-port N     actuator and Prometheus (default 8002)
@@ -18,6 +23,9 @@ foreground. Prints one line 'ready ...' when every model is ready. Ctrl-C or SIG
   --set KEY=VALUE      any configuration key, whole: --set roundhouse.worker.shutdown.drain=10s; may be repeated. With
                        several workers it goes to the application that its prefix names: roundhouse.worker. (all of
                        them), roundhouse.gateway. or roundhouse.node.
+  --axis, --batch-sizes, --input, --wide
+                       for models that are converted, as of ./roundhouse import; --axis MODEL/AXIS=16,64 and
+                       --input MODEL/INPUT=f32[n,4] are of one model alone
 
 Port 0 takes any free port.
 TXT
@@ -25,6 +33,7 @@ TXT
 
 command_up() {
     local models=$ROOT/examples/models http=8000 grpc=8001 metrics=8002 node=8003 workers=1 settings=()
+    local steps=4 convert='' conversion=()
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -47,6 +56,11 @@ command_up() {
                 esac
                 shift 2
                 ;;
+            --axis | --batch-sizes | --input | --wide)
+                (($# >= 2)) || misuse "$1 needs a value" up
+                conversion+=("$1" "$2")
+                shift 2
+                ;;
             *) misuse "up does not know '$1'" up ;;
         esac
     done
@@ -57,6 +71,12 @@ command_up() {
     [[ $workers =~ ^[1-9][0-9]{0,2}$ ]] || misuse "--workers takes a number from 1 to 999, not '$workers'" up
     [[ -d $models ]] || fail "--models $models: no such folder"
     models=$(cd "$models" && pwd)
+    if has_foreign_models "$models"; then
+        convert=yes
+        steps=6
+    elif ((${#conversion[@]} > 0)); then
+        misuse "${conversion[0]} is for models that are converted, and $models has none" up
+    fi
     require_distinct_ports "$http" "$grpc" "$metrics"
     require_free --http-port "$http"
     require_free --grpc-port "$grpc"
@@ -66,10 +86,19 @@ command_up() {
         return
     fi
 
-    begin_steps 4
+    begin_steps "$steps"
     prepare worker-service
+    up_convert
     worker_command "$models" "$http" "$grpc" "$metrics"
     exec "${WORKER[@]}" "${settings[@]}"
+}
+
+# Of the variables of command_up: what is served is a folder that has all of it as bundles.
+up_convert() {
+    [[ -z $convert ]] || {
+        convert_models "$models" "${conversion[@]}"
+        models=$CONVERTED
+    }
 }
 
 # Several workers; of the variables of command_up.
@@ -89,11 +118,12 @@ up_node() {
     done
     [[ -z $own_gateway ]] || modules+=(gateway-service)
     node_memory "$workers"
-    begin_steps 4
+    begin_steps "$steps"
     ensure_jdk
     ensure_tools
     ensure_plugin
     ensure_all_built "${modules[@]}"
+    up_convert
     if [[ -n $own_gateway ]]; then
         is_application "${JARS[2]}" || fail "gateway-service is not an application in this version, and several workers need one before them:" \
             "name another program by --set roundhouse.node.gateway.command=PROGRAM, or start one worker"

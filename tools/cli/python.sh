@@ -5,7 +5,7 @@
 ensure_venv() {
     local name=$1 key
     shift
-    key=$({ python3 --version && cat "$@"; } | sha256sum | cut -c1-12)
+    key=$({ python3 --version && cat "$@" && named_constraints "$@"; } | sha256sum | cut -c1-12)
     VENV=$CACHE/venv-$name-$key
     begin_step "Python environment '$name'"
     if [[ -e $VENV/.complete ]]; then
@@ -16,6 +16,16 @@ ensure_venv() {
     run_logged "$CACHE/logs/venv-$name.log" flock "$CACHE/venv-$name.lock" \
         bash -euc "$(declare -f create_venv); create_venv \"\$@\"" create_venv "$VENV" "$@"
     end_step "made $VENV"
+}
+
+# Prints the files that requirements name by -c, whose versions an environment has too.
+named_constraints() { # REQUIREMENTS...
+    local file named
+    for file in "$@"; do
+        while read -r named; do
+            cat "$(dirname "$file")/$named"
+        done < <(sed -n 's/^-c *//p' "$file")
+    done
 }
 
 # create_venv FOLDER REQUIREMENTS...: runs under a lock; a half-made one from an earlier try is replaced.

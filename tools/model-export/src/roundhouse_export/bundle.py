@@ -22,7 +22,7 @@ class Bundle:
     """Everything a bundle holds, whichever format it is written in.
 
     ``weights`` are as ``@main`` takes them, in argument order. ``assets`` are further files by
-    name. ``provenance`` is free form.
+    name. ``provenance`` is free form. ``serving`` is format 3's section of that name.
     ``platform_programs`` take the place of those of the same key on one platform; format 3 alone
     has them.
     """
@@ -33,6 +33,7 @@ class Bundle:
     weights: Mapping[str, np.ndarray]
     provenance: Mapping[str, str]
     assets: Mapping[str, bytes] = field(default_factory=dict)
+    serving: Mapping[str, Any] = field(default_factory=dict)
     platform_programs: Mapping[tuple[ProgramKey, str], bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,7 +86,8 @@ def payload_programs(bundle: Bundle) -> dict[str, bytes]:
 def digest_problems(folder: Path) -> list[str]:
     """Compares a format 3 bundle with its manifest's digests; returns what differs, in words."""
     expected: dict[str, str] = yaml.safe_load((folder / MANIFEST).read_bytes())["files"]
-    present = {path.name for path in folder.iterdir()} - {MANIFEST}
+    # Names that start with a dot are no part of a bundle.
+    present = {path.name for path in folder.iterdir() if not path.name.startswith(".")} - {MANIFEST}
     problems = [
         f"{name}: listed in {MANIFEST} but absent" for name in sorted(set(expected) - present)
     ]
@@ -114,6 +116,8 @@ def _manifest(bundle: Bundle, files: Mapping[str, bytes]) -> dict[str, Any]:
         manifest["batch_sizes"] = list(contract.batch_sizes)
     if contract.variants:
         manifest["variants"] = [OneLine(sorted(variant.items())) for variant in contract.variants]
+    if bundle.serving:
+        manifest["serving"] = dict(bundle.serving)
     manifest["files"] = {name: sha256(data) for name, data in files.items()}
     manifest["provenance"] = dict(bundle.provenance)
     return manifest

@@ -46,8 +46,8 @@ def input_specs(
     batched = bool(declared) and all(
         tensor.dims and not isinstance(tensor.dims[0], int) for tensor in declared
     )
-    first = {tensor.dims[0] for tensor in declared if batched} - {None}
-    if batched and len(first) == 1 and next(iter(first)) in options.axes:
+    first = {tensor.dims[0] or f"{tensor.name}.0" for tensor in declared if batched}
+    if first & set(options.axes):
         batched = False  # an axis that has been given sizes is none of the batch
     letters: dict[str, str] = {}
     used: set[str] = set()

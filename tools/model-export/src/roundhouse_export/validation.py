@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from roundhouse_export import dtypes
@@ -136,7 +137,9 @@ def compared(
     units = _UNITS.get(spec.dtype, 0)
     epsilon = float(np.finfo(got.dtype).eps) if spec.dtype in ("f64", "f32", "f16") else 2**-7
     scale = float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0))
-    allowed = units * epsilon * chain * scale if units else 0.0
+    # Devices may take for zero what is smaller than the smallest normal number.
+    tiny = float(ml_dtypes.finfo(got.dtype).tiny) if units else 0.0
+    allowed = units * max(epsilon * chain * scale, tiny)
     return Finding(
         program,
         kind,

@@ -6,6 +6,14 @@ from pathlib import Path
 
 _ESTIMATORS = (".joblib", ".skops", ".pkl", ".pickle")
 _KERAS = (".keras", ".h5")
+_TRITONS_FILES = (
+    "model.onnx",
+    "model.pt",
+    "model.plan",
+    "model.savedmodel",
+    "model.graphdef",
+    "model.xml",
+)
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -19,17 +27,35 @@ def is_triton(source: str) -> bool:
     if path.is_file():
         return path.name == "config.pbtxt"
     return path.is_dir() and (
-        (path / "config.pbtxt").is_file()
-        or (not (path / "manifest.yaml").exists() and any(path.glob("*/config.pbtxt")))
-        or _has_model_file(path)
-        or any(_has_model_file(each) for each in path.iterdir() if each.is_dir())
+        is_triton_model(path) or any(is_triton_model(each) for each in path.iterdir())
     )
 
 
+def is_triton_model(folder: Path) -> bool:
+    """Triton serves some models without a configuration; one beside a manifest is only kept."""
+    try:
+        return (
+            folder.is_dir()
+            and not (folder / "manifest.yaml").exists()
+            and ((folder / "config.pbtxt").is_file() or _has_model_file(folder))
+        )
+    except PermissionError:  # such as lost+found, where a file system begins
+        return False
+
+
+def foreign_models(folder: Path) -> list[Path]:
+    """What a folder of models holds beside bundles: ``.onnx`` files, and models of Triton's."""
+    found = [
+        each
+        for each in folder.iterdir()
+        if not each.name.startswith(".") and (is_onnx(str(each)) or is_triton_model(each))
+    ]
+    return sorted(found)
+
+
 def _has_model_file(folder: Path) -> bool:
-    """Triton serves some models without a configuration."""
     return any(
-        each.name in ("model.onnx", "model.pt") and each.parent.name.isdigit()
+        each.name in _TRITONS_FILES and each.parent.name.isdigit()
         for each in folder.glob("*/model.*")
     )
 
