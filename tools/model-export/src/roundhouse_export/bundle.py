@@ -13,6 +13,7 @@ from roundhouse_export import dtypes, weights
 from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
 from roundhouse_export.folder import replace_folder
 from roundhouse_export.manifest_yaml import OneLine, to_yaml
+from roundhouse_export.serving import serving_problems
 
 MANIFEST = "manifest.yaml"
 
@@ -22,7 +23,7 @@ class Bundle:
     """Everything a bundle holds, whichever format it is written in.
 
     ``weights`` are as ``@main`` takes them, in argument order. ``assets`` are further files by
-    name. ``provenance`` is free form.
+    name. ``provenance`` is free form. ``serving`` is the manifest's section of that name.
     """
 
     contract: Contract
@@ -31,6 +32,7 @@ class Bundle:
     weights: Mapping[str, np.ndarray]
     provenance: Mapping[str, str]
     assets: Mapping[str, bytes] = field(default_factory=dict)
+    serving: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wanted = {key.file_name for key in self.contract.programs()}
@@ -46,6 +48,9 @@ class Bundle:
                 raise ValueError(f"tensor '{tensor.name}': no asset '{tensor.labels}' for labels")
             if tensor.dtype in dtypes.DEVICE_ONLY_TOKENS:
                 raise ValueError(f"tensor '{tensor.name}': {tensor.dtype} has no name on the wire")
+        problems = serving_problems(self.serving, self.contract)
+        if problems:
+            raise ValueError("; ".join(problems))
 
 
 def write_bundle(bundle: Bundle, target: Path) -> None:
@@ -93,9 +98,20 @@ def _manifest(bundle: Bundle, files: Mapping[str, bytes]) -> dict[str, Any]:
         manifest["batch_sizes"] = list(contract.batch_sizes)
     if contract.variants:
         manifest["variants"] = [OneLine(sorted(variant.items())) for variant in contract.variants]
+    if bundle.serving:
+        manifest["serving"] = _plain(bundle.serving)
     manifest["files"] = {name: sha256(data) for name, data in files.items()}
     manifest["provenance"] = dict(bundle.provenance)
     return manifest
+
+
+def _plain(value: Any) -> Any:
+    """YAML's writer takes dicts and lists, not every mapping and sequence."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
 
 
 def _tensor(tensor: TensorSpec) -> OneLine:

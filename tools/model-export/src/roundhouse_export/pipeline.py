@@ -27,7 +27,15 @@ def export_model(
         model.name, model.forward, model.contract, model.weights, encoding, platforms, numerics
     )
     facts = provenance(model.framework, platforms=", ".join(platforms), **model.facts)
-    bundle = Bundle(model.contract, model.description, programs, model.weights, facts, model.assets)
+    bundle = Bundle(
+        model.contract,
+        model.description,
+        programs,
+        model.weights,
+        facts,
+        model.assets,
+        model.serving,
+    )
     progress(f"writing {target}")
     write_bundle(bundle, target)
     return bundle
