@@ -62,6 +62,7 @@ def _find(source: str, module_name: str, attribute: str) -> Any:
     # Keras asks for its backend once, when it is first imported, which the module may do.
     os.environ.setdefault("KERAS_BACKEND", "jax")
     with user_code(f"{source}: cannot import '{module_name}'"):
+        importlib.invalidate_caches()  # the file may be younger than the last look at its folder
         found: Any = importlib.import_module(module_name)
     for part in attribute.split("."):
         if not hasattr(found, part):
