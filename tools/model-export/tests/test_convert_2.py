@@ -121,7 +121,7 @@ def test_should_ask_a_program_for_its_rows_when_its_name_says_none(tmp_path: Pat
         ({"input_shapes": [{"t": 4}]}, r"input_shapes has \{'t': 4\}; it sizes \['s'\]"),
         ({"input_shapes": [{"s": 4}]}, "programs are .*; the contract asks"),
         (
-            {"executable_inputs": [{"name": "x", "dtype": "f32", "shape": "nsa", "dims": {}}]},
+            {"executable_inputs": [{"name": "x", "dtype": "f32", "shape": "na", "dims": {"a": 3}}]},
             "is not its slowest axis",
         ),
         (

@@ -164,10 +164,13 @@ def test_should_find_modules_of_each_framework(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("attribute", "message"),
     [
-        ("number", "is a int; accepted are: a Flax NNX, Equinox, Keras or torch module"),
+        (
+            "number",
+            "is an object of type int; accepted are: a Flax NNX, Equinox, Keras or torch module",
+        ),
         ("forward", "is a function that needs parameters, x; give one that needs nothing"),
         ("Needs", "is a class that needs size"),
-        ("returns_text", "returns a str; accepted are"),
+        ("returns_text", "returns an object of type str; accepted are"),
         ("triple", "is a tuple of int, int, int; accepted are"),
         ("dense", "is the Linen module Dense without variables"),
         ("forwrd", "has no attribute 'forwrd'; did you mean 'forward'?"),
@@ -232,7 +235,7 @@ def test_should_refuse_a_torch_module_while_nothing_reads_them(
     """
     monkeypatch.setitem(__import__("sys").modules, "roundhouse_export.sources.torch", None)
     with pytest.raises(
-        RefusedError, match=r"a Net of persons_\d+, and .* is not here: pip install"
+        RefusedError, match=r"of type persons_\d+\.Net, and .* is not here: pip install"
     ):
         loaded(folder, code, "model")
     __import__("sys").modules.pop("torch.nn", None)

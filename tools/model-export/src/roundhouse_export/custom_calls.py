@@ -6,6 +6,8 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
+from jax._src import core, source_info_util
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 
@@ -40,7 +42,7 @@ _MEANINGS = {
     "geev": "eigenvalues of a matrix",
     "gees|gehrd|sytrd|hetrd": "a decomposition of a matrix",
     "gtsv": "a tridiagonal system of equations",
-    "callback": "a function of Python (a callback or debug.print)",
+    "callback|debug": "a function of Python",
 }
 _FILE_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
 
@@ -59,13 +61,29 @@ def require_served(program: str, module_text: str) -> None:
                 raise _refusal(program, target, _source_line(module, operation))
 
 
+def callback_refusal(program: str, traced: ClosedJaxpr) -> RefusedError:
+    """Returns the refusal of a function of Python in a program, which JAX does not even export."""
+    for equation in _equations(traced.jaxpr):
+        if "callback" in equation.primitive.name or "debug" in equation.primitive.name:
+            frame = source_info_util.user_frame(equation.source_info.traceback)
+            line = f"{frame.file_name}:{frame.start_line}" if frame else None
+            return _refusal(program, equation.primitive.name, line)
+    return _refusal(program, "callback", None)
+
+
+def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
+    for equation in jaxpr.eqns:
+        yield equation
+        for inner in core.jaxprs_in_params(equation.params):
+            yield from _equations(inner)
+
+
 def _refusal(program: str, target: str, line: str | None) -> RefusedError:
     what = next((text for part, text in _MEANINGS.items() if re.search(part, target)), None)
     where = f"{program}: {line}" if line else program
-    meaning = f"{what}, " if what else ""
     return RefusedError(
-        f"{where}: {meaning}custom call '{target}', is code outside the program that no server "
-        "runs; compute it before the export, or write it in other operations"
+        f"{where}: {what or 'a custom call'} ('{target}') is code outside the program that no "
+        "server runs; compute it before the export, or write it in other operations"
     )
 
 

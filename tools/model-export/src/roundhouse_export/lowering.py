@@ -9,7 +9,7 @@ from jax.stages import Wrapped
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
-from roundhouse_export.custom_calls import require_served
+from roundhouse_export.custom_calls import callback_refusal, require_served
 from roundhouse_export.plain_lowerings import PLAIN_LOWERINGS
 
 KNOWN = ("cpu", "cuda", "rocm", "tpu")
@@ -68,6 +68,8 @@ def _lower(
             function, platforms=(platform,), _override_lowering_rules=PLAIN_LOWERINGS
         )(*arguments)
     except NotImplementedError as missing:
+        if "host_callbacks" in str(missing):
+            raise callback_refusal(program, function.trace(*arguments).jaxpr) from missing
         reason = str(missing).strip().splitlines()[0]
         raise ValueError(f"{program}: JAX cannot write it for {platform}: {reason}") from missing
     except ValueError as refusal:

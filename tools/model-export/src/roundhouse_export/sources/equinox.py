@@ -44,9 +44,8 @@ def load_object(
     held = arrays["module"] if state is None else {"": arrays["module"], "state": arrays["state"]}
     ordinary = _call(source, module, rest, state is not None, options)
     specs = specs_of(source, options)
-    call, notes = ordinary, ()
-    if any(spec.batched for spec in specs[0]):
-        call, notes = _batched(source, ordinary, held, *specs)
+    batched = any(spec.batched for spec in specs[0])
+    call, notes = _batched(source, ordinary, held, *specs) if batched else (ordinary, ())
     return functional_model(source, call, held, FRAMEWORK, options, specs=specs, notes=notes)
 
 

@@ -25,7 +25,8 @@ def load_nnx(module: nnx.Module, options: ImportOptions, source: str = "module")
         in_use = nnx.merge(*nnx.split(module))
         in_use.eval()
         # Streams of random numbers are no weights: nothing in use draws from them.
-        graph, random, state = nnx.split(in_use, nnx.RngState, ...)
+        graph, *states = nnx.split(in_use, nnx.RngState, ...)
+    random, state = states
     inputs = given_inputs(source, parameter_names(module), options)
     bind = binder(source, module, inputs)
 

@@ -60,7 +60,7 @@ def path_name(path: Sequence[Any]) -> str:
 
 def _is_weight(leaf: Any) -> bool:
     if isinstance(leaf, jax.Array):
-        return not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        return not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     return isinstance(leaf, np.ndarray)
 
 

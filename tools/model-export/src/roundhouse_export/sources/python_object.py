@@ -42,7 +42,8 @@ def load(source: str, options: ImportOptions) -> Model:
     module_name, _, attribute = source.partition(":")
     found = _find(source, module_name, attribute)
     loader = _loader(found)
-    if loader is None and callable(found):
+    # A Linen module can be called too, but never without inputs.
+    if loader is None and callable(found) and not _is_a(found, "flax.linen", "Module"):
         found = _made(source, found)
         loader = _loader(found)
         if loader is None:
@@ -78,9 +79,9 @@ def _find(source: str, module_name: str, attribute: str) -> Any:
 def _made(source: str, factory: Callable[..., Any]) -> Any:
     kind = "class" if isinstance(factory, type) else "function"
     try:
-        parameters = inspect.signature(factory).parameters.values()
+        parameters = list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):
-        parameters = ()  # of a class of C; calling it will tell
+        parameters = []  # of a class of C; calling it will tell
     needed = [
         p.name
         for p in parameters
@@ -187,5 +188,5 @@ def _shown(found: Any) -> str:
     if _is_a(found, "flax.linen", "Module"):
         return f"the Linen module {type(found).__name__} without variables"
     kind = type(found)
-    place = "" if kind.__module__ == "builtins" else f" of {kind.__module__}"
-    return f"a {kind.__name__}{place}"
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    return f"an object of type {name}"
