@@ -1,4 +1,6 @@
+import importlib.util
 import itertools
+import sys
 import textwrap
 from pathlib import Path
 
@@ -233,12 +235,32 @@ def test_should_refuse_a_torch_module_while_nothing_reads_them(
         class Net(Module): pass
         model = Net()
     """
-    monkeypatch.setitem(__import__("sys").modules, "roundhouse_export.sources.torch", None)
+    monkeypatch.setitem(sys.modules, "torch.nn", None)  # so that the module's own is undone
+    monkeypatch.setitem(sys.modules, "roundhouse_export.sources.torch", None)
     with pytest.raises(
         RefusedError, match=r"of type persons_\d+\.Net, and .* is not here: pip install"
     ):
         loaded(folder, code, "model")
-    __import__("sys").modules.pop("torch.nn", None)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("roundhouse_export.sources.sklearn") is None,
+    reason="nothing reads estimators",
+)
+def test_should_hand_fitted_estimators_to_their_own_source(folder: Path) -> None:
+    code = """
+        import numpy as np
+        from sklearn.linear_model import LinearRegression
+        X = np.random.default_rng(0).standard_normal((20, 3))
+        def fitted():
+            return LinearRegression().fit(X, X @ [1, 2, 3])
+    """
+    model = loaded(folder, code, "fitted", ImportOptions(batch_sizes=(1, 4)))
+    assert model.name == "fitted"
+    name = model.contract.inputs[0].name
+    x = np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32)
+    (got,) = ServedModel(model)(**{name: x}).values()
+    np.testing.assert_allclose(got.reshape(-1), x @ np.float32([1, 2, 3]), rtol=1e-4, atol=1e-4)
 
 
 WIDE = """

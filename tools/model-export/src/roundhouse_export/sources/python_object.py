@@ -108,9 +108,9 @@ def _loader(found: Any) -> Loader | None:
     if _is_a(found, "keras", "Model"):
         return _by("keras", "load_object")
     if _is_a(found, "torch.nn", "Module"):
-        return _other("torch", "torch")
+        return _torch
     if _is_estimator(found):
-        return _other("sklearn", "sklearn")
+        return _estimator
     return None
 
 
@@ -163,19 +163,24 @@ def _with_state(found: Any, options: ImportOptions, source: str) -> Model:
     return model
 
 
-def _other(module: str, extra: str) -> Loader:
-    def load_it(found: Any, options: ImportOptions, source: str) -> Model:
-        try:
-            loaded = _source_module(module)
-        except ModuleNotFoundError as missing:
-            raise RefusedError(
-                f"{source} is {_shown(found)}, and '{missing.name}', which reads such, is not "
-                f"here: pip install 'roundhouse-export[{extra}]'"
-            ) from missing
-        model: Model = loaded.load_object(found, options)
-        return model
+def _torch(found: Any, options: ImportOptions, source: str) -> Model:
+    model: Model = _reader(found, "torch", source).load_object(found, options)
+    return model
 
-    return load_it
+
+def _estimator(found: Any, options: ImportOptions, source: str) -> Model:
+    model: Model = _reader(found, "sklearn", source).model_of(found, source, options)
+    return model
+
+
+def _reader(found: Any, module: str, source: str) -> Any:
+    try:
+        return _source_module(module)
+    except ModuleNotFoundError as missing:
+        raise RefusedError(
+            f"{source} is {_shown(found)}, and '{missing.name}', which reads such, is not here: "
+            f"pip install 'roundhouse-export[{module}]'"
+        ) from missing
 
 
 def _source_module(name: str) -> Any:
