@@ -154,4 +154,19 @@ def test_should_compile_every_length_that_axis_gives() -> None:
         require_near(got, {f"output_{i}": np.asarray(each) for i, each in enumerate(wanted)})
 
 
+def test_should_run_layers_that_count_random_numbers() -> None:
+    class Reader(nnx.Module):
+        def __init__(self) -> None:
+            self.rnn = nnx.RNN(nnx.LSTMCell(2, 3, rngs=nnx.Rngs(0)))
+
+        def __call__(self, x: jax.Array) -> jax.Array:
+            return self.rnn(x)
+
+    module = Reader()
+    options = ImportOptions(batch_sizes=(2,), inputs={"x": TensorSpec("x", "f32", ("n", 4, 2))})
+    x = np.random.default_rng(5).standard_normal((2, 4, 2), np.float32)
+    served = ServedModel(flax.load_nnx(module, options))
+    require_near(served(x=x), {"output": np.asarray(module(x))})
+
+
 DTYPES = {"ids": "i32", "mask": "f32"}

@@ -178,6 +178,8 @@ def test_should_find_modules_of_each_framework(folder: Path) -> None:
         ("forwrd", "has no attribute 'forwrd'; did you mean 'forward'?"),
         ("fails", r"calling it: ZeroDivisionError: division by zero \(persons_\d+\.py, line 8\)"),
         ("exits", r"calling it: SystemExit: 3 \(persons_\d+\.py, line 10\)"),
+        ("imaginary", "output 'wave': numpy type complex64 has no place in a bundle"),
+        ("texts", "it returns a str as 'label'; a model returns arrays"),
         ("traced", r"ValueError: of two\. \(persons_\d+\.py, line 12\)"),
     ],
 )
@@ -198,6 +200,10 @@ def test_should_refuse_in_one_line_what_is_none_of_them(
         def bad(parameters, x):
             raise ValueError("of two.\\nlines")
         traced = (bad, {})
+        def complex_output(parameters, x): return {"wave": x + 1j}
+        imaginary = (complex_output, {})
+        def text(parameters, x): return {"label": "yes"}
+        texts = (text, {})
     """
     with pytest.raises(RefusedError, match=message) as told:
         loaded(folder, code, attribute)

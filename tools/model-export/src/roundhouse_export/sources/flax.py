@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import flax
+import jax
 from flax import linen, nnx
 
 from roundhouse_export.model import ImportOptions, Model
@@ -32,7 +33,9 @@ def load_nnx(module: nnx.Module, options: ImportOptions, source: str = "module")
 
     def call(held: Any, arrays: Mapping[str, Any]) -> Any:
         ordered, by_name = bind(arrays)
-        return nnx.merge(graph, random, held)(*ordered, **by_name)
+        # A layer may still draw a number it does not use, which counts in a stream made here.
+        streams = jax.tree.map(lambda leaf: leaf, random)
+        return nnx.merge(graph, streams, held)(*ordered, **by_name)
 
     def asked(arrays: Mapping[str, Any]) -> Any:
         ordered, by_name = bind(arrays)

@@ -85,16 +85,17 @@ def _keras(source: str) -> Any:
 def _arguments(keras: Any, source: str, model: Any, options: ImportOptions) -> tuple[Binder, Specs]:
     functional = _functional(model)
     if functional is None:
-        given = given_inputs(source, parameter_names(model.call), options)
+        names = [name for name in parameter_names(model.call) if name != "mask"]
+        given = given_inputs(source, names, options)
         bind = binder(source, model.call, given)
         return _not_training(bind), specs_of(source, options)
     tensors = _declared(source, functional)
     found, variants = input_specs(source, tensors, options)
-    names = [tensor.name for tensor in tensors]
+    declared = [tensor.name for tensor in tensors]
     structure = functional._inputs_struct
 
     def pack(arrays: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        packed = keras.tree.pack_sequence_as(structure, [arrays[name] for name in names])
+        packed = keras.tree.pack_sequence_as(structure, [arrays[name] for name in declared])
         return (packed,), {}
 
     return _not_training(pack), (settle_inputs(source, found, options.wide), variants)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from roundhouse_export import dtypes
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.sources.parameter_tree import path_name
 
@@ -28,7 +29,12 @@ def named(source: str, returned: Any) -> dict[str, jax.Array]:
             )
         if name in outputs:
             raise RefusedError(f"{source}: it returns two outputs with the name '{name}'")
-        outputs[name or "output"] = jnp.asarray(value)
+        array = jnp.asarray(value)
+        try:
+            dtypes.token_of(array.dtype)
+        except ValueError as refusal:
+            raise RefusedError(f"{source}: output '{name or 'output'}': {refusal}") from refusal
+        outputs[name or "output"] = array
     if not outputs:
         raise RefusedError(f"{source}: it returns nothing; a model returns at least one array")
     return outputs
