@@ -177,6 +177,16 @@ def test_should_refuse_shapes_of_a_person(old: Path, tmp_path: Path) -> None:
         convert(old, tmp_path / "new", ImportOptions(axes={"s": (4,)}))
 
 
+def test_should_replace_neither_the_old_bundle_nor_what_is_none(old: Path, tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match="the new bundle would replace it"):
+        convert(old, tmp_path / "old", OPTIONS)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "letters.txt").write_text("dear")
+    with pytest.raises(RefusedError, match="home is there and is no bundle"):
+        convert(old, tmp_path / "home", OPTIONS)
+    assert (tmp_path / "home" / "letters.txt").exists()
+
+
 def test_should_say_which_command_converts() -> None:
     with pytest.raises(RefusedError, match=r"roundhouse-export convert .*affine-v2 --out DIR"):
         sources.load(str(AFFINE_V2), OPTIONS)

@@ -1,5 +1,6 @@
 """What can be wrong with what a person exports: each ends in one clear line, or works."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from roundhouse_export import weights
 from roundhouse_export.bundle import MANIFEST, write_bundle
 from roundhouse_export.bundle_v2 import write_bundle_v2
 from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.custom_calls import SERVED
 from roundhouse_export.jax_program import Encoding, export_programs
 from roundhouse_export.program_runner import run_program
 
@@ -157,6 +159,13 @@ def test_should_refuse_code_outside_the_program_by_name_and_line(name: str) -> N
     lines = (function.__code__.co_firstlineno, line)
     assert any(told.startswith(f"model.mlir: {__file__}:{each}: {meaning} ('") for each in lines)
     assert told.endswith("compute it before the export, or write it in other operations")
+
+
+def test_should_know_the_custom_calls_that_the_server_knows() -> None:
+    artifact = "model-bundle/src/main/java/dev/roundhouse/bundle/artifact/CustomCalls.java"
+    code = (Path(__file__).parents[3] / artifact).read_text()
+    sets = code[code.index("TOP_K =") : code.index("private CustomCalls()")]
+    assert set(re.findall(r'"([^"]+)"', sets)) == SERVED
 
 
 def test_should_refuse_eigenvalues_that_one_platform_cannot_compute() -> None:

@@ -42,6 +42,10 @@ def convert(source: Path | str, target: Path, options: ImportOptions) -> Bundle:
         raise RefusedError(
             f"{folder}: its programs are made; --input and --axis do not change them"
         )
+    if target.resolve() == folder.resolve():
+        raise RefusedError(f"{folder}: the new bundle would replace it; give another place")
+    if target.exists() and not (target / MANIFEST).exists():
+        raise RefusedError(f"{target} is there and is no bundle; give another place, or remove it")
     manifest = read_manifest_2(folder)
     programs = _programs(folder, manifest)
     held = _weights(folder)
