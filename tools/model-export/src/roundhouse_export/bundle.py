@@ -13,6 +13,7 @@ from roundhouse_export import dtypes, weights
 from roundhouse_export.contract import KNOWN_PLATFORMS, Contract, ProgramKey, TensorSpec
 from roundhouse_export.folder import replace_folder
 from roundhouse_export.manifest_yaml import OneLine, to_yaml
+from roundhouse_export.serving import serving_problems
 
 MANIFEST = "manifest.yaml"
 
@@ -51,6 +52,9 @@ class Bundle:
                 raise ValueError(f"tensor '{tensor.name}': no asset '{tensor.labels}' for labels")
             if tensor.dtype in dtypes.DEVICE_ONLY_TOKENS:
                 raise ValueError(f"tensor '{tensor.name}': {tensor.dtype} has no name on the wire")
+        problems = serving_problems(self.serving, self.contract)
+        if problems:
+            raise ValueError("; ".join(problems))
 
     def _require_platform_programs(self) -> None:
         for key, platform in self.platform_programs:
@@ -117,10 +121,19 @@ def _manifest(bundle: Bundle, files: Mapping[str, bytes]) -> dict[str, Any]:
     if contract.variants:
         manifest["variants"] = [OneLine(sorted(variant.items())) for variant in contract.variants]
     if bundle.serving:
-        manifest["serving"] = dict(bundle.serving)
+        manifest["serving"] = _plain(bundle.serving)
     manifest["files"] = {name: sha256(data) for name, data in files.items()}
     manifest["provenance"] = dict(bundle.provenance)
     return manifest
+
+
+def _plain(value: Any) -> Any:
+    """YAML's writer takes dicts and lists, not every mapping and sequence."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
 
 
 def _tensor(tensor: TensorSpec) -> OneLine:

@@ -11,15 +11,17 @@ from roundhouse_export.folder import replace_folder
 from roundhouse_export.manifest_yaml import OneLine, to_yaml
 
 # Batch markers of the format; b is never used here, but a reader takes it for the batch.
-_BATCH_MARKERS = ("n", "b")
+BATCH_MARKERS = ("n", "b")
 _FIXED_AXIS_LETTERS = "acdefghijklmopqrstuvwxyz"
-_VARIABLE = -1
+VARIABLE = -1
 
 
 def write_bundle_v2(bundle: Bundle, target: Path) -> None:
     """Writes ``target`` as a format 2.0 bundle."""
     if bundle.platform_programs:
         raise ValueError("format 2.0 has no programs for one platform; write format 3")
+    if bundle.serving:
+        raise ValueError(f"{target}: format 2.0 has no section 'serving'; write format 3")
     stored = {name: reverse_axes(array) for name, array in bundle.weights.items()}
     files = payload_files(bundle, stored)
     replace_folder(target, {**files, MANIFEST: to_yaml(_manifest(bundle, target.name))})
@@ -56,8 +58,8 @@ def _manifest(bundle: Bundle, name: str) -> dict[str, Any]:
 
 def _tensor(tensor: TensorSpec, contract: Contract) -> OneLine:
     variable = set().union(*(t.variable_letters for t in contract.inputs))
-    if variable & set(_BATCH_MARKERS):
-        raise ValueError(f"axis letters {_BATCH_MARKERS} mean the batch in format 2.0; use others")
+    if variable & set(BATCH_MARKERS):
+        raise ValueError(f"axis letters {BATCH_MARKERS} mean the batch in format 2.0; use others")
     if tensor.labels is not None:
         raise ValueError(f"tensor '{tensor.name}': format 2.0 has no labels")
     free = iter(letter for letter in _FIXED_AXIS_LETTERS if letter not in variable)
@@ -69,7 +71,7 @@ def _tensor(tensor: TensorSpec, contract: Contract) -> OneLine:
         letter = axis if isinstance(axis, str) else next(free)
         letters.append(letter)
         if letter != BATCH:
-            dims[letter] = axis if isinstance(axis, int) else _VARIABLE
+            dims[letter] = axis if isinstance(axis, int) else VARIABLE
     if len(set(letters)) != len(letters):
         raise ValueError(f"tensor '{tensor.name}': format 2.0 needs distinct letters per axis")
     return OneLine(name=tensor.name, dtype=tensor.dtype, shape="".join(letters), dims=OneLine(dims))

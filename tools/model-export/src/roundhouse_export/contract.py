@@ -29,7 +29,12 @@ class TensorSpec:
 
     def __post_init__(self) -> None:
         dtypes.numpy_dtype(self.dtype)
-        for axis in self.shape:
+        for position, axis in enumerate(self.shape):
+            if isinstance(axis, bool) or not isinstance(axis, int | str):
+                raise ValueError(
+                    f"tensor '{self.name}' axis {position} is {axis!r}; an axis is a whole number, "
+                    f"'{BATCH}' for the batch, or another letter for an extent that varies"
+                )
             if isinstance(axis, str) and not (len(axis) == 1 and "a" <= axis <= "z"):
                 raise ValueError(f"tensor '{self.name}' axis '{axis}' must be one letter a to z")
             if isinstance(axis, int) and axis < 0:

@@ -40,11 +40,14 @@ def export_programs(
     """Compiles ``forward`` to every program of ``contract``.
 
     ``@main`` takes the inputs in the contract's order, then the weights in the mapping's order,
-    used or not. One program serves every one of ``platforms``, by JAX's names for them. Raises
-    ValueError when an output differs from the contract in dtype or shape, and when JAX makes
-    another program for one platform than for another.
+    used or not. One program serves every one of ``platforms``, by JAX's names for them. Weights of
+    64 bits keep them. Raises ValueError when an output is missing or differs from the contract in
+    dtype or shape, when JAX makes another program for one platform than for another, and for
+    what no server runs.
     """
-    with jax.enable_x64(contract.needs_64_bit):
+    for weight, array in weights.items():
+        _require_array(weight, array)
+    with jax.enable_x64(needs_64_bit(contract, weights)):
         return {
             key: _encode(
                 _lower_one(name, forward, contract, key, weights, platforms), numerics, encoding
@@ -60,9 +63,29 @@ def run_forward(
     weights: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Runs ``forward`` by JAX itself, for numbers to compare a server's with."""
-    with jax.enable_x64(contract.needs_64_bit):
+    with jax.enable_x64(needs_64_bit(contract, weights)):
         outputs = jax.jit(forward)(dict(inputs), dict(weights))
         return {tensor.name: np.asarray(outputs[tensor.name]) for tensor in contract.outputs}
+
+
+def needs_64_bit(contract: Contract, weights: Mapping[str, np.ndarray]) -> bool:
+    """Whether JAX, which narrows 64-bit types by default, must be told to keep them."""
+    return contract.needs_64_bit or any(array.dtype.itemsize == 8 for array in weights.values())
+
+
+def _require_array(name: str, value: object) -> None:
+    if not isinstance(value, np.ndarray | jax.Array):
+        tree = isinstance(value, Mapping | list | tuple)
+        advice = (
+            "a tree of parameters is exported as the Python object (function, parameters)"
+            if tree
+            else "make it a numpy array"
+        )
+        raise ValueError(f"weight '{name}' is a {type(value).__name__}, not an array; {advice}")
+    try:
+        dtypes.token_of(value.dtype)
+    except (ValueError, TypeError) as refusal:
+        raise ValueError(f"weight '{name}': {refusal}") from refusal
 
 
 def _lower_one(
@@ -79,6 +102,7 @@ def _lower_one(
         inputs = dict(zip(input_names, arguments, strict=False))
         held = dict(zip(weights, arguments[len(input_names) :], strict=True))
         outputs = forward(inputs, held)
+        _require_outputs(key.file_name, outputs, contract)
         return tuple(outputs[tensor.name] for tensor in contract.outputs)
 
     main.__name__ = name
@@ -90,11 +114,35 @@ def _lower_one(
     for tensor, actual in zip(contract.outputs, avals, strict=True):
         wanted = _struct(tensor, contract, key)
         if (actual.dtype, actual.shape) != (wanted.dtype, wanted.shape):
+            wide = sorted(n for n, array in weights.items() if array.dtype.itemsize == 8)
+            widened = actual.dtype.itemsize == 8 and wide and not contract.needs_64_bit
             raise ValueError(
                 f"{key.file_name}: output '{tensor.name}' is {actual.dtype}{list(actual.shape)}, "
                 f"the contract says {wanted.dtype}{list(wanted.shape)}"
+                + (f"; weights {wide} have 64 bits: cast them to 32" if widened else "")
             )
     return module_text
+
+
+def _require_outputs(program: str, outputs: object, contract: Contract) -> None:
+    wanted = [tensor.name for tensor in contract.outputs]
+    if not isinstance(outputs, Mapping):
+        raise ValueError(
+            f"{program}: the function returns {_shown(outputs)}, not its outputs by name; "
+            f"return a dict with the keys {wanted}"
+        )
+    missing = [name for name in wanted if name not in outputs]
+    if missing:
+        raise ValueError(
+            f"{program}: the function returns outputs {sorted(outputs)}, and the contract also "
+            f"names {missing}"
+        )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, np.ndarray | jax.Array):
+        return f"an array {value.dtype}{list(value.shape)}"
+    return f"a {type(value).__name__}"
 
 
 def _struct(tensor: TensorSpec, contract: Contract, key: ProgramKey) -> jax.ShapeDtypeStruct:

@@ -10,6 +10,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
 from roundhouse_export.contract import KNOWN_PLATFORMS
+from roundhouse_export.custom_calls import callback_refusal, require_served
+from roundhouse_export.plain_lowerings import PLAIN_LOWERINGS
 
 KNOWN = KNOWN_PLATFORMS
 """JAX takes any name, and lowers for one that it does not know as for none in particular."""
@@ -63,7 +65,14 @@ def _lower(
     platform: str,
 ) -> tuple[Sequence[jax.core.ShapedArray], str]:
     try:
-        exported = export.export(function, platforms=(platform,))(*arguments)
+        exported = export.export(
+            function, platforms=(platform,), _override_lowering_rules=PLAIN_LOWERINGS
+        )(*arguments)
+    except NotImplementedError as missing:
+        if "host_callbacks" in str(missing):
+            raise callback_refusal(program, function.trace(*arguments).jaxpr) from missing
+        reason = str(missing).strip().splitlines()[0]
+        raise ValueError(f"{program}: JAX cannot write it for {platform}: {reason}") from missing
     except ValueError as refusal:
         if "is not supported by dot_general on CPU" not in str(refusal):
             raise
@@ -71,7 +80,9 @@ def _lower(
             f"{program}: {refusal}. Export it for platforms=('cuda',): a worker on a device "
             "without TF32 computes TF32 algorithms in f32"
         ) from refusal
-    return exported.out_avals, exported.mlir_module()
+    module_text = exported.mlir_module()
+    require_served(program, module_text)
+    return exported.out_avals, module_text
 
 
 def _plain_text(module_text: str) -> str:

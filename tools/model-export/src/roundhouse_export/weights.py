@@ -10,10 +10,13 @@ from roundhouse_export import dtypes
 
 ARGUMENT_ORDER = "argument_order"
 FILE_NAME = "weights.safetensors"
+_METADATA = "__metadata__"
 
 
 def encode(weights: Mapping[str, np.ndarray]) -> bytes:
     """Returns the file's bytes; the mapping's own order becomes the argument order."""
+    if _METADATA in weights:
+        raise ValueError(f"weight '{_METADATA}': safetensors keeps that name; give it another")
     # ascontiguousarray would turn rank 0 into rank 1.
     arrays = {name: np.asarray(array, order="C") for name, array in weights.items()}
     tensors = {}
@@ -46,5 +49,5 @@ def decode(data: bytes) -> dict[str, np.ndarray]:
 
 def _metadata(data: bytes) -> dict[str, str]:
     header_length = int.from_bytes(data[:8], "little")
-    metadata: dict[str, str] = json.loads(data[8 : 8 + header_length]).get("__metadata__", {})
+    metadata: dict[str, str] = json.loads(data[8 : 8 + header_length]).get(_METADATA, {})
     return metadata
