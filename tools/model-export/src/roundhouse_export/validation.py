@@ -16,6 +16,7 @@ from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
 from roundhouse_export.stored import StoredBundle
 
 SEED = 20
+DENORMAL = "denormal"
 _LARGE = 1e4
 _UNITS = {"f64": 4096, "f32": 256, "f16": 8, "bf16": 8}
 """Of the last place of a dtype, by which one product may differ."""
@@ -51,12 +52,20 @@ def against_reference(
     findings = []
     for key in bundle.contract.programs():
         program = bundle.executable(key, plugin)
-        tolerance = tolerance_of(bundle.products(key))
+        chain = tolerance_of(bundle.products(key))
         for kind, inputs in kinds_of_inputs(bundle.contract, key):
             got = dict(zip(bundle.output_names, program.run(bundle.arguments(inputs)), strict=True))
-            wanted = reference(inputs)
+            right = [reference(inputs)]
+            if kind == DENORMAL:  # processors may take them for zeros, and XLA has them do so
+                right.append(reference({name: np.zeros_like(x) for name, x in inputs.items()}))
             findings += [
-                compared(key.file_name, kind, spec, got[spec.name], wanted[spec.name], tolerance)
+                min(
+                    (
+                        compared(key.file_name, kind, spec, got[spec.name], each[spec.name], chain)
+                        for each in right
+                    ),
+                    key=_excess,
+                )
                 for spec in bundle.contract.outputs
             ]
     return findings
@@ -79,7 +88,7 @@ def kinds_of_inputs(
     }
     if any(dtypes.numpy_dtype(spec.dtype).kind == "f" for spec in contract.inputs):
         makers["large"] = lambda spec, shape: _random(rng, spec, shape, _LARGE)
-        makers["denormal"] = _denormal
+        makers[DENORMAL] = _denormal
     for kind, make in makers.items():
         shapes = {spec: spec.resolve(key.batch, contract.variant(key)) for spec in contract.inputs}
         yield kind, {spec.name: make(spec, shape) for spec, shape in shapes.items()}
