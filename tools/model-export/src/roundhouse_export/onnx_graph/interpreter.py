@@ -114,7 +114,7 @@ def _run_operator(
     inputs: Sequence[Value],
     around: Surroundings,
 ) -> Sequence[Value]:
-    if (node.domain, node.op) not in _known_pairs():
+    if not registry.is_known(node.domain, node.op):
         body = functions.body_of(node, proto, attributes.values(), inputs)
         if body is not None:
             return _call(body, attributes, inputs, around)
@@ -133,10 +133,6 @@ def _run_operator(
         why = str(error).split("\n", 1)[0]
         raise node.refuse(f"{_shapes(inputs)}: {why}") from error
     return results if isinstance(results, tuple) else (results,)
-
-
-def _known_pairs() -> set[tuple[str, str]]:
-    return {(domain, name) for domain, name in registry._OPERATORS}
 
 
 def _settled(value: Value) -> Value:

@@ -27,4 +27,6 @@ def cast_like(node: Node, x: Value, like: Value) -> Value:
 
 @operator("BitCast")
 def bit_cast(node: Node, x: Value) -> Value:
-    return jax.lax.bitcast_convert_type(jnp.asarray(x), dtype_of(node, node.get("to")))
+    x = jnp.asarray(x)
+    x = x.astype(jnp.uint8) if x.dtype == np.bool_ else x
+    return jax.lax.bitcast_convert_type(x, dtype_of(node, node.get("to")))

@@ -61,10 +61,11 @@ def loop(node: Node, trips: Value, condition: Value, *carried: Value) -> tuple[V
         if counted is not None:
             return counted
     if scans:
-        raise node.refuse(
+        refusal = node.refuse(
             "collects an output per step, and how many steps there are depends on the data; "
             "give the loop a fixed number of steps"
         )
+        raise UnknownAtExportError(str(refusal))
     return _while(node, trips, condition, carried)
 
 

@@ -107,6 +107,7 @@ def roi_align(node: Node, x: Value, regions: Value, batches: Value) -> Value:
         seen = jnp.einsum("rchw,ryh,rxw->rcyx", image, down_shares, right_shares)
         seen = seen.reshape(count, x.shape[1], height, ratio, width, ratio)
         return seen.mean((3, 5))
+
     # The largest of the four weighted neighbours of every sample, then the largest sample.
     def four(image_: Value, rows_: Value, columns_: Value) -> Value:
         (r0, r1, a0, a1), (c0, c1, b0, b1) = rows_, columns_
@@ -146,14 +147,13 @@ def col2im(node: Node, x: Value, image: Value, block: Value) -> Value:
     strides = node.get("strides") or [1] * rank
     dilations = node.get("dilations") or [1] * rank
     pads = node.get("pads") or [0] * (2 * rank)
+    whole = [extents[a] + pads[a] + pads[rank + a] for a in range(rank)]
     counts = [
-        (extents[a] + pads[a] + pads[rank + a] - (kernel[a] - 1) * dilations[a] - 1) // strides[a] + 1
-        for a in range(rank)
+        (whole[a] - (kernel[a] - 1) * dilations[a] - 1) // strides[a] + 1 for a in range(rank)
     ]
     n, size = x.shape[0], int(np.prod(kernel))
     channels = x.shape[1] // size
     columns = jnp.reshape(x, (n, channels, size, *counts))
-    whole = [extents[a] + pads[a] + pads[rank + a] for a in range(rank)]
     total = jnp.zeros((n, channels, *whole), x.dtype)
     for position, tap in enumerate(itertools.product(*(range(k) for k in kernel))):
         cuts = tuple(
@@ -163,3 +163,11 @@ def col2im(node: Node, x: Value, image: Value, block: Value) -> Value:
         total = total.at[(slice(None), slice(None), *cuts)].add(columns[:, :, position])
     cuts = tuple(slice(pads[a], pads[a] + extents[a]) for a in range(rank))
     return total[(slice(None), slice(None), *cuts)]
+
+
+@operator("NonMaxSuppression")
+def non_max_suppression(node: Node, *_: Value) -> Value:
+    raise node.refuse(
+        "how many boxes it keeps depends on the data, and programs have fixed shapes; export the "
+        "model without it, with the boxes and scores as outputs"
+    )

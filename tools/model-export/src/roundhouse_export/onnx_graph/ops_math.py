@@ -115,7 +115,8 @@ def power(_node: Node, base: Value, exponent: Value) -> Value:
 @operator("BitShift")
 def bit_shift(node: Node, a: Value, b: Value) -> Value:
     numbers = numbers_of(a, b)
-    return numbers.left_shift(a, b) if node.get("direction") == "LEFT" else numbers.right_shift(a, b)
+    left = node.get("direction") == "LEFT"
+    return numbers.left_shift(a, b) if left else numbers.right_shift(a, b)
 
 
 @operator("Reciprocal")

@@ -1,4 +1,4 @@
-"""Products and convolutions. Convolutions are written with channels last, as devices compute them."""
+"""Products, and convolutions, written with channels last as devices compute them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -157,9 +157,10 @@ def deform_conv(
     ]
     rows = moves[:, :, :, 0] + base[0][None, None, :, :, None].astype(x.dtype)
     columns = moves[:, :, :, 1] + base[1][None, None, :, None, :].astype(x.dtype)
-    seen = bilinear(x.reshape(n * parts, channels // parts, height, width), *(
-        each.reshape(n * parts, kh * kw * oh * ow) for each in (rows, columns)
-    ))
+    seen = bilinear(
+        x.reshape(n * parts, channels // parts, height, width),
+        *(each.reshape(n * parts, kh * kw * oh * ow) for each in (rows, columns)),
+    )
     seen = seen.reshape(n, parts, channels // parts, kh * kw, oh, ow)
     if mask is not None:
         seen = seen * jnp.reshape(mask, (n, parts, 1, kh * kw, oh, ow))

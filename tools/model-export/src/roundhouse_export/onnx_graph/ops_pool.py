@@ -21,10 +21,11 @@ def _lowest(x: Value) -> Any:
 
 def _reduced(x: Value, windows: Windows, start: Any, combine: Callable[..., Any]) -> Value:
     reach = windows.reach(x.shape[2:])
-    x = jnp.asarray(x)[
-        (slice(None), slice(None))
-        + tuple(slice(0, n + min(after, 0)) for n, (_, after) in zip(x.shape[2:], reach, strict=True))
-    ]
+    kept = (
+        slice(0, extent + min(after, 0))
+        for extent, (_, after) in zip(x.shape[2:], reach, strict=True)
+    )
+    x = jnp.asarray(x)[(slice(None), slice(None), *kept)]
     return lax.reduce_window(
         x,
         start,
@@ -58,15 +59,18 @@ def _max_with_places(node: Node, x: Value, windows: Windows) -> tuple[Value, Val
                 windows.outputs, windows.strides, windows.pads, tap, windows.dilations, strict=True
             )
         ]
-        inside = np.ix_(*((each >= 0) & (each < n) for each, n in zip(at, extents, strict=True)))
-        mask = np.asarray(np.logical_and.reduce(np.broadcast_arrays(*inside)))
+        mask = np.ones((), np.bool_)
+        for each, n in zip(at, extents, strict=True):
+            mask = mask[..., None] & ((each >= 0) & (each < n))
         clipped = [np.clip(each, 0, n - 1) for each, n in zip(at, extents, strict=True)]
         grid = np.ix_(*clipped)
         values.append(jnp.where(mask, x[(slice(None), slice(None), *grid)], _lowest(x)))
         found.append(places[grid])
     stacked = jnp.stack(values)
     best = jnp.argmax(stacked, axis=0)
-    where = jnp.take_along_axis(np.stack(found)[:, None, None], best[None], axis=0)[0]
+    shape = (len(found), *best.shape)
+    every = jnp.broadcast_to(np.stack(found)[:, None, None], shape)
+    where = jnp.take_along_axis(every, best[None], axis=0)[0]
     planes = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1,) * len(extents))
     return jnp.max(stacked, axis=0), where + planes * int(np.prod(extents))
 

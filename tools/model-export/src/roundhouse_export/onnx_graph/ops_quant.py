@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
+from onnx import TensorProto
 
 from roundhouse_export.onnx_graph.arrays import axis_of, is_float
 from roundhouse_export.onnx_graph.casts import cast, is_small_float
@@ -39,10 +40,8 @@ def _rounded(x: Value, zero: Value, dtype: Any) -> Value:
 
 @operator("QuantizeLinear")
 def quantize_linear(node: Node, x: Value, scale: Value, zero: Value = None) -> Value:
-    if zero is not None:
-        dtype = zero.dtype
-    else:
-        dtype = dtype_of(node, node.get("output_dtype", 0) or 2)
+    said = node.get("output_dtype", 0) or TensorProto.UINT8
+    dtype = dtype_of(node, said) if zero is None else zero.dtype
     spread = _spread(node, scale, x)
     precision = node.get("precision", 0)
     within = dtype_of(node, precision) if precision else np.dtype(np.float32)
@@ -121,9 +120,9 @@ def q_linear_mat_mul(
     y_scale: Value,
     y_zero: Value,
 ) -> Value:
-    product = jnp.matmul(
-        _less(a, a_zero, max(a.ndim - 2, 0)), _less(b, b_zero, b.ndim - 1)
-    ).astype(jnp.float32)
+    product = jnp.matmul(_less(a, a_zero, max(a.ndim - 2, 0)), _less(b, b_zero, b.ndim - 1)).astype(
+        jnp.float32
+    )
     scale = jnp.asarray(a_scale, jnp.float32) * jnp.asarray(b_scale, jnp.float32)
     quotient = product * (scale / jnp.asarray(y_scale, jnp.float32))
     return _rounded(quotient, y_zero, y_zero.dtype)

@@ -34,7 +34,8 @@ def _register(name: str, reduction: Callable[..., Any]) -> None:
         over = axes_of(node, given, x.ndim) if given else tuple(range(x.ndim))
         keep = bool(node.get("keepdims", 1))
         if name in _EMPTY and any(x.shape[axis] == 0 for axis in over):
-            shape = [n if a not in over else 1 for a, n in enumerate(x.shape) if keep or a not in over]
+            kept = [1 if axis in over else extent for axis, extent in enumerate(x.shape)]
+            shape = [n for axis, n in enumerate(kept) if keep or axis not in over]
             return np.full(shape, _limit(x.dtype, _EMPTY[name]), x.dtype)
         return reduction(jnp.asarray(x), axis=over, keepdims=keep).astype(x.dtype)
 

@@ -69,7 +69,8 @@ def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
 def _taps(node: Node, axis: _Axis, places: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     """Returns, per output, the inputs that it mixes and their weights."""
     if mode == "nearest":
-        return np.clip(_nearest(node, places), 0, axis.extent - 1)[:, None], np.ones((len(places), 1))
+        nearest = np.clip(_nearest(node, places), 0, axis.extent - 1)
+        return nearest[:, None], np.ones((len(places), 1))
     stretch = min(axis.scale, 1.0) if node.get("antialias", 0) else 1.0
     half = (1 if mode == "linear" else 2) / stretch
     first = np.floor(places - half) + 1
@@ -95,8 +96,7 @@ def _along(node: Node, x: Value, position: int, axis: _Axis, mode: str) -> Value
         shape = [1] * x.ndim
         shape[position] = axis.outputs
         terms = (
-            jnp.take(x, at[:, tap], axis=position)
-            * shares[:, tap].reshape(shape).astype(x.dtype)
+            jnp.take(x, at[:, tap], axis=position) * shares[:, tap].reshape(shape).astype(x.dtype)
             for tap in range(at.shape[1])
         )
         y = sum(terms)

@@ -52,6 +52,16 @@ def identity(_node: Node, x: Value) -> Value:
     return x
 
 
+@operator("OptionalHasElement")
+def optional_has_element(_node: Node, x: Value = None) -> Value:
+    return np.asarray(x is not None)
+
+
+@operator("OptionalGetElement")
+def optional_get_element(_node: Node, x: Value) -> Value:
+    return x
+
+
 @operator("Dropout")
 def dropout(node: Node, x: Value, ratio: Value = None, training: Value = None) -> Value:
     if training is not None and bool(known(node, training, "training_mode")):
@@ -171,9 +181,7 @@ def pad_by_attributes(node: Node, x: Value) -> Value:
 
 
 @operator("Pad", since=11)
-def pad(
-    node: Node, x: Value, pads: Value, value: Value = None, axes: Value = None
-) -> Value:
+def pad(node: Node, x: Value, pads: Value, value: Value = None, axes: Value = None) -> Value:
     given = known_ints(node, pads, "pads")
     over = range(x.ndim) if axes is None else known_ints(node, axes, "axes")
     half = len(given) // 2
@@ -232,7 +240,8 @@ def depth_to_space(node: Node, x: Value) -> Value:
 def space_to_depth(node: Node, x: Value) -> Value:
     block = node.get("blocksize")
     n, c, h, w = x.shape
-    parts = jnp.reshape(x, (n, c, h // block, block, w // block, block)).transpose(0, 3, 5, 1, 2, 4)
+    order = (0, 3, 5, 1, 2, 4) if node.get("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    parts = jnp.reshape(x, (n, c, h // block, block, w // block, block)).transpose(order)
     return parts.reshape(n, c * block**2, h // block, w // block)
 
 

@@ -33,6 +33,7 @@ def _dft(node: Node, x: Value, length: Value, axis: int) -> Value:
     one_sided, inverse = bool(node.get("onesided", 0)), bool(node.get("inverse", 0))
     signal = _complex(jnp.asarray(x))
     if one_sided and inverse:
+        count = 2 * (count - 1) if length is None else count
         return jnp.fft.irfft(signal, count, axis)[..., None].astype(x.dtype)
     transform = jnp.fft.ifft if inverse else jnp.fft.fft
     spectrum = transform(signal, count, axis)
@@ -42,9 +43,7 @@ def _dft(node: Node, x: Value, length: Value, axis: int) -> Value:
 
 
 @operator("STFT")
-def stft(
-    node: Node, x: Value, step: Value, window: Value = None, length: Value = None
-) -> Value:
+def stft(node: Node, x: Value, step: Value, window: Value = None, length: Value = None) -> Value:
     stride = known_int(node, step, "frame_step")
     if length is not None:
         size = known_int(node, length, "frame_length")

@@ -1,4 +1,4 @@
-"""How convolutions and pools lay their windows: padding, strides, and how many windows there are."""
+"""How convolutions and pools lay their windows: padding, strides, how many there are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
