@@ -9,6 +9,8 @@ import numpy as np
 from roundhouse_export.onnx_graph.arrays import is_float
 from roundhouse_export.onnx_graph.registry import Value
 
+_FEW_BITS = ("int4", "uint4", "int2", "uint2")
+
 
 def is_small_float(dtype: Any) -> bool:
     """Floats of 8 bits or fewer."""
@@ -32,4 +34,6 @@ def cast(value: Value, dtype: Any, saturate: bool = True) -> Value:
         return value != 0
     if is_float(value) and np.dtype(value.dtype).itemsize < 4 and numbers is jnp:
         value = value.astype(jnp.float32)
+    if is_float(value) and dtype.name in _FEW_BITS:
+        value = value.astype(numbers.int32)  # what has no place loses its upper bits
     return value.astype(dtype)

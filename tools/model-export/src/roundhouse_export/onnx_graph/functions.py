@@ -1,8 +1,8 @@
 """Bodies of operators that ONNX itself defines by others, for those that have no code here."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs, helper
 
 from roundhouse_export.onnx_graph.registry import Node, Value
@@ -16,11 +16,13 @@ def body_of(
 ) -> FunctionProto | None:
     """Returns the function that ONNX's own schema has for an operator, or None."""
     try:
-        schema = defs.get_schema(node.op, node.version, node.domain)
+        # What a schema knows of functions is missing from onnx's annotations.
+        schema: Any = defs.get_schema(node.op, node.version, node.domain)
     except defs.SchemaError:
         return None
     if schema.has_function:
-        return schema.function_body
+        body: FunctionProto = schema.function_body
+        return body
     if not schema.has_context_dependent_function:
         return None
     call = NodeProto(op_type=node.op, domain=node.domain, name=node.name)
@@ -38,9 +40,9 @@ def body_of(
     written = schema.get_context_dependent_function_with_opset_version(
         max(versions), call.SerializeToString(), types
     )
-    body = onnx.FunctionProto()
-    body.ParseFromString(written)
-    return body if body.node else None
+    made = FunctionProto()
+    made.ParseFromString(written)
+    return made if made.node else None
 
 
 def _type_of(value: Value) -> TypeProto:

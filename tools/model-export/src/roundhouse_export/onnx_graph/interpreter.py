@@ -21,6 +21,17 @@ from roundhouse_export.refusal import RefusedError
 
 Values = dict[str, Value]
 
+_UNFIT = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
+"""What numpy and JAX raise for shapes, types and attributes that an operator cannot take."""
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -123,13 +134,12 @@ def _run_operator(
         if is_known(*inputs):
             # With 64-bit types on, what is computed here has the types that ONNX gives it.
             with jax.ensure_compile_time_eval():
-                results = function(node, *inputs)
-                results = results if isinstance(results, tuple) else (results,)
-                return [_settled(each) for each in results]
-        results = function(node, *inputs)
+                made = function(node, *inputs)
+                return [_settled(each) for each in (made if isinstance(made, tuple) else (made,))]
+        results: Any = function(node, *inputs)
     except RefusedError:
         raise
-    except (TypeError, ValueError, IndexError, AttributeError, NotImplementedError) as error:
+    except _UNFIT as error:
         why = str(error).split("\n", 1)[0]
         raise node.refuse(f"{_shapes(inputs)}: {why}") from error
     return results if isinstance(results, tuple) else (results,)

@@ -16,7 +16,10 @@ from roundhouse_export.onnx_graph.arrays import UnknownAtExportError
 from roundhouse_export.onnx_graph.interpreter import run_model
 from roundhouse_export.refusal import RefusedError
 
-_QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+_QUICKLY: dict[str, str | bool] = {
+    "xla_backend_optimization_level": "0",
+    "xla_llvm_disable_expensive_passes": True,
+}
 _LEFT_OUT_DOMAINS = ("ai.onnx.preview", "ai.onnx.preview.training")
 
 

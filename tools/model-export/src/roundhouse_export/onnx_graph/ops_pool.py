@@ -48,9 +48,9 @@ def max_pool(node: Node, x: Value) -> Value:
 def _max_with_places(node: Node, x: Value, windows: Windows) -> tuple[Value, Value]:
     """The second output says where in the whole input, as one row, each maximum was."""
     extents = x.shape[2:]
-    column_major = bool(node.get("storage_order", 0))
-    order = "F" if column_major else "C"
-    places = np.arange(int(np.prod(extents))).reshape(extents, order=order)
+    places = np.arange(int(np.prod(extents))).reshape(extents)
+    if node.get("storage_order", 0):
+        places = np.arange(places.size).reshape(extents[::-1]).transpose()
     values, found = [], []
     for tap in itertools.product(*(range(size) for size in windows.kernel)):
         at = [

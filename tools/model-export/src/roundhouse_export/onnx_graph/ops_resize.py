@@ -1,6 +1,7 @@
 """Resizing: per axis a few taps with weights that are known at export."""
 
 from dataclasses import dataclass
+from functools import reduce
 
 import jax.numpy as jnp
 import numpy as np
@@ -99,7 +100,7 @@ def _along(node: Node, x: Value, position: int, axis: _Axis, mode: str) -> Value
             jnp.take(x, at[:, tap], axis=position) * shares[:, tap].reshape(shape).astype(x.dtype)
             for tap in range(at.shape[1])
         )
-        y = sum(terms)
+        y = reduce(jnp.add, terms)
     else:
         matrix = np.zeros((axis.outputs, axis.extent))
         np.add.at(matrix, (np.arange(axis.outputs)[:, None], at), shares)

@@ -222,7 +222,8 @@ def trilu(node: Node, x: Value, k: Value = None) -> Value:
 @operator("EyeLike")
 def eye_like(node: Node, x: Value) -> Value:
     dtype = helper.tensor_dtype_to_np_dtype(node.get("dtype")) if node.get("dtype") else x.dtype
-    return np.eye(*x.shape, k=node.get("k", 0), dtype=dtype)
+    rows, columns = x.shape
+    return np.eye(rows, columns, k=node.get("k", 0), dtype=dtype)
 
 
 @operator("DepthToSpace")

@@ -35,11 +35,22 @@ def _dft(node: Node, x: Value, length: Value, axis: int) -> Value:
     if one_sided and inverse:
         count = 2 * (count - 1) if length is None else count
         return jnp.fft.irfft(signal, count, axis)[..., None].astype(x.dtype)
+    if not inverse and not jnp.iscomplexobj(signal):
+        return _parts(_of_real(signal, count, axis, one_sided), x.dtype)
     transform = jnp.fft.ifft if inverse else jnp.fft.fft
     spectrum = transform(signal, count, axis)
     if one_sided:
         spectrum = jax.lax.slice_in_dim(spectrum, 0, count // 2 + 1, axis=axis)
     return _parts(spectrum, x.dtype)
+
+
+def _of_real(signal: Value, count: int, axis: int, one_sided: bool) -> Value:
+    """The second half of the spectrum of a real signal mirrors the first."""
+    half = jnp.fft.rfft(signal, count, axis)
+    if one_sided:
+        return half
+    mirrored = jax.lax.slice_in_dim(half, 1, (count + 1) // 2, axis=axis)
+    return jnp.concatenate([half, jnp.conj(jnp.flip(mirrored, axis))], axis=axis)
 
 
 @operator("STFT")

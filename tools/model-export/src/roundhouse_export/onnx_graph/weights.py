@@ -39,12 +39,13 @@ def weights_of(model: onnx.ModelProto, wide: Wide) -> dict[str, np.ndarray]:
         for position in _FIX_SHAPES.get(node.op_type, ())
         if position < len(node.input)
     }
+    read = {name for graph in graphs for node in graph.node for name in node.input}
     held: dict[str, np.ndarray] = {}
     twice: set[str] = set()
     for name, tensor in _tensors(graphs):
         if name in held:
             twice.add(name)
-        elif name not in fixed and _is_weight(tensor):
+        elif name in read and name not in fixed and _is_weight(tensor):
             held[name] = _array(name, tensor, wide)
     for name in twice:
         held.pop(name)  # inner graphs may use a name again; then each is a constant

@@ -133,7 +133,7 @@ def _refuse_unknown_operators(source: str, model: ModelProto) -> None:
 def _has_function(node: registry.Node) -> bool:
     """Whether ONNX's schema writes the operator out; which of its ways depends on its inputs."""
     try:
-        schema = onnx.defs.get_schema(node.op, node.version, node.domain)
+        schema: Any = onnx.defs.get_schema(node.op, node.version, node.domain)
     except onnx.defs.SchemaError:
         return False
     return bool(schema.has_function or schema.has_context_dependent_function)
