@@ -100,6 +100,7 @@ def run_node(proto: NodeProto, around: Surroundings, values: Values) -> None:
     inputs = [_look_up(name, values, proto.name) if name else None for name in proto.input]
     domain = _domain(proto.domain)
     local = around.functions.get((domain, proto.op_type))
+    results: Sequence[Value]
     if local is not None:
         results = _call(local, attributes, inputs, around)
     else:
@@ -136,7 +137,7 @@ def _run_operator(
             with jax.ensure_compile_time_eval():
                 made = function(node, *inputs)
                 return [_settled(each) for each in (made if isinstance(made, tuple) else (made,))]
-        results: Any = function(node, *inputs)
+        results = function(node, *inputs)
     except RefusedError:
         raise
     except _UNFIT as error:
