@@ -17,12 +17,13 @@ def dtype_of(node: Node, number: int) -> np.dtype:
 
 @operator("Cast")
 def cast_to(node: Node, x: Value) -> Value:
-    return cast(x, dtype_of(node, node.get("to")), bool(node.get("saturate", 1)))
+    to, rounding = dtype_of(node, node.get("to")), node.get("round_mode", "up")
+    return cast(x, to, bool(node.get("saturate", 1)), rounding)
 
 
 @operator("CastLike")
 def cast_like(node: Node, x: Value, like: Value) -> Value:
-    return cast(x, like.dtype, bool(node.get("saturate", 1)))
+    return cast(x, like.dtype, bool(node.get("saturate", 1)), node.get("round_mode", "up"))
 
 
 @operator("BitCast")
