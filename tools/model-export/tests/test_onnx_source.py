@@ -262,6 +262,22 @@ def test_should_refuse_in_one_line_when_a_file_is_cut_short(tmp_path: Path, shar
     assert "\n" not in str(refusal.value)
 
 
+def test_should_load_or_refuse_in_one_line_when_bytes_are_wrong(tmp_path: Path) -> None:
+    path = Path(conv_net(tmp_path))
+    whole = path.read_bytes()
+    refused = 0
+    for _ in range(40):
+        data = bytearray(whole)
+        data[RANDOM.integers(0, 700)] = RANDOM.integers(0, 256)
+        path.write_bytes(bytes(data))
+        try:
+            load(str(path), ImportOptions())
+        except RefusedError as refusal:
+            refused += 1
+            assert "\n" not in str(refusal)
+    assert refused > 5
+
+
 def test_should_name_the_node_when_an_operator_is_unknown(tmp_path: Path) -> None:
     node = helper.make_node("Fancy", ["x"], ["y"], name="one", domain="com.example")
     path = saved(tmp_path, [node], [value("x", [2])], [value("y", [2])])

@@ -37,6 +37,7 @@ def read_model(source: str) -> ModelProto:
         raise RefusedError(f"{source}: names no operator set; export or download it again")
     if not model.graph.output:
         raise RefusedError(f"{source}: its graph has no outputs; export or download it again")
+    _refuse_damaged_names(source, model)
     _refuse_repeated(source, model)
     for tensor in _tensors(model):
         if tensor.data_location == TensorProto.EXTERNAL:
@@ -49,6 +50,24 @@ def read_model(source: str) -> ModelProto:
         else:
             _check_length(source, tensor)
     return model
+
+
+def _refuse_damaged_names(source: str, model: ModelProto) -> None:
+    """Protobuf hands over bytes where a text is none; versions are small numbers."""
+    texts: list[object] = [model.producer_name, model.producer_version]
+    for graph in graphs_of(model.graph):
+        texts += [each.name for each in (*graph.input, *graph.output, *graph.initializer)]
+        for node in graph.node:
+            texts += [node.name, node.op_type, node.domain, *node.input, *node.output]
+    texts += [each.domain for each in model.opset_import]
+    versions = [each.version for each in model.opset_import]
+    readable = all(isinstance(each, str) and each.isprintable() for each in texts)
+    readable = readable and isinstance(model.doc_string, str)
+    if not readable or not all(0 < version < 1000 for version in versions):
+        raise RefusedError(
+            f"{source}: has a name that is no text, or an impossible version; "
+            "export or download it again"
+        )
 
 
 def _refuse_repeated(source: str, model: ModelProto) -> None:
