@@ -1,6 +1,6 @@
 """Which tensors of a model become weights of its bundle; the rest stay constants of programs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import ml_dtypes
 import numpy as np
@@ -50,6 +50,14 @@ def weights_of(model: onnx.ModelProto, wide: Wide) -> dict[str, np.ndarray]:
     for name in twice:
         held.pop(name)  # inner graphs may use a name again; then each is a constant
     return held
+
+
+def release(model: onnx.ModelProto, held: Mapping[str, np.ndarray]) -> None:
+    """Empties the tensors that are weights now, which would take their memory twice."""
+    for name, tensor in _tensors(list(graphs_of(model.graph))):
+        if name in held:
+            for values in ("raw_data", "float_data", "double_data", "int32_data"):
+                tensor.ClearField(values)
 
 
 def graphs_of(graph: GraphProto) -> Iterator[GraphProto]:

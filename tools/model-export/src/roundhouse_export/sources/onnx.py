@@ -15,7 +15,7 @@ from roundhouse_export.jax_program import FRAMEWORK
 from roundhouse_export.model import ImportOptions, Model, Reference, Wide
 from roundhouse_export.onnx_graph import registry
 from roundhouse_export.onnx_graph.interpreter import opsets_of, run_model
-from roundhouse_export.onnx_graph.weights import graphs_of, weights_of
+from roundhouse_export.onnx_graph.weights import graphs_of, release, weights_of
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.shapes import SourceTensor
 from roundhouse_export.sources.onnx_file import describe, read_model
@@ -29,6 +29,7 @@ def load(source: str, options: ImportOptions) -> Model:
     _refuse_unknown_operators(source, model)
     narrow = options.wide is Wide.CAST
     held = weights_of(model, options.wide)
+    release(model, held)
     given = _inputs(source, model, options)
     inputs, variants = shapes.input_specs(source, given, options)
 
