@@ -68,5 +68,9 @@ def find(node: Node) -> Operator:
     return known[-1]
 
 
+def is_known(domain: str, name: str) -> bool:
+    return (domain, name) in _OPERATORS
+
+
 def known_operators(domain: str = "") -> list[str]:
     return sorted(name for at, name in _OPERATORS if at == domain)

@@ -1,0 +1,18 @@
+"""Random numbers: the same request gets the same answer, so there are none."""
+
+from roundhouse_export.onnx_graph.registry import Node, Value, operator
+
+
+@operator(
+    "Bernoulli",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+)
+def random(node: Node, *_: Value) -> Value:
+    raise node.refuse(
+        "draws random numbers, and a program gives one answer to one request; make what it draws "
+        "an input of the model"
+    )
