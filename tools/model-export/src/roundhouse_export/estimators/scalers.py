@@ -24,7 +24,8 @@ _BOUND = 1e-7
 
 @translates("StandardScaler")
 def _standard(estimator: Any, build: Building, path: str) -> Part:
-    return _shift_and_divide(build, path, ("mean_", estimator.mean_), ("scale_", estimator.scale_))
+    mean = estimator.mean_ if estimator.with_mean else None
+    return _shift_and_divide(build, path, ("mean_", mean), ("scale_", estimator.scale_))
 
 
 @translates("RobustScaler")

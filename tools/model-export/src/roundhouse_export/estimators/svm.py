@@ -21,7 +21,6 @@ from roundhouse_export.estimators.part import (
     refuse,
     regressor,
     single_output,
-    two_columns,
 )
 from roundhouse_export.estimators.registry import translates
 
@@ -55,7 +54,7 @@ def _classifier(estimator: Any, build: Building, path: str) -> Part:
     pairs = list(itertools.combinations(range(count), 2))
     sums = _sums(estimator, build, path, _columns_of_pairs(estimator, count))
     platt = None
-    if estimator.probability:
+    if len(estimator.probA_):  # the flag itself is a text where it was left out
         platt = (
             build.numbers(path, "probA_", estimator.probA_),
             build.numbers(path, "probB_", estimator.probB_),
@@ -149,8 +148,6 @@ def coupled(first: Array, pairs: list[tuple[int, int]], count: int) -> Array:
     exact; the same steps are taken here, so that the same digits come out.
     """
     first = jnp.clip(first, _LEAST, 1 - _LEAST)
-    if count == 2:
-        return two_columns(1 - first[:, 0])
     rows, dtype = first.shape[0], first.dtype
     against: list[list[Array]] = [[jnp.zeros(rows, dtype)] * count for _ in range(count)]
     for at, (i, j) in enumerate(pairs):
