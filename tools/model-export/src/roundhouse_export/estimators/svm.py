@@ -84,14 +84,18 @@ def _sums(estimator: Any, build: Building, path: str, duals: np.ndarray | None =
         found = kernel(estimator.kernel, estimator._gamma, estimator.degree, estimator.coef0)
     if found is None:
         raise refuse(path, estimator, f"kernel {estimator.kernel!r} is not supported")
-    vectors = build.numbers(path, "support_vectors_", _dense(estimator.support_vectors_))
-    dual = build.numbers(
-        path, "dual_coef_", _dense(estimator.dual_coef_).T if duals is None else duals
-    )
     intercept = build.numbers(path, "intercept_", estimator.intercept_)
+    vectors = _dense(estimator.support_vectors_)
+    duals = _dense(estimator.dual_coef_).T if duals is None else duals
+    if estimator.kernel == "linear":
+        # Multiplied out in f64, as dual coefficients may be large and cancel each other.
+        coef = build.numbers(path, "coef_", vectors.T @ duals)
+        return lambda x, w: x @ w[coef] + w[intercept]
+    learnt = build.numbers(path, "support_vectors_", vectors)
+    dual = build.numbers(path, "dual_coef_", duals)
 
     def sums(x: Array, weights: Weights) -> Array:
-        return found(x, weights[vectors]) @ weights[dual] + weights[intercept]
+        return found(x, weights[learnt]) @ weights[dual] + weights[intercept]
 
     return sums
 
