@@ -140,7 +140,7 @@ def links(trees: Sequence["Tree"], depth: int, dtype: np.dtype[Any]) -> Built:
 
 
 def _pick(table: Array, index: Array) -> Array:
-    return table.at[index].get(mode="promise_in_bounds")
+    return jnp.asarray(table).at[index].get(mode="promise_in_bounds")
 
 
 def _cells(columns: Array, feature: Array) -> Array:
