@@ -131,7 +131,7 @@ def test_should_branch_the_same_for_every_f32_when_a_threshold_is_rounded() -> N
 
 def test_should_be_strict_when_a_source_compares_with_less() -> None:
     thresholds = np.array([0.0, 1.5, -2.25, 1e-37], np.float32)
-    least = below(thresholds).astype(np.float32)
+    least = below(thresholds, F32).astype(np.float32)
     assert (least < thresholds).all()
     up = np.nextafter(least, np.float32(np.inf))
     np.testing.assert_array_equal(up[1:3], thresholds[1:3])

@@ -133,12 +133,10 @@ def round_down(threshold: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     return np.where((rounded > 0) & (rounded < tiny), 0, rounded).astype(dtype)
 
 
-def below(threshold: np.ndarray) -> np.ndarray:
-    """For f32 thresholds of ``x < t``: the next number down, so that ``x <= below(t)``."""
-    given = np.asarray(threshold, np.float32)
-    return round_down(
-        np.nextafter(given, np.float32(-np.inf)).astype(np.float64), np.dtype(np.float32)
-    ).astype(np.float64)
+def below(threshold: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """For thresholds of ``x < t``: the next number down of ``dtype``, for ``x <= below(t)``."""
+    given = np.asarray(threshold).astype(dtype)
+    return round_down(np.nextafter(given, dtype.type(-np.inf)), dtype).astype(np.float64)
 
 
 def sum_groups(values: Array, groups: np.ndarray, outputs: int) -> Array:

@@ -140,7 +140,7 @@ def _tree(tree: Mapping[str, Any], factor: float, path: str) -> Tree:
     condition = np.asarray(tree["split_conditions"], np.float32)
     return Tree(
         feature=np.where(leaf, 0, np.asarray(tree["split_indices"], np.int64)),
-        threshold=np.where(leaf, 0, below(condition)),
+        threshold=np.where(leaf, 0, below(condition, condition.dtype)),
         left=np.where(leaf, own, left),
         right=np.where(leaf, own, right),
         missing_left=np.asarray(tree["default_left"], bool) & ~leaf,

@@ -57,7 +57,7 @@ def _one_hot(node: Node, x: Array) -> Array:
     categories = node.get("cats_int64s")
     if not categories:
         raise node.refuse("categories that are texts are not supported; encode before the call")
-    # A category that is not known is a row of zeros; zeros=0 asks for an error, which no program has.
+    # An unknown category is a row of zeros; zeros=0 asks for an error, which no program has.
     return (jnp.asarray(x)[..., None] == np.asarray(categories)).astype(np.float32)
 
 

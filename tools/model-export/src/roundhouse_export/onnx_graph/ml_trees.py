@@ -1,7 +1,7 @@
 """Ensembles of trees of ``ai.onnx.ml``, by the same programs as estimators' own."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -34,7 +34,8 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 class _Growing:
     """One tree while its nodes are written down; leaves get their values at once."""
 
-    def __init__(self, node: Node, width: int) -> None:
+    def __init__(self, node: Node, width: int, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
         self._node = node
         self._width = width
         self._rows: list[tuple[int, float, int, int, bool]] = []
@@ -53,26 +54,29 @@ class _Growing:
         missing: bool,
         children: Callable[[bool], int],
     ) -> int:
-        """Writes a decision as one or two of ``x <= threshold``; ``missing``: NaN counts as true."""
+        """Writes a decision as one or two of ``x <= threshold``; ``missing``: NaN is true."""
         at = self._append()
         match mode:
             case "BRANCH_LEQ" | "BRANCH_LT":
-                threshold = split if mode == "BRANCH_LEQ" else float(below(np.float32(split)))
+                threshold = split if mode == "BRANCH_LEQ" else self._below(split)
                 left, right, goes_left = children(True), children(False), missing
             case "BRANCH_GT" | "BRANCH_GTE":
-                threshold = split if mode == "BRANCH_GT" else float(below(np.float32(split)))
+                threshold = split if mode == "BRANCH_GT" else self._below(split)
                 left, right, goes_left = children(False), children(True), not missing
             case "BRANCH_EQ" | "BRANCH_NEQ":
                 equal = mode == "BRANCH_EQ"
-                threshold = float(below(np.float32(split)))
+                threshold = self._below(split)
                 left, then = children(not equal), children(equal)
                 right = self._append()
-                self._rows[right] = (feature, split, then, left, missing == equal)
+                self._rows[right] = (feature, split, then, left, missing and equal)
                 goes_left = False  # the second decision knows what is missing
             case _:
                 raise self._node.refuse(f"nodes of mode {mode} are not supported")
         self._rows[at] = (feature, threshold, left, right, goes_left)
         return at
+
+    def _below(self, split: float) -> float:
+        return float(below(np.asarray(split), self._dtype))
 
     def tree(self) -> Tree:
         columns = [np.array(column) for column in zip(*self._rows, strict=True)]
@@ -86,23 +90,23 @@ class _Growing:
 
 @operator("TreeEnsembleRegressor", domain=ML)
 def _regressor(node: Node, x: Array) -> Array:
-    targets = int(node.get("n_targets", 1))
-    trees = _older(node, "target", targets)
+    x, targets = rows_of(x), int(node.get("n_targets", 1))
+    trees = _older(node, "target", targets, x.dtype)
     aggregate = node.get("aggregate_function", "SUM")
-    scores = _aggregate(node, trees, targets, aggregate, rows_of(x), _base(node, targets))
+    scores = _aggregate(node, trees, targets, aggregate, x, _base(node, targets))
     return post_transform(node, node.get("post_transform", "NONE"), scores)
 
 
 @operator("TreeEnsembleClassifier", domain=ML)
 def _classifier(node: Node, x: Array) -> tuple[Array, Array]:
-    labels = labels_of(node, "classlabels_int64s")
+    x, labels = rows_of(x), labels_of(node, "classlabels_int64s")
     count = count_of(labels)
     spoken = np.asarray(node.get("class_ids"))
     transform = node.get("post_transform", "NONE")
     if count == 2 and len(np.unique(spoken)) == 1:
-        return _one_score(node, labels, int(spoken[0]), transform, rows_of(x))
-    trees = _older(node, "class", count)
-    scores = _aggregate(node, trees, count, "SUM", rows_of(x), _base(node, count))
+        return _one_score(node, labels, int(spoken[0]), transform, x)
+    trees = _older(node, "class", count, x.dtype)
+    scores = _aggregate(node, trees, count, "SUM", x, _base(node, count))
     return chosen(labels, jnp.argmax(scores, axis=1)), post_transform(node, transform, scores)
 
 
@@ -110,7 +114,7 @@ def _one_score(
     node: Node, labels: np.ndarray | int, spoken: int, transform: str, x: Array
 ) -> tuple[Array, Array]:
     """Two classes of which trees only mention one: a probability, or a score with a sign."""
-    trees = _older(node, "class", 2)
+    trees = _older(node, "class", 2, x.dtype)
     base = np.asarray(node.get("base_values") or [0.0], np.float64)
     if len(base) > 1:
         raise node.refuse("base_values of two classes beside scores of one are not supported")
@@ -140,7 +144,7 @@ def _weights(node: Node, name: str) -> list[float]:
     return [] if found is None else np.asarray(found, np.float64).ravel().tolist()
 
 
-def _older(node: Node, kind: str, width: int) -> list[Tree]:
+def _older(node: Node, kind: str, width: int, dtype: np.dtype[Any]) -> list[Tree]:
     """Trees as versions 1 and 3 list them: nodes by tree and number, then leaves' weights."""
     ids = list(zip(node.get("nodes_treeids"), node.get("nodes_nodeids"), strict=True))
     place = {key: at for at, key in enumerate(ids)}
@@ -172,39 +176,32 @@ def _older(node: Node, kind: str, width: int) -> list[Tree]:
 
     trees = []
     for tree in dict.fromkeys(tree for tree, _ in ids):
-        inner = [n for t, n in ids if t == tree]
-        reached = {
-            links[s][place[tree, n]]
-            for s in links
-            for n in inner
-            if not _leaf(node, place, tree, n)
-        }
-        roots = [n for n in inner if n not in reached]
-        growing = _Growing(node, width)
+        inner = [at for at, (owner, _) in enumerate(ids) if owner == tree]
+        reached = {links[side][at] for side in links for at in inner if modes[at] != "LEAF"}
+        roots = [ids[at][1] for at in inner if ids[at][1] not in reached]
+        if len(roots) != 1:
+            raise node.refuse(f"tree {tree} has {len(roots)} roots")
+        growing = _Growing(node, width, dtype)
         grow(growing, tree, roots[0])
         trees.append(growing.tree())
     return trees
 
 
-def _leaf(node: Node, place: Mapping[tuple[int, int], int], tree: int, number: int) -> bool:
-    return bool(node.get("nodes_modes")[place[tree, number]] == "LEAF")
-
-
 @operator("TreeEnsemble", since=5, domain=ML)
 def _ensemble(node: Node, x: Array) -> Array:
-    targets = int(node.get("n_targets", 1))
+    x, targets = rows_of(x), int(node.get("n_targets", 1))
     scores = _aggregate(
         node,
-        _newer(node, targets),
+        _newer(node, targets, x.dtype),
         targets,
         _AGGREGATES[node.get("aggregate_function", 1)],
-        rows_of(x),
+        x,
         np.zeros(targets),
     )
     return post_transform(node, TRANSFORMS[node.get("post_transform", 0)], scores)
 
 
-def _newer(node: Node, width: int) -> list[Tree]:
+def _newer(node: Node, width: int, dtype: np.dtype[Any]) -> list[Tree]:
     """Trees as version 5 lists them: links go to nodes, or to leaves where a flag says so."""
     modes = np.asarray(node.get("nodes_modes")).ravel()
     splits = np.asarray(node.get("nodes_splits"), np.float64).ravel()
@@ -234,7 +231,7 @@ def _newer(node: Node, width: int) -> list[Tree]:
 
     trees = []
     for root in node.get("tree_roots"):
-        growing = _Growing(node, width)
+        growing = _Growing(node, width, dtype)
         grow(growing, root)
         trees.append(growing.tree())
     return trees
