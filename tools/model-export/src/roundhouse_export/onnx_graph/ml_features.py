@@ -88,7 +88,7 @@ def _label_encoder(node: Node, x: Array) -> Array:
         missed = node.get(f"default_{kind}", -1 if kind == "int64" else -0.0)
     x = jnp.asarray(x)
     same = x[..., None] == keys
-    if not np.issubdtype(keys.dtype, np.integer):
+    if node.version >= 4 and not np.issubdtype(keys.dtype, np.integer):
         same = same | (jnp.isnan(x)[..., None] & np.isnan(keys))
     found = jnp.asarray(values)[jnp.argmax(same, axis=-1)]
     return jnp.where(jnp.any(same, axis=-1), found, jnp.asarray(np.ravel(missed)[0], found.dtype))

@@ -82,17 +82,17 @@ def _svm_classifier(node: Node, x: Array) -> tuple[Array, Array]:
     columns = pair_columns(shared, np.asarray(support), count).astype(x.dtype)
     values = _kernel(node)(x, jnp.asarray(vectors))
     for_first = values @ jnp.asarray(columns) + np.asarray(node.get("rho"), x.dtype)
+    # Votes decide, whatever the probabilities say: as libsvm and onnxruntime have it.
+    label = chosen(labels, jnp.argmax(votes(for_first, pairs, count), axis=1))
     slopes, shifts = node.get("prob_a"), node.get("prob_b")
     if slopes:
         argument = for_first * np.asarray(slopes, x.dtype) + np.asarray(shifts, x.dtype)
-        shares = coupled(jax.nn.sigmoid(-argument), pairs, count)
-        return chosen(labels, jnp.argmax(shares, axis=1)), shares
-    index = jnp.argmax(votes(for_first, pairs, count), axis=1)
+        return label, coupled(jax.nn.sigmoid(-argument), pairs, count)
     if node.get("post_transform", "NONE") != "NONE":
         raise node.refuse("post_transform without probabilities is not supported")
     if count == 2:
-        return chosen(labels, index), jnp.concatenate([for_first, -for_first], axis=1)
-    return chosen(labels, index), for_first
+        return label, jnp.concatenate([-for_first, for_first], axis=1)
+    return label, for_first
 
 
 def _kernel(node: Node) -> Kernel:

@@ -79,8 +79,10 @@ class _Growing:
         return float(below(np.asarray(split), self._dtype))
 
     def tree(self) -> Tree:
-        columns = [np.array(column) for column in zip(*self._rows, strict=True)]
-        return Tree(*columns, value=np.stack(self._values))
+        feature, threshold, left, right, missing_left = (
+            np.array(column) for column in zip(*self._rows, strict=True)
+        )
+        return Tree(feature, threshold, left, right, missing_left, np.stack(self._values))
 
     def _append(self, value: np.ndarray | None = None) -> int:
         self._rows.append((0, 0.0, 0, 0, False))
