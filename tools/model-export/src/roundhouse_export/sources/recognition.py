@@ -81,7 +81,22 @@ def is_keras(source: str) -> bool:
 
 
 def is_estimator(source: str) -> bool:
-    return source.endswith(_ESTIMATORS) and Path(source).is_file()
+    """Pickles and skops by their names, models of XGBoost and LightGBM by how they begin."""
+    path = Path(source)
+    if not path.is_file():
+        return False
+    if source.endswith(_ESTIMATORS):
+        return True
+    if path.suffix not in (".json", ".ubj", ".txt"):
+        return False
+    with path.open("rb") as file:
+        start = file.read(4096)
+    match path.suffix:
+        case ".json":
+            return b'"learner"' in start
+        case ".ubj":
+            return start.startswith(b"{") and b"learner" in start
+    return start.split(b"\n", 1)[0].strip() == b"tree"
 
 
 def is_python_object(source: str) -> bool:
