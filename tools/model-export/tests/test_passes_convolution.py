@@ -160,9 +160,7 @@ def program(case: Convolution, numbers: tuple[str, str, str], reverse: bool = Fa
             )
         }
 
-    shape = jax.eval_shape(
-        lambda x, w: forward({"x": x}, {"w": w})["y"], image, kernel
-    ).shape
+    shape = jax.eval_shape(lambda x, w: forward({"x": x}, {"w": w})["y"], image, kernel).shape
     contract = Contract((TensorSpec("x", "f32", image.shape),), (TensorSpec("y", "f32", shape),))
     return lower_programs("conv", forward, contract, {"w": kernel})[KEY]
 

@@ -31,9 +31,7 @@ def export_model(
     it, and computed in the way that is fastest there.
     """
     progress(f"lowering {len(list(model.contract.programs()))} programs")
-    lowered = lower_programs(
-        model.name, model.forward, model.contract, model.weights, platforms
-    )
+    lowered = lower_programs(model.name, model.forward, model.contract, model.weights, platforms)
     choices: Choices = {}
     facts = dict(model.facts)
     if plugin is not None:

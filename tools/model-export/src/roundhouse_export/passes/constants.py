@@ -54,9 +54,10 @@ def lift_constants(
 def _large_constants(module: ir.Module) -> Iterator[ir.Operation]:
     for operation in operations(main_block(module)):
         for each in nested(operation):
-            if each.name != "stablehlo.constant" or ir.DenseElementsAttr(
-                each.attributes["value"]
-            ).is_splat:
+            if (
+                each.name != "stablehlo.constant"
+                or ir.DenseElementsAttr(each.attributes["value"]).is_splat
+            ):
                 continue
             size = byte_size(each.results[0].type)
             if size is not None and size > LARGEST_IN_PROGRAM:

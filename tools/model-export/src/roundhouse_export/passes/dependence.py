@@ -9,12 +9,31 @@ from roundhouse_export.passes.markers import CALLED
 
 _NEVER = frozenset(
     f"stablehlo.{name}"
-    for name in (
-        "after_all all_gather all_reduce all_to_all case collective_broadcast collective_permute "
-        "composite custom_call get_dimension_size if infeed optimization_barrier outfeed "
-        "partition_id recv reduce_scatter replica_id rng rng_bit_generator send "
-        "set_dimension_size while"
-    ).split()
+    for name in [
+        "after_all",
+        "all_gather",
+        "all_reduce",
+        "all_to_all",
+        "case",
+        "collective_broadcast",
+        "collective_permute",
+        "composite",
+        "custom_call",
+        "get_dimension_size",
+        "if",
+        "infeed",
+        "optimization_barrier",
+        "outfeed",
+        "partition_id",
+        "recv",
+        "reduce_scatter",
+        "replica_id",
+        "rng",
+        "rng_bit_generator",
+        "send",
+        "set_dimension_size",
+        "while",
+    ]
 )
 """Operations with effects, with chance, or of which nobody knows how long they take."""
 
@@ -26,9 +45,7 @@ class Known(Enum):
 
 def known_values(block: ir.Block, inputs: int) -> dict[ir.Value, Known]:
     """Returns the values that are the same in every call, for ``inputs`` leading arguments."""
-    known: dict[ir.Value, Known] = {
-        argument: Known.WEIGHTS for argument in list(block.arguments)[inputs:]
-    }
+    known: dict[ir.Value, Known] = dict.fromkeys(list(block.arguments)[inputs:], Known.WEIGHTS)
     for operation in operations(block):
         if operation.name in _NEVER or not operation.name.startswith("stablehlo."):
             continue

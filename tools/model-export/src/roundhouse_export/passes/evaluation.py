@@ -105,9 +105,7 @@ def _broadcast(
 
 
 def _slice(operation: ir.Operation, _: jax.ShapeDtypeStruct, array: np.ndarray) -> np.ndarray:
-    bounds = (
-        _integers(operation, name) for name in ("start_indices", "limit_indices", "strides")
-    )
+    bounds = (_integers(operation, name) for name in ("start_indices", "limit_indices", "strides"))
     return array[tuple(slice(*each) for each in zip(*bounds, strict=True))]
 
 
@@ -132,7 +130,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "stablehlo.slice": _slice,
     "stablehlo.concatenate": _concatenate,
     "stablehlo.reverse": lambda operation, _, array: np.flip(
-        array, _integers(operation, "dimensions")
+        array, tuple(_integers(operation, "dimensions"))
     ),
     "stablehlo.add": _elementwise(np.add),
     "stablehlo.subtract": _elementwise(np.subtract),

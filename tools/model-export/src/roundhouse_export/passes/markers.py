@@ -8,7 +8,7 @@ STORED = "roundhouse.stored"
 """The result is a weight even where it is larger than what it is made of."""
 
 CALLED = "roundhouse.called"
-"""Done in every call, though the operands may be weights: parts of a weight are not stored apart."""
+"""Done in every call, even to weights: parts of a weight are not stored apart."""
 
 MARKERS = (STORED, CALLED)
 

@@ -36,6 +36,8 @@ def type_of(array: np.ndarray | jax.ShapeDtypeStruct) -> ir.Type:
 def byte_size(mlir_type: ir.Type) -> int | None:
     """Returns how many bytes a bundle stores; None for what it cannot hold."""
     struct = struct_of(mlir_type)
-    return None if struct is None else int(np.prod(struct.shape, dtype=np.int64)) * (
-        struct.dtype.itemsize
+    return (
+        None
+        if struct is None
+        else int(np.prod(struct.shape, dtype=np.int64)) * (struct.dtype.itemsize)
     )

@@ -14,7 +14,7 @@ from roundhouse_export.passes.main_function import main_block, operations
 from roundhouse_export.passes.tensor_types import struct_of
 
 Traceable = Callable[..., Any]
-"""A function of JAX with one result. Equal functions must compute the same: they are traced once."""
+"""A function of JAX with one result; equal functions compute the same, and are traced once."""
 
 
 def insert_before(

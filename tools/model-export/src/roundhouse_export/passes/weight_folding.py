@@ -56,7 +56,7 @@ def fold_weights(
             break
         refused |= wasteful
     made = _make(folded, raw, weights)
-    stored = {name: array for name, array in made.values()}
+    stored = dict(made.values())
     names = {expression: name for expression, (name, _) in made.items()}
     for module, plan in zip(modules.values(), plans, strict=True):
         _apply(module, plan, inputs, stored, names)
@@ -115,9 +115,7 @@ class _Plan:
         return struct.size * struct.dtype.itemsize <= sum(array.nbytes for array in made_of)
 
 
-def _wasteful(
-    folded: Mapping[Expression, int], raw: set[str], weights: Weights
-) -> set[Expression]:
+def _wasteful(folded: Mapping[Expression, int], raw: set[str], weights: Weights) -> set[Expression]:
     """Returns what would store more than the weights that it is made of, all programs together.
 
     That is a large weight in a second layout, and overlapping or very many parts of a weight.

@@ -26,7 +26,7 @@ _SECONDS_PER_ROUND = 0.002
 _SECONDS_PER_CONVOLUTION = 1.5
 _SEED = 20261125
 _TOLERANCES = {"f64": 1e-10, "f32": 1e-4, "f16": 1e-2, "bf16": 3e-2}
-"""Largest difference from XLA's own convolution, in parts of its largest value; else none at all."""
+"""Largest difference from XLA's own convolution, in parts of its largest; else none."""
 
 
 def time_lowerings(convolution: Convolution, platform: str) -> dict[str, float]:

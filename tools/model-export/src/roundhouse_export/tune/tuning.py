@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from roundhouse_export.contract import ProgramKey
@@ -87,9 +88,7 @@ def _facts(choices: Mapping[Convolution, str], cache: Cache) -> dict[str, str]:
     }
 
 
-def _measure(
-    convolutions: Sequence[Convolution], plugin: Path | None
-) -> dict[str, Times]:
+def _measure(convolutions: Sequence[Convolution], plugin: Path | None) -> dict[str, Times]:
     asked = {
         "plugin": None if plugin is None else str(plugin),
         "convolutions": [each.to_json() for each in convolutions],
@@ -115,9 +114,7 @@ def _measure(
 
 def _identity(plugin: Path | None) -> str:
     if plugin is None:
-        import jaxlib
-
-        return f"jaxlib {jaxlib.__version__}"
+        return f"jaxlib {version('jaxlib')}"
     try:
         with plugin.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -111,7 +111,9 @@ class Convolution:
 
     @staticmethod
     def from_json(fields: dict[str, Any]) -> "Convolution":
-        given = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
+        given: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+        }
         given["padding"] = tuple((low, high) for low, high in fields["padding"])
         return Convolution(**given)
 
@@ -167,7 +169,9 @@ def read(operation: ir.Operation) -> tuple[Convolution, Layout] | None:
         _integers(operation, "lhs_dilation", rank),
         _integers(operation, "rhs_dilation", rank),
         ir.IntegerAttr(attributes["feature_group_count"]).value,
-        *(dtypes.token_of(struct.dtype) for struct in (image, kernel, result)),
+        dtypes.token_of(image.dtype),
+        dtypes.token_of(kernel.dtype),
+        dtypes.token_of(result.dtype),
         precision,
     )
     return convolution, layout

@@ -73,7 +73,5 @@ def _split_compute(image: jax.Array, kernel: jax.Array, convolution: Convolution
     )
 
 
-GROUPED_PRODUCT = Lowering(
-    "grouped-product", _batched_applies, _batched_prepare, _batched_compute
-)
+GROUPED_PRODUCT = Lowering("grouped-product", _batched_applies, _batched_prepare, _batched_compute)
 GROUPED_SPLIT = Lowering("grouped-split", _split_applies, as_it_is, _split_compute)

@@ -19,6 +19,7 @@ from roundhouse_export.passes.main_function import (
 from roundhouse_export.passes.markers import CALLED, STORED
 from roundhouse_export.passes.traced import insert_before
 
+
 def convolutions(module: ir.Module) -> list[ir.Operation]:
     """Returns the convolutions in program order, those in loops and branches too."""
     return [
