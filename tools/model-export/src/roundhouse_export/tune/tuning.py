@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -99,6 +100,7 @@ def _measure(convolutions: Sequence[Convolution], plugin: Path | None) -> dict[s
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
     measured = {line["convolution"]: line["milliseconds"] for line in lines}
