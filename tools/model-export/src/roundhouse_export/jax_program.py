@@ -45,13 +45,26 @@ def export_programs(
     dtype or shape, when JAX makes another program for one platform than for another, and for
     what no server runs.
     """
+    lowered = lower_programs(name, forward, contract, weights, platforms)
+    return {key: encode_program(text, numerics, encoding) for key, text in lowered.items()}
+
+
+def lower_programs(
+    name: str,
+    forward: Forward,
+    contract: Contract,
+    weights: Mapping[str, np.ndarray],
+    platforms: Sequence[str] = PLATFORMS,
+) -> dict[ProgramKey, str]:
+    """Returns every program of ``contract`` as the text of a module, as JAX lowers it.
+
+    Raises what ``export_programs`` raises.
+    """
     for weight, array in weights.items():
         _require_array(weight, array)
     with jax.enable_x64(needs_64_bit(contract, weights)):
         return {
-            key: _encode(
-                _lower_one(name, forward, contract, key, weights, platforms), numerics, encoding
-            )
+            key: _lower_one(name, forward, contract, key, weights, platforms)
             for key in contract.programs()
         }
 
@@ -150,7 +163,8 @@ def _struct(tensor: TensorSpec, contract: Contract, key: ProgramKey) -> jax.Shap
     return jax.ShapeDtypeStruct(shape, dtypes.numpy_dtype(tensor.dtype))
 
 
-def _encode(module_text: str, numerics: Numerics, encoding: Encoding) -> bytes:
+def encode_program(module_text: str, numerics: Numerics, encoding: Encoding) -> bytes:
+    """Returns the program file of a module."""
     with make_ir_context():
         module = lowering.without_locations(module_text)
         apply_numerics(module, numerics)

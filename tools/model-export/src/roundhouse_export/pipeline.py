@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from roundhouse_export.bundle import Bundle, write_bundle
-from roundhouse_export.jax_program import PLATFORMS, Encoding, export_programs
+from roundhouse_export.jax_program import PLATFORMS, Encoding, encode_program, lower_programs
 from roundhouse_export.model import Model
 from roundhouse_export.numerics import Numerics
+from roundhouse_export.passes import optimise
+from roundhouse_export.passes.convolution import Choices
 from roundhouse_export.provenance import provenance
+from roundhouse_export.tune import tune
 
 Progress = Callable[[str], None]
 """Told what is done now, in a few words."""
@@ -20,19 +23,35 @@ def export_model(
     platforms: Sequence[str] = PLATFORMS,
     numerics: Numerics = Numerics.AS_WRITTEN,
     progress: Progress = lambda _: None,
+    rewrite: bool = True,
+    plugin: Path | None = None,
 ) -> Bundle:
-    """Writes ``target`` as a format 3 bundle, whole or not at all, and returns what it holds."""
+    """Writes ``target`` as a format 3 bundle, whole or not at all, and returns what it holds.
+
+    Without ``rewrite`` programs and weights stay as JAX made them.
+    ``plugin`` is the library of the PJRT plugin that will serve: convolutions are then timed on
+    it, and computed in the way that is fastest there.
+    """
     progress(f"lowering {len(list(model.contract.programs()))} programs")
-    programs = export_programs(
-        model.name, model.forward, model.contract, model.weights, encoding, platforms, numerics
-    )
-    facts = provenance(model.framework, platforms=", ".join(platforms), **model.facts)
+    lowered = lower_programs(model.name, model.forward, model.contract, model.weights, platforms)
+    choices: Choices = {}
+    facts = dict(model.facts)
+    if plugin is not None:
+        tuned = tune(lowered, plugin, progress=progress)
+        choices = tuned.choices
+        facts |= tuned.facts
+    weights = model.weights
+    if rewrite:
+        progress("rewriting programs")
+        optimised = optimise(lowered, weights, len(model.contract.inputs), choices)
+        lowered, weights = optimised.programs, optimised.weights
+    programs = {key: encode_program(text, numerics, encoding) for key, text in lowered.items()}
     bundle = Bundle(
         model.contract,
         model.description,
         programs,
-        model.weights,
-        facts,
+        weights,
+        provenance(model.framework, platforms=", ".join(platforms), **facts),
         model.assets,
         model.serving,
     )

@@ -60,6 +60,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.tune and options.plugin is None:
+        raise RefusedError(
+            "--tune times programs where they will run: say with --plugin FILE on what"
+        )
+    if options.tune and options.as_lowered:
+        raise RefusedError("--tune chooses among rewritten programs, and --as-lowered wants none")
     kind = sources.recognise(options.source)
     if kind.runs_code and not isolation.is_isolated():
         return isolation.run_again()
@@ -84,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         Encoding.TEXT if options.text else Encoding.ARTIFACT,
         numerics=Numerics[options.numerics.upper().replace("-", "_")],
         rewrite=not options.as_lowered,
-        tune_on=(options.plugin or pipeline.OWN_CPU) if options.tune else None,
+        plugin=options.plugin if options.tune else None,
         progress=steps,
     )
     findings = []

@@ -1,0 +1,158 @@
+"""Measuring on jaxlib's own CPU, and on the plugin that ROUNDHOUSE_TEST_PLUGIN names."""
+
+import json
+import os
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from jax import lax
+
+from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.jax_program import Arrays, lower_programs
+from roundhouse_export.passes import optimise
+from roundhouse_export.refusal import RefusedError
+from roundhouse_export.tune import cache, tune, tuning
+from roundhouse_export.tune.cache import Cache, default_folder
+
+PLUGIN = os.environ.get("ROUNDHOUSE_TEST_PLUGIN")
+WEIGHTS = {
+    "depthwise": np.ones((3, 3, 1, 64), np.float32),
+    "dense": np.ones((3, 3, 64, 8), np.float32),
+}
+CONTRACT = Contract(
+    (TensorSpec("x", "f32", ("n", 24, 24, 64)),),
+    (TensorSpec("y", "f32", ("n", 24, 24, 8)),),
+    (1, 2),
+)
+
+
+def forward(inputs: Arrays, weights: Arrays) -> Arrays:
+    numbers = ("NHWC", "HWIO", "NHWC")
+    y = lax.conv_general_dilated(
+        inputs["x"],
+        weights["depthwise"],
+        (1, 1),
+        "SAME",
+        dimension_numbers=numbers,
+        feature_group_count=64,
+    )
+    y = jax.nn.relu(y)
+    return {
+        "y": lax.conv_general_dilated(
+            y, weights["dense"], (1, 1), "SAME", dimension_numbers=numbers
+        )
+    }
+
+
+@pytest.fixture(scope="module")
+def lowered() -> dict[ProgramKey, str]:
+    return lower_programs("net", forward, CONTRACT, WEIGHTS)
+
+
+def tune_on(plugin: Path | None, lowered: dict[ProgramKey, str], folder: Path) -> None:
+    tuned = tune(lowered, plugin, folder)
+    by_kernel = {layer.kernel: choice for layer, choice in tuned.choices.items()}
+    assert by_kernel[(3, 3, 1, 64)] == "depthwise"
+    assert set(by_kernel) == {(3, 3, 1, 64), (3, 3, 64, 8)}
+    assert len(tuned.milliseconds) == 4
+    assert all(time > 0 for times in tuned.milliseconds.values() for time in times.values())
+    assert "1 depthwise" in tuned.facts["convolutions"]
+    assert "cores" in tuned.facts["tuned_on"]
+    assert optimise(lowered, WEIGHTS, 1, tuned.choices).weights.keys() == WEIGHTS.keys()
+
+
+def test_should_find_depthwise_and_remember_it_when_measured(
+    lowered: dict[ProgramKey, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tune_on(None, lowered, tmp_path)
+
+    def not_again(*_: object) -> None:
+        raise AssertionError("measured what was measured before")
+
+    monkeypatch.setattr(tuning, "_measure", not_again)
+    tune_on(None, lowered, tmp_path)
+
+
+@pytest.mark.skipif(PLUGIN is None, reason="ROUNDHOUSE_TEST_PLUGIN names no plugin")
+def test_should_find_depthwise_when_measured_on_the_plugin(
+    lowered: dict[ProgramKey, str], tmp_path: Path
+) -> None:
+    tune_on(Path(str(PLUGIN)), lowered, tmp_path)
+
+
+def fixed(monkeypatch: pytest.MonkeyPatch, times: dict[str, float]) -> None:
+    def measure(convolutions: list, plugin: Path | None) -> dict[str, dict[str, float]]:
+        return {
+            each.describe(): {n: t for n, t in times.items() if each.groups == 1 or n == "direct"}
+            for each in convolutions
+        }
+
+    monkeypatch.setattr(tuning, "_measure", measure)
+
+
+@pytest.mark.parametrize(
+    ("times", "wanted"),
+    [
+        ({"direct": 1.0, "im2col": 0.97, "winograd2": 0.9}, "direct"),
+        ({"direct": 1.0, "im2col": 0.9, "winograd2": 0.8}, "im2col"),
+        ({"direct": 1.0, "im2col": 0.9, "winograd2": 0.7}, "winograd2"),
+        ({"direct": 1.0, "winograd2": 0.5, "winograd4": 0.45}, "winograd2"),
+        ({"direct": 1.0, "winograd4": 0.3}, "winograd4"),
+    ],
+)
+def test_should_want_more_gain_for_more_memory_when_choosing(
+    times: dict[str, float],
+    wanted: str,
+    lowered: dict[ProgramKey, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fixed(monkeypatch, times)
+    choices = tune(lowered, None, tmp_path).choices
+    assert {layer.groups: choice for layer, choice in choices.items()} == {64: "direct", 1: wanted}
+
+
+def test_should_measure_again_when_the_cache_is_damaged_or_of_another_processor(
+    lowered: dict[ProgramKey, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed(monkeypatch, {"direct": 1.0})
+    tune(lowered, None, tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert len(json.loads(file.read_text())["milliseconds"]) == 4
+    file.write_text("{")
+    tune(lowered, None, tmp_path)
+    assert len(json.loads(file.read_text())["milliseconds"]) == 4
+    monkeypatch.setattr(tuning, "processor", lambda: "another")
+    tune(lowered, None, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_should_lie_where_the_variable_says_when_it_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDHOUSE_CACHE", str(tmp_path))
+    assert default_folder() == tmp_path / "tuning"
+    monkeypatch.delenv("ROUNDHOUSE_CACHE")
+    assert default_folder() == Path.home() / ".cache/roundhouse/tuning"
+
+
+def test_should_join_what_is_there_when_more_is_added(tmp_path: Path) -> None:
+    kept = Cache(tmp_path, "p", "q")
+    kept.add({"a": {"direct": 1.0}})
+    cache.Cache(tmp_path, "p", "q").add({"b": {"direct": 2.0}})
+    assert kept.read() == {"a": {"direct": 1.0}, "b": {"direct": 2.0}}
+
+
+def test_should_refuse_in_a_line_when_the_plugin_is_none(
+    lowered: dict[ProgramKey, str], tmp_path: Path
+) -> None:
+    with pytest.raises(RefusedError, match=r"absent\.so: the plugin cannot be read .*name its"):
+        tune(lowered, tmp_path / "absent.so", tmp_path)
+    (tmp_path / "text.so").write_text("no library")
+    with pytest.raises(
+        RefusedError,
+        match=r"text\.so: timing ended at the convolution 1x24x24x64.*text\.so.*; export",
+    ):
+        tune(lowered, tmp_path / "text.so", tmp_path)
