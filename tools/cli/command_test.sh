@@ -13,7 +13,7 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --faults | --attack[=ROWS]]
+                          --faults | --attack[=ROWS] | --import]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -48,6 +48,8 @@ TXT
               loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt; and has
               bundles loaded that end processes. Takes three quarters of an hour and 10 GiB of memory;
               --attack=2,10 does these rows alone
+  --import    instead, runs all of the exporter's tests, on the plugin that serves: every node test that ONNX has, and
+              convolutions timed. Takes ten minutes
 TXT
 }
 
@@ -74,7 +76,7 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --kubelet | --faults | --attack)
+            --images | --chart | --cluster | --kubelet | --faults | --attack | --import)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
@@ -99,6 +101,14 @@ command_test() {
             begin_steps 4
             prepare_clients
             stage "container images" test_images
+        elif [[ $deployed == import ]]; then
+            begin_steps 4
+            ensure_jdk
+            ensure_tools
+            ensure_plugin
+            ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+            EXPORT_PYTHON=$VENV/bin/python
+            stage "exporter tests, all" import_tests
         elif [[ $deployed == faults ]]; then
             begin_steps 4
             prepare_clients
@@ -149,7 +159,7 @@ command_test() {
         E2E_PYTHON=$VENV/bin/python
         stage "script checks" check_scripts
         stage "Java build and tests" verify_and_keep
-        stage "exporter tests" exporter_tests
+        stage "exporter tests" exporter_tests ''
         stage "end-to-end tests" end_to_end_tests
     fi
     print_stages
@@ -211,9 +221,16 @@ verify_and_keep() {
     mark_pack_built "$key"
 }
 
-exporter_tests() {
+# On both processors at least, for most of it is compiling.
+exporter_tests() { # all, or nothing for what CI runs
     cd "$ROOT/tools/model-export" || exit
-    exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider
+    "$EXPORT_PYTHON" -m mypy --no-incremental src
+    ROUNDHOUSE_EXPORT_TESTS=$1 KERAS_BACKEND=jax exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider -n 2
+}
+
+# Everything about models of other kinds, on the plugin that serves.
+import_tests() {
+    ROUNDHOUSE_TEST_PLUGIN=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so exporter_tests all
 }
 
 fault_tests() {
