@@ -11,8 +11,7 @@ Usage: ./roundhouse import SOURCE [--models DIR] [OPTIONS]
 Makes a bundle from a model, and compares its numbers with the model's own. SOURCE is
 
   model.onnx                     an ONNX file
-  model.pt2, model.pt            PyTorch: an exported program, or TorchScript
-  package.module:attribute       a Python object: a JAX function, a Flax, Equinox, Keras or torch model, an estimator
+  package.module:attribute       a Python object: a JAX function, a Flax, Equinox or Keras model, an estimator
   model.joblib, .skops, .keras   an estimator, a Keras archive
   REPOSITORY/MODEL               a model of a Triton repository
   REPOSITORY                     all models of a Triton repository, or a folder of .onnx files

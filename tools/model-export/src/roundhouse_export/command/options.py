@@ -15,7 +15,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        help="an .onnx file; a .pt2 or TorchScript file; package.module:attribute (a torch, Flax, "
+        help="an .onnx file; package.module:attribute (a Flax, "
         "Equinox or Keras model, an estimator, or a JAX function with its parameters); a .joblib, "
         ".skops or .keras file; a model of a Triton repository",
     )

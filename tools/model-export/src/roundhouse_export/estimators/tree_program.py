@@ -102,7 +102,11 @@ def tree_program(
 
 
 def _choose(trees: Sequence[Tree], depth: int) -> Strategy:
-    """Measured with XLA on a CPU: see the comment at each limit."""
+    """Perfect trees while they are not many times larger than the nodes that there are.
+
+    Walking perfect trees was faster than following links at 500 trees of depth 8 (23 ms at
+    best for 1,000 rows on two processors); the limits themselves have not been measured.
+    """
     nodes = sum(len(tree.left) for tree in trees)
     if depth <= 2:
         return Strategy.PRODUCT
