@@ -67,7 +67,8 @@ class ConversionRefusalTest {
         .containsExactly("\uD83D\uDE00".repeat(1_000) + "...");
     assertThat(reading(refused("whole", "x".repeat(1_000))).reasons())
         .containsExactly("x".repeat(1_000));
-    assertThat(reading(refused("controls", "\uFEFFa\u001b[31m\tb\u0000c\u0085\u2028d\r\nd")).reasons())
+    assertThat(
+            reading(refused("controls", "\uFEFFa\u001b[31m\tb\u0000c\u0085\u2028d\r\nd")).reasons())
         .containsExactly("a [31m b c d");
     assertThat(reading(refused("empty", "\nlate")).reasons().getFirst())
         .contains("its first line, the reason, is empty");
