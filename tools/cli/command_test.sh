@@ -48,8 +48,8 @@ TXT
               loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt; and has
               bundles loaded that end processes. Takes three quarters of an hour and 10 GiB of memory;
               --attack=2,10 does these rows alone
-  --import    instead, runs all of the exporter's tests, on the plugin that serves: every node test that ONNX has, and
-              convolutions timed. Takes ten minutes
+  --import    instead, runs all of the exporter's tests: every node test that ONNX has, where CI runs one in eight. Takes
+              ten minutes
 TXT
 }
 
@@ -108,7 +108,7 @@ command_test() {
             ensure_plugin
             ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
             EXPORT_PYTHON=$VENV/bin/python
-            stage "exporter tests, all" import_tests
+            stage "exporter tests, all" exporter_tests all
         elif [[ $deployed == faults ]]; then
             begin_steps 4
             prepare_clients
@@ -225,12 +225,7 @@ verify_and_keep() {
 exporter_tests() { # all, or nothing for what CI runs
     cd "$ROOT/tools/model-export" || exit
     "$EXPORT_PYTHON" -m mypy --no-incremental src
-    ROUNDHOUSE_EXPORT_TESTS=$1 KERAS_BACKEND=jax exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider -n 2
-}
-
-# Everything about models of other kinds, on the plugin that serves.
-import_tests() {
-    ROUNDHOUSE_TEST_PLUGIN=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so exporter_tests all
+    ROUNDHOUSE_TEST_PLUGIN=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so ROUNDHOUSE_EXPORT_TESTS=$1 KERAS_BACKEND=jax exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider -n 2
 }
 
 fault_tests() {

@@ -1,4 +1,3 @@
-import importlib.util
 import itertools
 import sys
 import textwrap
@@ -246,10 +245,6 @@ def test_should_say_how_a_torch_module_is_read(
         loaded(folder, code, "model")
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("roundhouse_export.sources.sklearn") is None,
-    reason="nothing reads estimators",
-)
 def test_should_hand_fitted_estimators_to_their_own_source(folder: Path) -> None:
     code = """
         import numpy as np

@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 _MARK = "ROUNDHOUSE_EXPORT_ISOLATED"
 _CLONE_NEWUSER = 0x10000000
@@ -14,13 +15,13 @@ def is_isolated() -> bool:
     return _MARK in os.environ
 
 
-def run_again() -> int:
-    """Runs the same command in a child, and returns its exit code.
+def run_again(arguments: Sequence[str]) -> int:
+    """Runs the command with these arguments in a child, and returns its exit code.
 
     The child leaves the network before Python has run a line of anybody else's (namespaces of
     Linux). Where the system does not allow that, it says so and goes on.
     """
-    command = [sys.executable, "-m", "roundhouse_export", *sys.argv[1:]]
+    command = [sys.executable, "-m", "roundhouse_export", *arguments]
     environment = os.environ | {_MARK: "1"}
     child = subprocess.run(command, env=environment, preexec_fn=_leave_network, check=False)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode

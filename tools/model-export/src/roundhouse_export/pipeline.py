@@ -10,6 +10,7 @@ from roundhouse_export.numerics import Numerics
 from roundhouse_export.passes import optimise
 from roundhouse_export.passes.convolution import Choices
 from roundhouse_export.provenance import provenance
+from roundhouse_export.refusal import RefusedError
 from roundhouse_export.tune import tune
 
 Progress = Callable[[str], None]
@@ -33,7 +34,15 @@ def export_model(
     it, and computed in the way that is fastest there.
     """
     progress(f"lowering {len(list(model.contract.programs()))} programs")
-    lowered = lower_programs(model.name, model.forward, model.contract, model.weights, platforms)
+    try:
+        lowered = lower_programs(
+            model.name, model.forward, model.contract, model.weights, platforms
+        )
+    except RefusedError:
+        raise
+    except ValueError as refusal:  # of JAX, or of what the function returns
+        first = (str(refusal).splitlines() or [type(refusal).__name__])[0]
+        raise RefusedError(f"{model.name}: {first}") from refusal
     choices: Choices = {}
     facts = dict(model.facts)
     if plugin is not None:

@@ -4,7 +4,6 @@ Rests on parts of JAX that are not public; the pinned release is what makes that
 """
 
 import functools
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,20 +60,17 @@ class Executable:
         with jax.enable_x64(True):  # keeps 64-bit arguments from being narrowed
             return [jax.device_put(argument, self._device) for argument in arguments]
 
-    def call(self, buffers: Sequence[Any]) -> list[np.ndarray]:
+    def start(self, buffers: Sequence[Any]) -> list[Any]:
+        """Results in order, on the device, which may still be at work on them."""
         results = self._compiled.execute_sharded(buffers)
-        shards = results.disassemble_into_single_device_arrays()
-        return [np.asarray(each[0]) for each in shards]
+        return [each[0] for each in results.disassemble_into_single_device_arrays()]
+
+    def call(self, buffers: Sequence[Any]) -> list[np.ndarray]:
+        return [np.asarray(each) for each in self.start(buffers)]
 
     def run(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Results in order."""
         return self.call(self.put(arguments))
-
-    def seconds(self, buffers: Sequence[Any]) -> float:
-        """What one call takes, its results included."""
-        began = time.perf_counter()
-        self.call(buffers)
-        return time.perf_counter() - began
 
     @property
     def memory(self) -> Memory:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from roundhouse_export.command.table import rendered as table
+from roundhouse_export.table import rendered as table
 
 
 class Status(StrEnum):

@@ -11,9 +11,9 @@ import ml_dtypes
 import numpy as np
 
 from roundhouse_export import dtypes
-from roundhouse_export.command.table import rendered as table
 from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
 from roundhouse_export.stored import StoredBundle
+from roundhouse_export.table import rendered as table
 
 SEED = 20
 DENORMAL = "denormal"

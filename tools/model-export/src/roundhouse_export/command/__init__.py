@@ -23,6 +23,7 @@ COMMANDS = (
     "bench",
     "new",
 )
+FAILED = 1
 REFUSED = 2
 INTERRUPTED = 130
 
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.insert(0, "export")  # roundhouse-export SOURCE
     parser = _parser(given[0] if given and given[0] in COMMANDS else None)
     options = parser.parse_args(given)
+    options.arguments = given
     if options.command is None:
         parser.print_help(sys.stderr)
         return REFUSED
@@ -41,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RefusedError as refusal:
         print(f"{PROGRAM}: {refusal}", file=sys.stderr)
         return REFUSED
+    except OSError as failure:  # a full disk, a folder that may not be written
+        print(f"{PROGRAM}: {failure}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print(f"{PROGRAM}: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED

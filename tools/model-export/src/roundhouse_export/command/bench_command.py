@@ -7,7 +7,7 @@ from pathlib import Path
 from roundhouse_export import isolation, sources
 from roundhouse_export.command import options as texts
 from roundhouse_export.command.progress import Steps
-from roundhouse_export.command.table import rendered
+from roundhouse_export.table import rendered
 
 ABOUT = (
     "Times a bundle's programs beside the framework that it was made from. Both run in the same "
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     if options.beside:
         kind = sources.recognise(options.beside)
         if kind.runs_code and not isolation.is_isolated():
-            return isolation.run_again()
+            return isolation.run_again(options.arguments)
     from roundhouse_export.timing import time_bundle
 
     steps = Steps(quiet=options.json)

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         raise RefusedError("--tune chooses among rewritten programs, and --as-lowered wants none")
     kind = sources.recognise(options.source)
     if kind.runs_code and not isolation.is_isolated():
-        return isolation.run_again()
+        return isolation.run_again(options.arguments)
     steps = Steps(quiet=options.json)
     steps(f"loading {options.source}, {kind.kind}")
     imported = texts.import_options(options)

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from roundhouse_export.command import options as texts
-from roundhouse_export.command.table import rendered
+from roundhouse_export.table import rendered
 
 ABOUT = (
     "Says what is in a bundle. Inputs, outputs, programs with their operations, FLOPs and memory, "

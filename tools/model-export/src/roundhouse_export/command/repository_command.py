@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if not isolation.is_isolated():
-        return isolation.run_again()
+        return isolation.run_again(options.arguments)
     from roundhouse_export import repository
 
     steps = Steps(quiet=options.json)

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     if not of_server:
         kind = sources.recognise(options.against)
         if kind.runs_code and not isolation.is_isolated():
-            return isolation.run_again()
+            return isolation.run_again(options.arguments)
 
     from roundhouse_export import validation
     from roundhouse_export.stored import StoredBundle

@@ -15,11 +15,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax import export
-from jaxlib import _jax, xla_client
 
 from roundhouse_export import dtypes
 from roundhouse_export.passes.convolution import Convolution, Lowering, candidates
-from roundhouse_export.program_runner import register_plugin
+from roundhouse_export.program_runner import Executable, register_plugin
 
 _ROUNDS = 9
 _SECONDS_PER_ROUND = 0.002
@@ -36,7 +35,6 @@ def time_lowerings(convolution: Convolution, platform: str) -> dict[str, float]:
     The candidates take turns, and each is judged by its median, so that what else the machine does
     meets all of them alike.
     """
-    device = jax.devices(platform)[0]
     rng = np.random.default_rng(_SEED)
     image = _random(rng, convolution.input, convolution.input_type)
     kernel = _random(rng, convolution.kernel, convolution.kernel_type)
@@ -44,7 +42,7 @@ def time_lowerings(convolution: Convolution, platform: str) -> dict[str, float]:
     runs: dict[str, Callable[[], Any]] = {}
     for lowering in candidates(convolution):
         try:
-            run = _compile(lowering, convolution, image, kernel, device)
+            run = _compile(lowering, convolution, image, kernel, platform)
             result = np.asarray(run())
         except jax.errors.JaxRuntimeError:
             if wanted is None:
@@ -86,22 +84,16 @@ def _compile(
     convolution: Convolution,
     image: np.ndarray,
     kernel: np.ndarray,
-    device: Any,
+    platform: str,
 ) -> Callable[[], Any]:
     with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         prepared = jax.jit(lambda k: lowering.prepare(k, convolution))(kernel)
         structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in (image, prepared)]
         jitted = jax.jit(lambda i, k: lowering.compute(i, k, convolution))
         program = export.export(jitted, platforms=("cpu",))(*structs).mlir_module_serialized
-        buffers = [jax.device_put(each, device) for each in (image, np.asarray(prepared))]
-    executable = device.client.compile_and_load(
-        program, _jax.DeviceList((device,)), xla_client.CompileOptions()
-    )
-
-    def run() -> Any:
-        return executable.execute_sharded(buffers).disassemble_into_single_device_arrays()[0][0]
-
-    return run
+    executable = Executable(program, platform)
+    buffers = executable.put((image, np.asarray(prepared)))
+    return lambda: executable.start(buffers)[0]
 
 
 def _right(wanted: np.ndarray, result: np.ndarray, output_type: str) -> bool:
