@@ -89,8 +89,7 @@ class Attacker:
 
     def empty_messages(self) -> None:
         """Row 3: as many unread turns as are taken, and behind them messages of nothing."""
-        # of another model: that a queue is full is said to all who ask for its model, and is no matter of memory
-        turn = framed(request("affine", {"x": np.ones((1, 16), np.float32)}).SerializeToString())
+        turn = framed(request("simple", simple_inputs()).SerializeToString())
         nothing = framed(b"") * 2000
         for _ in range(28):
             held = self.connection(window=0)

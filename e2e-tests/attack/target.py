@@ -79,8 +79,7 @@ class Target:
         self.size, self.files = size, files
         folder.mkdir(parents=True)
         models = folder / "models"
-        for sample in ("simple", "affine"):
-            shutil.copytree(SAMPLE_MODELS / sample, models / sample)
+        shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
         summing_bundle.write(models, "sums")
         self.traces = folder / "traces"
         self.traces.mkdir()
