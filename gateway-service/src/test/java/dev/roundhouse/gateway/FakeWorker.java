@@ -12,6 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -106,8 +107,8 @@ final class FakeWorker implements AutoCloseable {
     about = "";
     held = null;
     cancelled.set(0);
-    models.clear();
-    statuses.clear();
+    models.keySet().retainAll(Set.of(with)); // a gateway may look at any moment
+    statuses.keySet().retainAll(Set.of(with));
     memory.reset();
     for (String model : with) {
       add(model, 0);

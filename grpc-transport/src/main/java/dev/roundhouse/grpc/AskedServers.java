@@ -162,7 +162,7 @@ final class AskedServers {
   }
 
   private Http2Headers headers(UpstreamConnection to, long leftNanos) {
-    Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 1);
+    Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 2);
     headers
         .method(request.method())
         .scheme(to.scheme())
@@ -173,6 +173,10 @@ final class AskedServers {
       if (name.length() > 0 && name.charAt(0) != ':' && !TIMEOUT.contentEquals(name)) {
         headers.add(name, field.getValue());
       }
+    }
+    String caller = router.callerHeader();
+    if (!caller.isEmpty()) {
+      headers.set(caller, Integer.toString(client.memory().peerNumber()));
     }
     if (leftNanos != Long.MAX_VALUE) {
       headers.set(TIMEOUT, GrpcTimeout.text(leftNanos));

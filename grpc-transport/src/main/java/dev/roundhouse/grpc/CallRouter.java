@@ -46,6 +46,14 @@ public interface CallRouter {
     return "";
   }
 
+  /**
+   * The header by which servers are told whose call it is, as a number; empty for none. What a
+   * client sends under that name is not passed on.
+   */
+  default String callerHeader() {
+    return "";
+  }
+
   /** A call's way to a server. On the event loop of the call. */
   interface Route {
     /** Of a call that one server alone is asked. */

@@ -4,14 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
 import io.grpc.Deadline;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
@@ -20,12 +28,16 @@ import java.net.ServerSocket;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -40,6 +52,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class ForwardingTest extends SentOn {
   private static final int NAME_BYTES = 4;
+  private static final Metadata.Key<String> CALLER =
+      Metadata.Key.of("test-caller", Metadata.ASCII_STRING_MARSHALLER);
 
   private final TestService service = new TestService();
   private final Names names = new Names();
@@ -121,6 +135,40 @@ class ForwardingTest extends SentOn {
     assertThat(status.getDescription())
         .isEqualTo("gRPC message exceeds maximum size 8388608: 9437188");
     assertThat(names.asked).hasValue(0);
+  }
+
+  @Test
+  void shouldTellWhoseCallItIsWhateverTheClientSays() throws Exception {
+    Queue<List<String>> told = new ConcurrentLinkedQueue<>();
+    names.add("hear", address(serve(hearing(told))));
+    Metadata forged = new Metadata();
+    forged.put(CALLER, "forged");
+    Channel forging =
+        ClientInterceptors.intercept(channel(), MetadataUtils.newAttachHeadersInterceptor(forged));
+    byte[] message = message("hear", 10);
+    ClientCalls.blockingUnaryCall(forging, TestService.ECHO, CallOptions.DEFAULT, message);
+    call(TestService.ECHO, message);
+    assertThat(told).hasSize(2);
+    assertThat(told.peek()).singleElement().asString().matches("[1-9][0-9]*");
+    assertThat(Set.copyOf(told)).as("it is the same client").hasSize(1);
+  }
+
+  private ServerServiceDefinition hearing(Queue<List<String>> told) {
+    return ServerInterceptors.intercept(
+        service.definition(),
+        new ServerInterceptor() {
+          @Override
+          public <Q, R> ServerCall.Listener<Q> interceptCall(
+              ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+            List<String> values = new ArrayList<>();
+            Iterable<String> sent = headers.getAll(CALLER);
+            if (sent != null) {
+              sent.forEach(values::add);
+            }
+            told.add(values);
+            return next.startCall(call, headers);
+          }
+        });
   }
 
   // --- servers that do not answer
@@ -337,6 +385,11 @@ class ForwardingTest extends SentOn {
       byte[] name = new byte[NAME_BYTES];
       begin.get(begin.position(), name);
       return way(new String(name, StandardCharsets.US_ASCII), 0);
+    }
+
+    @Override
+    public String callerHeader() {
+      return CALLER.name();
     }
 
     private Route way(String name, int next) throws StatusException {

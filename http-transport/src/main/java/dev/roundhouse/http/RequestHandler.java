@@ -11,8 +11,9 @@ public interface RequestHandler {
   void handle(ReceivedRequest request, Reply reply);
 
   /**
-   * The client has gone before the reply was ended; nothing of it is sent any more, and it is to be
-   * ended or aborted all the same. Called once at most, after {@link #handle}, on the event loop.
+   * The client has gone before the reply was ended or aborted; nothing of it is sent any more, and
+   * it is to be ended or aborted all the same. Called once at most, after {@link #handle}, on the
+   * event loop.
    */
   void gone();
 }

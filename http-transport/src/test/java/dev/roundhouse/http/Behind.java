@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class Behind implements AutoCloseable {
   private final ServerSocketChannel listening;
   private final Set<SocketChannel> open = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
   final AtomicInteger connections = new AtomicInteger();
 
   /** Bytes of bodies that have come. */
@@ -41,10 +42,14 @@ final class Behind implements AutoCloseable {
       while (true) {
         SocketChannel socket = listening.accept();
         open.add(socket);
+        if (closed) {
+          socket.close(); // it came while the last accept ended
+          return;
+        }
         connections.incrementAndGet();
         Thread.ofVirtual().start(() -> serve(socket));
       }
-    } catch (IOException closed) {
+    } catch (IOException ended) {
       return;
     }
   }
@@ -180,6 +185,7 @@ final class Behind implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
+    closed = true;
     listening.close();
     for (SocketChannel socket : open) {
       socket.close();

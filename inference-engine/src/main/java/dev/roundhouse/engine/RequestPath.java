@@ -12,6 +12,7 @@ import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.queue.QueueShares;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.InferenceRequest;
@@ -74,7 +75,8 @@ final class RequestPath {
     this.registry = registry;
     bytes = new ByteBudget(options.maxQueuedBytes());
     answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
-    accounting = new Accounting(bytes, options.clock());
+    QueueShares shares = new QueueShares();
+    accounting = new Accounting(bytes, options.clock(), shares);
     failStop = new FailStop();
     dispatch =
         new DispatchProxy(
@@ -96,6 +98,7 @@ final class RequestPath {
             options.maxQueueDepth(),
             options.maxAnswerBytes(),
             bytes,
+            shares,
             accounting,
             dispatch::submit,
             later(threads.unloader()));

@@ -6,15 +6,25 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import com.google.common.util.concurrent.ListenableFuture;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.MetadataUtils;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -73,6 +83,70 @@ class LimitsTest {
     GATE.open();
     for (var call : List.of(running, first, second)) {
       assertThat(call.get(30, TimeUnit.SECONDS).getOutputsCount()).isOne();
+    }
+  }
+
+  @Test
+  void shouldHaveRoomForAnotherClientOfAGatewayWhenAModelsQueueIsFull() throws Exception {
+    for (boolean overHttp : new boolean[] {false, true}) {
+      GATE.shut();
+      List<Future<?>> calls = new ArrayList<>();
+      calls.add(call(small()));
+      GATE.awaitArrival();
+      calls.add(call(small()));
+      calls.add(call(small()));
+      awaitOpen(3);
+
+      calls.add(overHttp ? httpCallOf("5") : callOf("5"));
+      awaitOpen(4);
+      Future<?> secondOfTheSame = overHttp ? callOf("5") : httpCallOf("5");
+      assertThat(refusal(secondOfTheSame))
+          .contains("3 requests wait for model 'double' and the limit is 2");
+      assertThat(refusal(callOf("6")))
+          .as("the reserve is one place")
+          .contains("3 requests wait for model 'double' and the limit is 2");
+
+      GATE.open();
+      for (Future<?> call : calls) {
+        assertThat(String.valueOf(call.get(30, TimeUnit.SECONDS))).contains("double");
+      }
+    }
+  }
+
+  private static ListenableFuture<ModelInferResponse> callOf(String caller) {
+    Metadata headers = new Metadata();
+    headers.put(Metadata.Key.of(CallerHeader.NAME, Metadata.ASCII_STRING_MARSHALLER), caller);
+    return GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
+        .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers))
+        .modelInfer(small());
+  }
+
+  private static Future<String> httpCallOf(String caller) {
+    FutureTask<String> call =
+        new FutureTask<>(
+            () -> {
+              HttpResponse<byte[]> answer =
+                  worker.send(
+                      worker
+                          .http("/v2/models/double/infer")
+                          .header(CallerHeader.NAME, caller)
+                          .POST(
+                              BodyPublishers.ofString(
+                                  """
+                                  {"inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [1, 2]}]}
+                                  """)));
+              return new String(answer.body(), StandardCharsets.UTF_8);
+            });
+    Thread.ofVirtual().start(call);
+    return call;
+  }
+
+  /** What a call ends with, whichever way it was made. */
+  private static String refusal(Future<?> call) throws Exception {
+    try {
+      return String.valueOf(call.get(30, TimeUnit.SECONDS));
+    } catch (ExecutionException e) {
+      return Objects.requireNonNull(e.getCause()).toString();
     }
   }
 

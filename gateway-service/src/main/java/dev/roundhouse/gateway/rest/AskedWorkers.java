@@ -219,7 +219,7 @@ final class AskedWorkers implements AutoCloseable {
           workers
               .worker(route.worker())
               .map(WorkerLink::worker)
-              .map(worker -> http.begin(request, worker.http(), body.publisher()))
+              .map(worker -> http.infer(request, worker.http(), body.publisher(), body.caller()))
               .orElseGet(
                   () ->
                       CompletableFuture.failedFuture(

@@ -96,6 +96,11 @@ final class BodyHead implements AutoCloseable {
     return whole;
   }
 
+  /** Whose it is, as a worker is told. */
+  int caller() {
+    return share.caller();
+  }
+
   /** The body, to be sent; more than once only when it is whole. */
   BodyPublisher publisher() {
     if (whole) {

@@ -44,6 +44,11 @@ final class HeldShare implements AutoCloseable {
     return new HeldShare(memory, client, bytes);
   }
 
+  /** Whose it is, as a worker is told. */
+  int caller() {
+    return client.memory().peerNumber();
+  }
+
   /**
    * What is held of a body that is read as a whole.
    *

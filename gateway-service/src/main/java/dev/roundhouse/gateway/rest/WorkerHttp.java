@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.gateway.fleet.WorkerTls;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.platform.rest.ClientConnection;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -44,6 +45,7 @@ public final class WorkerHttp implements AutoCloseable {
           "keep-alive",
           "origin", // looked at here; what the worker is asked as is another Host
           "proxy-connection",
+          CallerHeader.NAME, // said here
           "sec-fetch-site",
           "te",
           "trailer",
@@ -67,10 +69,19 @@ public final class WorkerHttp implements AutoCloseable {
     scheme = tls.http() == null ? "http://" : "https://";
   }
 
-  /** Sends a request; the body of its answer is the caller's to close. */
-  CompletableFuture<HttpResponse<InputStream>> begin(
-      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) {
-    return client.sendAsync(passedOn(request, worker, body), BodyHandlers.ofInputStream());
+  /**
+   * Sends a request for inference; the body of its answer is the caller's to close.
+   *
+   * @param asking whose request it is, as the worker is told
+   */
+  CompletableFuture<HttpResponse<InputStream>> infer(
+      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body, int asking) {
+    return send(
+        passedOn(request, worker, body).header(CallerHeader.NAME, Integer.toString(asking)));
+  }
+
+  private CompletableFuture<HttpResponse<InputStream>> send(HttpRequest.Builder request) {
+    return client.sendAsync(request.build(), BodyHandlers.ofInputStream());
   }
 
   /**
@@ -81,7 +92,7 @@ public final class WorkerHttp implements AutoCloseable {
    */
   HttpResponse<InputStream> send(
       HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) throws IOException {
-    CompletableFuture<HttpResponse<InputStream>> answer = begin(request, worker, body);
+    CompletableFuture<HttpResponse<InputStream>> answer = send(passedOn(request, worker, body));
     ClientConnection connection = ClientConnection.of(request);
     boolean bodyIsRead = request.getInputStream().isFinished();
     while (true) {
@@ -103,7 +114,7 @@ public final class WorkerHttp implements AutoCloseable {
     }
   }
 
-  private HttpRequest passedOn(
+  private HttpRequest.Builder passedOn(
       HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) {
     String query = request.getQueryString();
     String host = worker.getHostString();
@@ -122,7 +133,7 @@ public final class WorkerHttp implements AutoCloseable {
         Collections.list(request.getHeaders(name)).forEach(value -> passedOn.header(name, value));
       }
     }
-    return passedOn.build();
+    return passedOn;
   }
 
   /** Gives the client what a worker has answered. */

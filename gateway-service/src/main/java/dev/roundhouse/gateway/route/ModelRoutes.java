@@ -7,6 +7,7 @@ import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.grpc.CallRouter;
 import dev.roundhouse.grpc.LostCall;
 import dev.roundhouse.grpc.Refusal;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
 import io.grpc.Status;
@@ -130,6 +131,11 @@ public final class ModelRoutes implements CallRouter {
   @Override
   public String refusalTrailer() {
     return WireException.ABOUT;
+  }
+
+  @Override
+  public String callerHeader() {
+    return CallerHeader.NAME;
   }
 
   @Override

@@ -109,6 +109,14 @@ public final class ConnectionMemory {
     return peer;
   }
 
+  /**
+   * Whose connection it is, as a number above 0, to be told to another server: that of {@link
+   * #peer}, and perhaps of another.
+   */
+  public int peerNumber() {
+    return peer.number();
+  }
+
   /** True while others need room: what does not get on should be ended soon. */
   public boolean isPressed() {
     return account.isPressed();

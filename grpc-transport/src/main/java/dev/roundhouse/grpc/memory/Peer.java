@@ -1,10 +1,15 @@
 package dev.roundhouse.grpc.memory;
 
+import java.security.SecureRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What all connections of one address hold. Thread-safe. */
 final class Peer {
+  /** Spreads addresses so that nobody can choose whose number is theirs too. */
+  private static final int SALT = new SecureRandom().nextInt();
+
   private final Object address;
+  private final int number;
   private final AtomicLong standing = new AtomicLong();
   private final AtomicLong passing = new AtomicLong();
 
@@ -13,10 +18,20 @@ final class Peer {
 
   Peer(Object address) {
     this.address = address;
+    number = number(address);
   }
 
   Object address() {
     return address;
+  }
+
+  int number() {
+    return number;
+  }
+
+  /** Above 0; the same for the same address as long as the process runs. */
+  static int number(Object address) {
+    return Math.max(1, ((address.hashCode() ^ SALT) * 0x9E37_79B9) >>> 1);
   }
 
   /** False, taking none, when the peer would hold more than so many. */

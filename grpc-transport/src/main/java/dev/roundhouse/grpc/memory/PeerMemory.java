@@ -110,6 +110,11 @@ public final class PeerMemory {
     return null;
   }
 
+  /** As {@link ConnectionMemory#peerNumber} of a connection from an address. */
+  public static int peerNumber(SocketAddress address) {
+    return Peer.number(key(address));
+  }
+
   private static Object key(SocketAddress address) {
     if (!(address instanceof InetSocketAddress inet) || inet.getAddress() == null) {
       return "local";

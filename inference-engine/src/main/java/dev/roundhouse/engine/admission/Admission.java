@@ -10,6 +10,7 @@ import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.QueueRules;
+import dev.roundhouse.engine.queue.QueueShares;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.queue.RefusedException;
@@ -35,6 +36,7 @@ public final class Admission {
   private final int maxQueueDepth;
   private final long maxAnswerBytes;
   private final ByteBudget bytes;
+  private final QueueShares shares;
   private final Accounting accounting;
   private final Predicate<QueuedRequest> handOver;
   private final Sequences sequences;
@@ -45,6 +47,7 @@ public final class Admission {
    * @param maxQueueDepth requests that may wait per model
    * @param maxAnswerBytes what an answer may have at most, for a message holds no more
    * @param bytes what accepted requests need together; given back as they end
+   * @param shares of the queues, as callers have them
    * @param handOver gives a request to the dispatch thread; false when that cannot take more
    * @param later runs a task when so many nanoseconds have passed
    */
@@ -54,6 +57,7 @@ public final class Admission {
       int maxQueueDepth,
       long maxAnswerBytes,
       ByteBudget bytes,
+      QueueShares shares,
       Accounting accounting,
       Predicate<QueuedRequest> handOver,
       ObjLongConsumer<Runnable> later) {
@@ -62,6 +66,7 @@ public final class Admission {
     this.maxQueueDepth = maxQueueDepth;
     this.maxAnswerBytes = maxAnswerBytes;
     this.bytes = bytes;
+    this.shares = shares;
     this.accounting = accounting;
     this.handOver = handOver;
     sequences = new Sequences(bytes, clock, this::handOver, later);
@@ -249,7 +254,8 @@ public final class Admission {
     // A meta that has begun is let finish: there is one such call per running meta.
     boolean committed = request.isCommitted() || request.commit();
     int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(maxQueueDepth);
-    if (!model.counters().enter(limit)) {
+    int share = shares.cell(request.request().caller(), model.slot());
+    if (!model.counters().enter(limit) && !enterReserve(model, share, limit)) {
       bytes.giveBack(needed);
       if (model.counters().isClosed()) {
         return false;
@@ -259,7 +265,14 @@ public final class Admission {
           "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
               .formatted(model.counters().waiting(), model.name(), limit));
     }
+    shares.enter(share);
+    request.countIn(share);
     return true;
+  }
+
+  private boolean enterReserve(ServedModel model, int share, int limit) {
+    int more = shares.depth(share, limit);
+    return more > limit && model.counters().enter(more);
   }
 
   private String tooManyBytes(ServedModel model, Admitted admitted, long needed) {

@@ -21,14 +21,17 @@ public final class Accounting {
 
   private final ByteBudget bytes;
   private final NanoClock clock;
+  private final QueueShares shares;
   private final LogThrottle thrown = new LogThrottle(log);
 
   /**
    * @param clock that requests were accepted by
+   * @param shares where accepted requests count as their callers'
    */
-  public Accounting(ByteBudget bytes, NanoClock clock) {
+  public Accounting(ByteBudget bytes, NanoClock clock, QueueShares shares) {
     this.bytes = bytes;
     this.clock = clock;
+    this.shares = shares;
   }
 
   /** Tells a caller that its request is not accepted; nothing of it has been counted. */
@@ -108,6 +111,7 @@ public final class Accounting {
 
   private void deliver(QueuedRequest request, @Nullable Answer answer, Outcome outcome) {
     request.letGo(answer != null);
+    shares.leave(request.share());
     var sink = request.sink();
     if (answer != null) {
       try {

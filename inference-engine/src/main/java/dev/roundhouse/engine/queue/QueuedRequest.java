@@ -79,6 +79,7 @@ public final class QueuedRequest implements Submission {
   private long answerBytes;
   private long arrivalNanos;
   private long queueDeadlineNanos = InferenceRequest.NO_DEADLINE;
+  private int share = -1;
   private boolean committed;
   private boolean delayed;
 
@@ -109,6 +110,16 @@ public final class QueuedRequest implements Submission {
 
   public boolean isDone() {
     return state == State.DONE;
+  }
+
+  /** Notes where the request counts as its caller's. Called by admission, once it is accepted. */
+  public void countIn(int cell) {
+    share = cell;
+  }
+
+  /** Where it counts as its caller's; of {@link QueueShares}. */
+  int share() {
+    return share;
   }
 
   /** In the order the program takes them; none once the request is over. */

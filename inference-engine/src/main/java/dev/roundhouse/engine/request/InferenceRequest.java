@@ -36,6 +36,7 @@ public final class InferenceRequest {
   private final long queueTimeoutNanos;
   private final @Nullable SequenceStep sequence;
   private final @Nullable MetaRun run;
+  private final int caller;
   private final AnswerForm answerForm;
   private final AnswerSink sink;
 
@@ -53,6 +54,7 @@ public final class InferenceRequest {
     queueTimeoutNanos = builder.queueTimeoutNanos;
     sequence = builder.sequence;
     run = builder.run;
+    caller = builder.caller;
     answerForm = builder.answerForm;
     sink = builder.sink;
   }
@@ -111,6 +113,11 @@ public final class InferenceRequest {
     return run;
   }
 
+  /** Who asks, as far as shares of queues go; 0 when that is not known. */
+  public int caller() {
+    return caller;
+  }
+
   /** What the caller makes of the outputs. */
   public AnswerForm answerForm() {
     return answerForm;
@@ -139,6 +146,7 @@ public final class InferenceRequest {
     private long queueTimeoutNanos;
     private @Nullable SequenceStep sequence;
     private @Nullable MetaRun run;
+    private int caller;
     private AnswerForm answerForm = AnswerForm.AS_IS;
 
     private Builder(String modelName, List<InputTensor> inputs, AnswerSink sink) {
@@ -193,6 +201,12 @@ public final class InferenceRequest {
     /** The meta's run that makes this call. */
     public Builder run(@Nullable MetaRun of) {
       run = of;
+      return this;
+    }
+
+    /** Who asks: the same number for the same caller, 0 when that is not known. */
+    public Builder caller(int number) {
+      caller = number;
       return this;
     }
 

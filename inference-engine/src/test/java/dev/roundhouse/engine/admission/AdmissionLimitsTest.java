@@ -62,6 +62,40 @@ class AdmissionLimitsTest {
   }
 
   @Test
+  void shouldKeepRoomForWhoAsksForLittleWhenAnotherFillsTheQueue() {
+    TestEngine engine = engine(EngineOptions.builder().maxQueueDepth(16).build(), 0);
+    for (int i = 0; i < 16; i++) {
+      submit(engine, 1, i % 2); // of caller 1, and of nobody
+    }
+    assertThat(engine.outcome(submit(engine, 1, 1))).isInstanceOf(Outcome.Refused.class);
+    assertThat(engine.outcome(submit(engine, 1, 0))).isInstanceOf(Outcome.Refused.class);
+    Submission little = submit(engine, 1, 2);
+    assertThat(engine.outcome(submit(engine, 1, 2)))
+        .as("it has one open, which is not next to nothing of 16")
+        .isInstanceOf(Outcome.Refused.class);
+    Submission other = submit(engine, 1, 3);
+    Outcome.Refused full = (Outcome.Refused) engine.outcome(submit(engine, 1, 4));
+    assertThat(full.message()).contains("18 requests wait for model 'double' and the limit is 16");
+    engine.run();
+    engine.completed(little);
+    engine.completed(other);
+    assertThat(engine.isOver(submit(engine, 1, 2))).isFalse();
+    engine.run();
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldGiveWhoIsAloneAllOfAQueue() {
+    TestEngine engine = engine(EngineOptions.builder().maxQueueDepth(4).build(), 0);
+    for (int i = 0; i < 4; i++) {
+      assertThat(engine.isOver(submit(engine, 1, 7))).isFalse();
+    }
+    assertThat(engine.outcome(submit(engine, 1, 7))).isInstanceOf(Outcome.Refused.class);
+    engine.run();
+    engine.assertQuiescent();
+  }
+
+  @Test
   void shouldRefuseARequestWhoseTimeARunOfItsModelWouldNotFitInto() {
     TestEngine engine = engine(EngineOptions.DEFAULT, 50 * MILLIS);
     Submission hopeless = submit(engine, "double", 1, 49 * MILLIS);
@@ -144,6 +178,12 @@ class AdmissionLimitsTest {
             options);
     engine.load(TestBundle.doubling(2, 1, 4).write(repository, "double"));
     return engine;
+  }
+
+  private static Submission submit(TestEngine engine, int rows, int caller) {
+    float[] values = new float[2 * rows];
+    return engine.submit(
+        engine.request("double", Floats.input("x", new long[] {rows, 2}, values)).caller(caller));
   }
 
   private static Submission submit(TestEngine engine, String model, int rows) {

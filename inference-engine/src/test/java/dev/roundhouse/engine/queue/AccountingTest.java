@@ -28,7 +28,8 @@ class AccountingTest {
   private static final int ANSWER = 100;
 
   private final ByteBudget budget = new ByteBudget(1_000);
-  private final Accounting accounting = new Accounting(budget, new ManualClock(0));
+  private final Accounting accounting =
+      new Accounting(budget, new ManualClock(0), new QueueShares());
   private final ModelCounters counters = new ModelCounters();
   private final Recorder recorder = new Recorder();
   private final CountedAnswer answer = new CountedAnswer();

@@ -154,7 +154,7 @@ public final class InferExchange implements AutoCloseable {
    * @param callNanos what is left to the call by its transport, or {@link WireRequest#NO_TIMEOUT};
    *     negative when it is over
    */
-  InferenceRequest toEngine(long nowNanos, long callNanos, AnswerSink sink) {
+  InferenceRequest toEngine(long nowNanos, long callNanos, int caller, AnswerSink sink) {
     AnswerSink told = deviceThread == null ? sink : new DeviceWrites(this, deviceThread, sink);
     AnswerSink classified = classification == null ? told : classification.before(told);
     return InferenceRequest.of(request.modelName(), inputs, classified)
@@ -165,6 +165,7 @@ public final class InferExchange implements AutoCloseable {
         .priority(request.priority())
         .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
         .sequence(step(request.sequence()))
+        .caller(caller)
         .answerForm(classification == null ? AnswerForm.AS_IS : classification)
         .build();
   }

@@ -42,9 +42,12 @@ public final class Inference {
    *
    * @param callNanos what is left to the call by its transport, or {@link
    *     dev.roundhouse.kserve.codec.WireRequest#NO_TIMEOUT}; negative when it is over
+   * @param caller who asks, as {@link dev.roundhouse.kserve.codec.CallerHeader} has it; 0 when that
+   *     is not known
    */
-  public InferenceRequest request(InferExchange exchange, long callNanos, AnswerSink sink) {
+  public InferenceRequest request(
+      InferExchange exchange, long callNanos, int caller, AnswerSink sink) {
     AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
-    return exchange.toEngine(engine.nanoTime(), callNanos, traced);
+    return exchange.toEngine(engine.nanoTime(), callNanos, caller, traced);
   }
 }

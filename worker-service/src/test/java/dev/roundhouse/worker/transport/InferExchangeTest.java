@@ -39,7 +39,7 @@ class InferExchangeTest {
     InferMessage message =
         new ReadMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
     try (InferExchange exchange = InferExchange.begin(message, NO_REGIONS)) {
-      assertThat(exchange.toEngine(now, nanos(call), NOBODY).deadlineNanos())
+      assertThat(exchange.toEngine(now, nanos(call), 0, NOBODY).deadlineNanos())
           .isEqualTo(nanos(deadline));
     }
   }

@@ -36,7 +36,7 @@ public final class InferCalls {
     this.texts = texts;
   }
 
-  void infer(InferMessage message, StreamObserver<EncodedMessage> observer) {
+  void infer(InferMessage message, int caller, StreamObserver<EncodedMessage> observer) {
     InferExchange exchange;
     try {
       exchange = inference.begin(message);
@@ -47,14 +47,14 @@ public final class InferCalls {
     try {
       InferCall call = new InferCall((ServerCallStreamObserver<EncodedMessage>) observer, exchange);
       long left = leftNanos(Context.current().getDeadline());
-      call.submit(inference.engine(), inference.request(exchange, left, call));
+      call.submit(inference.engine(), inference.request(exchange, left, caller, call));
     } catch (RuntimeException e) {
       exchange.close();
       UnaryAnswer.fail(observer, e);
     }
   }
 
-  StreamObserver<InferMessage> stream(StreamObserver<EncodedMessage> observer) {
+  StreamObserver<InferMessage> stream(int caller, StreamObserver<EncodedMessage> observer) {
     Deadline deadline = Context.current().getDeadline();
     InferStream stream =
         new InferStream(
@@ -62,6 +62,7 @@ public final class InferCalls {
             this,
             () -> leftNanos(deadline),
             InferMethods.FAILS_WHOLE.get(),
+            caller,
             InferMethods.MEMORY.get());
     stream.begin();
     streams.add(stream);

@@ -2,6 +2,8 @@ package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.grpc.ReceivedMessage;
 import dev.roundhouse.grpc.memory.ConnectionMemory;
+import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
@@ -11,16 +13,18 @@ import dev.roundhouse.platform.grpc.GuardedService;
 import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
 import io.grpc.Context;
 import io.grpc.Contexts;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCalls;
-import io.grpc.stub.ServerCalls.BidiStreamingMethod;
-import io.grpc.stub.ServerCalls.UnaryMethod;
+import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.SocketAddress;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -36,21 +40,31 @@ final class InferMethods {
   private static final Metadata.Key<String> STRICT =
       Metadata.Key.of("triton_grpc_error", Metadata.ASCII_STRING_MARSHALLER);
 
+  private static final Metadata.Key<String> CALLER =
+      Metadata.Key.of(CallerHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
+
   private InferMethods() {}
 
+  /** ModelInfer of a caller. */
+  interface Unary {
+    void infer(InferMessage message, int caller, StreamObserver<EncodedMessage> answer);
+  }
+
+  /** ModelStreamInfer of a caller. */
+  interface Bidi {
+    StreamObserver<InferMessage> stream(int caller, StreamObserver<EncodedMessage> answers);
+  }
+
   /** A service with other methods in the place of its own two. */
-  static ServerServiceDefinition in(
-      ServerServiceDefinition service,
-      UnaryMethod<InferMessage, EncodedMessage> infer,
-      BidiStreamingMethod<InferMessage, EncodedMessage> stream) {
+  static ServerServiceDefinition in(ServerServiceDefinition service, Unary infer, Bidi stream) {
     var unary = GRPCInferenceServiceGrpc.getModelInferMethod();
     var bidi = GRPCInferenceServiceGrpc.getModelStreamInferMethod();
     Map<String, ServerMethodDefinition<?, ?>> own =
         Map.of(
             unary.getFullMethodName(),
-            method(unary, ServerCalls.asyncUnaryCall(infer)),
+            method(unary, unary(infer)),
             bidi.getFullMethodName(),
-            method(bidi, readingHeaders(ServerCalls.asyncBidiStreamingCall(stream))));
+            method(bidi, bidi(stream)));
     return GuardedService.withMethods(
         service,
         method -> own.getOrDefault(method.getMethodDescriptor().getFullMethodName(), method));
@@ -62,8 +76,31 @@ final class InferMethods {
         descriptor.toBuilder(new Reading(), new Writing()).build(), handler);
   }
 
-  private static <Q, R> ServerCallHandler<Q, R> readingHeaders(ServerCallHandler<Q, R> handler) {
+  private static ServerCallHandler<InferMessage, EncodedMessage> unary(Unary infer) {
     return (call, headers) -> {
+      int caller = caller(call, headers);
+      return ServerCalls.<InferMessage, EncodedMessage>asyncUnaryCall(
+              (message, answer) -> infer.infer(message, caller, answer))
+          .startCall(call, headers);
+    };
+  }
+
+  private static int caller(ServerCall<?, ?> call, Metadata headers) {
+    ConnectionMemory connection = call.getAttributes().get(ConnectionMemory.KEY);
+    if (connection != null) {
+      return CallerHeader.caller(connection.peerNumber(), headers.get(CALLER));
+    }
+    SocketAddress address = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+    return address == null
+        ? 0
+        : CallerHeader.caller(PeerMemory.peerNumber(address), headers.get(CALLER));
+  }
+
+  private static ServerCallHandler<InferMessage, EncodedMessage> bidi(Bidi stream) {
+    return (call, headers) -> {
+      int caller = caller(call, headers);
+      ServerCallHandler<InferMessage, EncodedMessage> handler =
+          ServerCalls.asyncBidiStreamingCall(answers -> stream.stream(caller, answers));
       boolean strict = "true".equals(headers.get(STRICT));
       Context context =
           Context.current()

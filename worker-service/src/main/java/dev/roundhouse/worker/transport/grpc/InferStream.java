@@ -78,6 +78,7 @@ final class InferStream implements StreamObserver<InferMessage> {
   private final Inference inference;
   private final LongSupplier callNanos;
   private final boolean failsWhole;
+  private final int caller;
 
   /** Where turns are counted; null where nobody counts. */
   private final @Nullable ConnectionMemory memory;
@@ -104,6 +105,7 @@ final class InferStream implements StreamObserver<InferMessage> {
    * @param calls told when the stream is over
    * @param callNanos what is left to the whole stream
    * @param failsWhole the first failure is to end the stream with its status
+   * @param caller who asks; 0 when that is not known
    * @param memory where turns are counted; null where nobody counts
    */
   InferStream(
@@ -111,12 +113,14 @@ final class InferStream implements StreamObserver<InferMessage> {
       InferCalls calls,
       LongSupplier callNanos,
       boolean failsWhole,
+      int caller,
       @Nullable ConnectionMemory memory) {
     this.call = call;
     this.calls = calls;
     inference = calls.inference();
     this.callNanos = callNanos;
     this.failsWhole = failsWhole;
+    this.caller = caller;
     this.memory = memory;
   }
 
@@ -320,7 +324,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     void submit(InferExchange begun) {
       exchange = begun;
       Submission submitted =
-          inference.engine().submit(inference.request(begun, callNanos.getAsLong(), this));
+          inference.engine().submit(inference.request(begun, callNanos.getAsLong(), caller, this));
       submission = submitted;
       if (over.get()) {
         submitted.cancel(); // the stream may have closed before there was anything to cancel

@@ -5,6 +5,7 @@ import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.http.ReceivedRequest;
 import dev.roundhouse.http.Reply;
 import dev.roundhouse.http.RequestHandler;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
@@ -94,7 +95,9 @@ final class HttpInferCall implements RequestHandler {
               new MemoryHold(request.memory(), Kept.ANSWER),
               routes.texts());
       submitted =
-          inference.engine().submit(inference.request(exchange, WireRequest.NO_TIMEOUT, answer));
+          inference
+              .engine()
+              .submit(inference.request(exchange, WireRequest.NO_TIMEOUT, caller(request), answer));
     } catch (Throwable e) {
       exchange.close();
       throw e;
@@ -103,6 +106,10 @@ final class HttpInferCall implements RequestHandler {
     if (reply.isGone()) {
       submitted.cancel(); // it may have gone before there was anything to cancel
     }
+  }
+
+  private static int caller(ReceivedRequest request) {
+    return CallerHeader.caller(request.memory().peerNumber(), request.header(CallerHeader.NAME));
   }
 
   private Body body(ReceivedRequest request, Reply reply, MemoryHold memory) {

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.grpc.FairTurns;
 import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.platform.rest.ClientConnection;
@@ -66,7 +67,10 @@ final class InferController {
       try (InferExchange exchange = begin(document, memory)) {
         AwaitedAnswer awaited = new AwaitedAnswer(ClientConnection.of(request));
         try (Answer answer =
-            awaited.run(engine, inference.request(exchange, WireRequest.NO_TIMEOUT, awaited))) {
+            awaited.run(
+                engine,
+                inference.request(
+                    exchange, WireRequest.NO_TIMEOUT, caller(client, request), awaited))) {
           new InferWriter(exchange.response(answer, awaited.outcome(), Map.of()), document.forms())
               .write(
                   request.getHeader(HttpHeaders.ACCEPT_ENCODING),
@@ -75,6 +79,10 @@ final class InferController {
         }
       }
     }
+  }
+
+  private static int caller(ClientMemory client, HttpServletRequest request) {
+    return CallerHeader.caller(client.memory().peerNumber(), request.getHeader(CallerHeader.NAME));
   }
 
   /** Reads; the body is not needed any more afterwards, unless tensors lie in it. */

@@ -1,0 +1,54 @@
+package dev.roundhouse.engine.queue;
+
+import java.util.concurrent.atomic.AtomicIntegerArray;
+
+/**
+ * Keeps room in each model's queue for callers who ask for little: when a queue is full, an eighth
+ * more is for those who have next to nothing open at that model. So no caller has others refused by
+ * filling it, and a caller who is alone has all of it. Callers are numbers, spread over a table of
+ * a fixed size: two may be taken for one. Thread-safe.
+ */
+public final class QueueShares {
+  /** Of a request whose caller is not known; it has no part in the reserve. */
+  public static final int NO_CALLER = 0;
+
+  private static final int NOT_COUNTED = -1;
+  private static final int RESERVE_PART = 8;
+  private static final int MODEST_PART = 64;
+  private static final int CELL_BITS = 12;
+
+  private final AtomicIntegerArray open = new AtomicIntegerArray(1 << CELL_BITS);
+
+  /** Where the requests of a caller for the model in a slot are counted. */
+  public int cell(int caller, int slot) {
+    if (caller == NO_CALLER) {
+      return NOT_COUNTED;
+    }
+    int mixed = (caller ^ slot * 0x85EB_CA6B) * 0x9E37_79B9;
+    return mixed >>> (Integer.SIZE - CELL_BITS);
+  }
+
+  /**
+   * Requests that may wait when this caller asks: more than {@code depth} when it has so little
+   * open that the reserve is for it.
+   */
+  public int depth(int cell, int depth) {
+    if (cell == NOT_COUNTED || open.get(cell) >= Math.max(1, depth / MODEST_PART)) {
+      return depth;
+    }
+    return (int) Math.min(Integer.MAX_VALUE, (long) depth + Math.max(1, depth / RESERVE_PART));
+  }
+
+  /** A request of a caller has been accepted; it counts until {@link #leave}. */
+  public void enter(int cell) {
+    if (cell != NOT_COUNTED) {
+      open.getAndIncrement(cell);
+    }
+  }
+
+  void leave(int cell) {
+    if (cell != NOT_COUNTED) {
+      open.getAndDecrement(cell);
+    }
+  }
+}
