@@ -41,7 +41,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Report:
     """Notes a figure that was measured, for the end of the output."""
-    return lambda text: _figures.append(f"{request.node.name}: {text}")
+    return lambda text: request.node.user_properties.append(("figure", f"{request.node.name}: {text}"))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call":
+        _figures.extend(text for name, text in report.user_properties if name == "figure")
 
 
 @contextmanager

@@ -22,6 +22,8 @@ from conftest import Report, logs_shown
 from faults import now
 from worker_process import SAMPLE_MODELS, Ports, WorkerProcess, free_ports, trained_jar, wait_until, worker_command
 
+pytestmark = pytest.mark.alone
+
 MOUNT = """
 mount -t tmpfs -o size=1m tmpfs /dev/shm
 mount -t tmpfs -o size=1m tmpfs "$1"

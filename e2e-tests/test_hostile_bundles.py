@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tritonclient.grpc as triton
 
 import damaged_bundles
@@ -18,6 +19,8 @@ from calls import infer, simple_inputs
 from conftest import Launch, Report
 from supervised_node import Node
 from worker_process import wait_until
+
+pytestmark = pytest.mark.alone
 
 GOOD = [f"good{i}" for i in range(8)]
 EXIT_CODE = 70

@@ -18,6 +18,8 @@ from calls import request, simple_inputs
 from conftest import Launch, Report
 from worker_process import WorkerProcess, memory_options, wait_until
 
+pytestmark = pytest.mark.alone
+
 MEBIBYTES = 2048
 ATTACKERS = 8
 ATTACK_ROWS = 9_000

@@ -9,11 +9,14 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import scaling_bundle
 from calls import arrays, infer
 from conftest import Launch, Report
 from worker_process import WorkerProcess, wait_until
+
+pytestmark = pytest.mark.alone
 
 MODELS = 30
 FIT = 10

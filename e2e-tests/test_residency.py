@@ -10,11 +10,14 @@ from pathlib import Path
 
 import grpc
 import numpy as np
+import pytest
 
 import scaling_bundle
 from calls import arrays, infer
 from conftest import Launch, Report
 from worker_process import WorkerProcess, wait_until
+
+pytestmark = pytest.mark.alone
 
 MODELS = 200
 FIT = 10

@@ -23,6 +23,8 @@ from node_process import workers_behind_gateway
 from spinning_bundle import turns
 from worker_process import WorkerProcess, wait_until
 
+pytestmark = pytest.mark.alone
+
 CROWD = 1000
 BLOCK_SECONDS = 8  # longer than the actuator waits for a busy dispatch thread, twice
 RUN_SECONDS = 0.004

@@ -18,6 +18,8 @@ from conftest import Launch, Report
 from spinning_bundle import turns
 from worker_process import WorkerProcess, wait_until
 
+pytestmark = pytest.mark.alone
+
 IDLE = 98
 WEIGHTS = {"heavy": 3, "light": 1}
 RUN_SECONDS = {"heavy": 0.012, "light": 0.0009}  # long enough for callers in Python to keep up on a slow machine

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tritonclient.grpc as triton
 
 import damaged_bundles
@@ -23,6 +24,8 @@ import widening_bundle
 from calls import arrays, infer, simple_inputs
 from conftest import Launch, Report
 from worker_process import WorkerProcess, memory_options, wait_until
+
+pytestmark = pytest.mark.alone
 
 PEERS = int(os.environ.get("ROUNDHOUSE_SLOW_PEERS", "100"))
 # As `./roundhouse up` divides it, so that what all of the peers hold fits the budget and no more than that.

@@ -17,6 +17,8 @@ from calls import infer, request, simple_inputs
 from conftest import Launch
 from worker_process import SAMPLE_MODELS, STOP_SECONDS, WorkerProcess, wait_until
 
+pytestmark = pytest.mark.alone
+
 CLIENTS = 8
 WARM_CALLS = 200
 WARM_SECONDS = 20  # the first calls of a fresh JVM are not what is measured

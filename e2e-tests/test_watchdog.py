@@ -22,6 +22,8 @@ from conftest import Launch, Report, logs_shown
 from node_process import NodeProcess
 from worker_process import WorkerProcess, wait_until
 
+pytestmark = pytest.mark.alone
+
 FOR_EVER = 2**62
 LIMIT = "--roundhouse.worker.watchdog.device-call=2s"
 LIMIT_SECONDS = 2

@@ -25,6 +25,8 @@ from attack.target import Size, Target, begin_peak, held_bytes, memory_bytes
 from conftest import logs_shown
 from worker_process import ROOT
 
+pytestmark = pytest.mark.alone
+
 FULL = os.environ.get("ROUNDHOUSE_E2E_ATTACK") == "full"
 ELSEWHERE, BESIDE = "127.0.0.66", "127.0.0.1"
 SMALL_NODE = Size("node", 3008)  # two workers of 1 GiB, their gateway and supervisor

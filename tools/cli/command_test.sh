@@ -207,8 +207,8 @@ check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh tools/gpu-pack/gpu-check \
         tools/peers/fetch tools/kube/fetch e2e-tests/pod_root docker/train docker/bin/*
-    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/cli/demo tools/gpu-pack docker e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/cli/demo tools/gpu-pack docker e2e-tests
+    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/model-bench tools/cli/demo tools/gpu-pack docker e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/model-bench tools/cli/demo tools/gpu-pack docker e2e-tests
 }
 
 verify_and_keep() {
@@ -245,9 +245,14 @@ attack_tests() { # ROWS, all of them if empty
         ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider attack "${bundles[@]}"
 }
 
+# Two files at a time, then one after the other those that measure.
 end_to_end_tests() {
+    local code=0
     begin_steps 1
     ensure_built worker-service
     cd "$ROOT/e2e-tests" || exit
-    ROUNDHOUSE_E2E_JAR=$JAR exec "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5
+    export ROUNDHOUSE_E2E_JAR=$JAR
+    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m 'not alone' -n 2 --dist loadfile || code=1
+    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m alone || code=1
+    return "$code"
 }

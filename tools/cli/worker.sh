@@ -15,8 +15,8 @@ worker_command() {
         "--server.port=$2" "--spring.grpc.server.port=$3" "--management.server.port=$4")
 }
 
-# Starts a worker on free ports as this command's child and waits until every model is ready; leaves its gRPC port in
-# GRPC_PORT. It ends with this command.
+# Starts a worker on free ports as this command's child and waits until every model is ready; leaves its ports in
+# GRPC_PORT and HTTP_PORT. It ends with this command.
 start_private_worker() {
     local log=$CACHE/logs/worker-$$.log waited=0
     GRPC_PORT=$(free_port)
@@ -33,6 +33,8 @@ start_private_worker() {
         sleep 0.5
         waited=$((waited + 1))
     done
+    # shellcheck disable=SC2034 # for those who ask over HTTP
+    HTTP_PORT=$(sed -n 's/^ready .* http=\([0-9]*\).*/\1/p' "$log")
     end_step "ready"
 }
 

@@ -9,7 +9,7 @@ from jax import lax
 
 from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
 from roundhouse_export.jax_program import Arrays, lower_programs
-from roundhouse_export.passes import Optimised, layers, optimise
+from roundhouse_export.passes import Optimised, layers, optimise, optimise_by_platform
 from roundhouse_export.passes.convolution import LOWERINGS, Convolution, candidates, choose
 from roundhouse_export.program_runner import run_program
 
@@ -195,6 +195,32 @@ def test_should_keep_the_numbers_when_rewritten_in_a_program(
     (wanted,) = run_program(text.encode(), [image, kernel])
     (actual,) = run(optimised, image)
     np.testing.assert_allclose(actual, wanted, rtol=2e-4, atol=2e-4)
+
+
+def test_should_leave_other_platforms_xlas_own_when_the_cpu_has_another_form() -> None:
+    described = CASES["depthwise"]
+    text = program(described, LAYOUTS[1])
+    image, kernel = operands(described)
+    kernel = np.transpose(kernel, ["HWIO".index(c) for c in LAYOUTS[1][1]])
+    image = np.transpose(image, ["NHWC".index(c) for c in LAYOUTS[1][0]])
+    (wanted,) = run_program(text.encode(), [image, kernel])
+    optimised = optimise_by_platform({KEY: text}, {"w": kernel}, 1)
+    assert "stablehlo.convolution" in optimised.programs[KEY]
+    assert "stablehlo.convolution" not in optimised.for_cpu[KEY]
+    assert sum(each.size for each in optimised.weights.values()) == kernel.size
+    for each in (optimised.programs[KEY], optimised.for_cpu[KEY]):
+        (actual,) = run_program(each.encode(), [image, *optimised.weights.values()])
+        np.testing.assert_allclose(actual, wanted, rtol=2e-4, atol=2e-4)
+
+
+def test_should_have_one_program_when_the_cpus_form_would_add_to_the_weights() -> None:
+    described = CASES["plain-odd"]
+    _, kernel = operands(described)
+    text = program(described, LAYOUTS[0])
+    choices = {described.layer: "winograd2"}
+    optimised = optimise_by_platform({KEY: text}, {"w": kernel}, 1, choices)
+    assert optimised.programs == optimise({KEY: text}, {"w": kernel}, 1, choices).programs
+    assert optimised.for_cpu == {}
 
 
 def run(optimised: Optimised, *inputs: np.ndarray) -> list[np.ndarray]:

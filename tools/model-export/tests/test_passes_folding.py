@@ -51,6 +51,11 @@ def only(optimised: Optimised) -> str:
     return next(iter(optimised.programs.values()))
 
 
+def test_should_keep_what_a_composite_is_made_of_when_there_is_an_error_function() -> None:
+    optimised, _ = export(lambda x, w: jax.lax.erf(x @ w["w"]), {"w": numbers(6, 3)})
+    assert "chlo.erf" in only(optimised)
+
+
 def test_should_store_a_matrix_as_it_is_read_when_the_model_transposes_it() -> None:
     weights = {"fc.weight": numbers(3, 6), "fc.bias": numbers(3), "unread": numbers(9)}
     optimised, _ = export(lambda x, w: x @ w["fc.weight"].T + w["fc.bias"], weights)

@@ -8,7 +8,8 @@ from roundhouse_export import dtypes
 
 BATCH = "n"
 
-KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+CPU = "cpu"
+KNOWN_PLATFORMS = (CPU, "cuda", "rocm", "tpu")
 
 Axis = int | str
 Variant = Mapping[str, int]

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from roundhouse_export.bundle import Bundle, write_bundle
+from roundhouse_export.contract import CPU, ProgramKey
 from roundhouse_export.jax_program import PLATFORMS, Encoding, encode_program, lower_programs
 from roundhouse_export.model import Model
 from roundhouse_export.numerics import Numerics
-from roundhouse_export.passes import optimise
+from roundhouse_export.passes import optimise_by_platform
 from roundhouse_export.passes.convolution import Choices
 from roundhouse_export.provenance import provenance
 from roundhouse_export.refusal import RefusedError
@@ -50,11 +51,13 @@ def export_model(
         choices = tuned.choices
         facts |= tuned.facts
     weights = model.weights
+    for_cpu: dict[ProgramKey, str] = {}
     if rewrite:
         progress("rewriting programs")
-        optimised = optimise(lowered, weights, len(model.contract.inputs), choices)
-        lowered, weights = optimised.programs, optimised.weights
+        optimised = optimise_by_platform(lowered, weights, len(model.contract.inputs), choices)
+        lowered, weights, for_cpu = optimised.programs, optimised.weights, optimised.for_cpu
     programs = {key: encode_program(text, numerics, encoding) for key, text in lowered.items()}
+    own = {(key, CPU): encode_program(text, numerics, encoding) for key, text in for_cpu.items()}
     bundle = Bundle(
         model.contract,
         model.description,
@@ -63,6 +66,7 @@ def export_model(
         provenance(model.framework, platforms=", ".join(platforms), **facts),
         model.assets,
         model.serving,
+        own,
     )
     progress(f"writing {target}")
     write_bundle(bundle, target)

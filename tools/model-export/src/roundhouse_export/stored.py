@@ -1,7 +1,7 @@
 """A bundle of format 3 as it lies in its folder: what it says, and its programs to run."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from roundhouse_export import weights
 from roundhouse_export.bundle import MANIFEST, digest_problems
-from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.contract import CPU, Contract, ProgramKey, TensorSpec
 from roundhouse_export.program_runner import Executable, platform_of
 from roundhouse_export.refusal import RefusedError
 
@@ -60,10 +60,20 @@ class StoredBundle:
     def weights(self) -> dict[str, np.ndarray]:
         return weights.decode((self.folder / weights.FILE_NAME).read_bytes())
 
-    def program(self, key: ProgramKey, platform: str = "cpu") -> bytes:
+    def program(self, key: ProgramKey, platform: str = CPU) -> bytes:
         """The file that is run on a platform: its own where there is one."""
-        own = self.folder / key.file_name.replace(".mlir", f".{platform}.mlir")
+        own = self.folder / key.platform_file_name(platform)
         return (own if own.exists() else self.folder / key.file_name).read_bytes()
+
+    def files(self) -> Iterator[tuple[ProgramKey, str]]:
+        """Every program's files that a CPU can run: the one for all platforms, and its own."""
+        for key in self.contract.programs():
+            for name in (key.file_name, key.platform_file_name(CPU)):
+                if (self.folder / name).exists():
+                    yield key, name
+
+    def executable_of(self, file_name: str, plugin: Path | None = None) -> Executable:
+        return Executable((self.folder / file_name).read_bytes(), platform_of(plugin))
 
     def module_text(self, key: ProgramKey) -> str:
         """The program as readable StableHLO."""

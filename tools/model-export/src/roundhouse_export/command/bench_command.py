@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
         kind = sources.recognise(options.beside)
         if kind.runs_code and not isolation.is_isolated():
             return isolation.run_again(options.arguments)
+    texts.use_plugin(options)
     from roundhouse_export.timing import time_bundle
 
     steps = Steps(quiet=options.json)

@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
     kind = sources.recognise(options.source)
     if kind.runs_code and not isolation.is_isolated():
         return isolation.run_again(options.arguments)
+    texts.use_plugin(options)
     steps = Steps(quiet=options.json)
     steps(f"loading {options.source}, {kind.kind}")
     imported = texts.import_options(options)

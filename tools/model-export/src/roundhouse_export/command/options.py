@@ -136,3 +136,11 @@ def tensor(text: str) -> TensorSpec:
         )
     except ValueError as refusal:
         raise argparse.ArgumentTypeError(str(refusal)) from None
+
+
+def use_plugin(options: argparse.Namespace) -> None:
+    """Makes the plugin known, if one is named; before JAX is used for anything."""
+    if options.plugin is not None:
+        from roundhouse_export.program_runner import platform_of
+
+        platform_of(options.plugin)

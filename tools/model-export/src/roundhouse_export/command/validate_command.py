@@ -34,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
         kind = sources.recognise(options.against)
         if kind.runs_code and not isolation.is_isolated():
             return isolation.run_again(options.arguments)
+    texts.use_plugin(options)
 
     from roundhouse_export import validation
     from roundhouse_export.stored import StoredBundle

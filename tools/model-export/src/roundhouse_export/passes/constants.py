@@ -1,11 +1,11 @@
 """Large constants of programs as weights: stored once for all programs, and paged like weights."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from roundhouse_export.contract import ProgramKey
 from roundhouse_export.passes.evaluation import evaluate
 from roundhouse_export.passes.expression import Expression, expression_of
 from roundhouse_export.passes.main_function import (
@@ -21,7 +21,7 @@ LARGEST_IN_PROGRAM = 64 << 10
 
 
 def lift_constants(
-    modules: Mapping[ProgramKey, ir.Module], weights: Mapping[str, np.ndarray]
+    modules: Mapping[Any, ir.Module], weights: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Changes the modules in place; returns the weights followed by what was lifted.
 

@@ -4,13 +4,15 @@ MLIR's own ``inline`` pass leaves calls alone here: jaxlib does not register the
 the function dialect be inlined.
 """
 
+from collections.abc import Mapping
+
 from jaxlib.mlir import ir
 
 from roundhouse_export.passes.main_function import MAIN, functions, nested, operations
 
 
 def inline_calls(module: ir.Module) -> None:
-    """Leaves ``@main`` as the module's only function."""
+    """Leaves ``@main``, and what composites such as ``chlo.erf`` are made of, as functions."""
     known = functions(module)
     waiting = [each for each in nested(known[MAIN]) if each.name == "func.call"]
     while waiting:
@@ -22,9 +24,27 @@ def inline_calls(module: ir.Module) -> None:
             for inner in nested(operation)
             if inner.name == "func.call"
         ]
+    kept = _named_from(MAIN, known)
     for name, function in known.items():
-        if name != MAIN:
+        if name not in kept:
             function.erase()
+
+
+def _named_from(name: str, known: Mapping[str, ir.Operation]) -> set[str]:
+    """Returns a function's name and those of all that it calls or names, at any depth."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += [
+                ir.FlatSymbolRefAttr(operation.attributes[attribute]).value
+                for operation in nested(known[each])
+                for attribute in ("callee", "decomposition")
+                if attribute in operation.attributes
+            ]
+    return found
 
 
 def _inline(call: ir.Operation, callee: ir.Operation, module: ir.Module) -> list[ir.Operation]:

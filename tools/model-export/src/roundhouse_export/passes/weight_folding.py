@@ -6,11 +6,11 @@ parameters is not computed in every call. All programs of a bundle keep one list
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from roundhouse_export.contract import ProgramKey
 from roundhouse_export.passes.dependence import Known, known_values, values_read
 from roundhouse_export.passes.evaluation import evaluate
 from roundhouse_export.passes.expression import Expression, expression_of
@@ -35,7 +35,7 @@ _MOST_PARTS = 16
 
 
 def fold_weights(
-    modules: Mapping[ProgramKey, ir.Module], weights: Weights, inputs: int
+    modules: Mapping[Any, ir.Module], weights: Weights, inputs: int
 ) -> dict[str, np.ndarray]:
     """Changes the modules in place and returns the weights that they take, in order.
 

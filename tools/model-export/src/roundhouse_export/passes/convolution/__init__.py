@@ -33,8 +33,10 @@ def candidates(convolution: Convolution) -> list[Lowering]:
     return [each for each in LOWERINGS.values() if each.applies(convolution)]
 
 
-def choose(convolution: Convolution, choices: Choices) -> Lowering:
-    """Returns what was chosen for a layer, else what is fastest as a rule."""
+def choose(convolution: Convolution, choices: Choices | None) -> Lowering:
+    """Returns what was chosen for a layer, else what is fastest as a rule; XLA's own for None."""
+    if choices is None:
+        return DIRECT
     chosen = choices.get(convolution.layer)
     if chosen is not None:
         return LOWERINGS[chosen]

@@ -30,8 +30,11 @@ def convolutions(module: ir.Module) -> list[ir.Operation]:
     ]
 
 
-def rewrite_convolutions(module: ir.Module, inputs: int, choices: Choices) -> None:
-    """Changes the module in place; ``inputs`` leading arguments of ``@main`` are no weights."""
+def rewrite_convolutions(module: ir.Module, inputs: int, choices: Choices | None) -> None:
+    """Changes the module in place; ``inputs`` leading arguments of ``@main`` are no weights.
+
+    Without ``choices`` each stays XLA's own, on the layout that the others have too.
+    """
     known = known_values(main_block(module), inputs)
     for operation in convolutions(module):
         found = read(operation)
