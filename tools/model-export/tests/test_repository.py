@@ -213,14 +213,15 @@ def test_should_try_again_what_failed_for_a_reason_outside_of_the_model(
     def fails(source: str, options: ImportOptions) -> Model:
         if source.endswith("a.onnx"):
             raise MemoryError("no room\nfor it")
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        raise ModuleNotFoundError("No module named 'onnxruntime'", name="onnxruntime")
 
     with monkeypatch.context() as patch:
         patch.setattr(sys.modules["roundhouse_export.sources.onnx"], "load", fails)
         rows = convert(models, out)
     assert [row.reason for row in rows] == [
         f"{models}/a.onnx: MemoryError: no room",
-        f"{models}/b.onnx: needs the package 'torch': pip install 'roundhouse-export[triton]'",
+        f"{models}/b.onnx is an ONNX file, which needs the package 'onnxruntime': "
+        "pip install 'roundhouse-export[triton]'",
     ]
     assert statuses(convert(models, out)) == [("a", 1, "converted"), ("b", 1, "converted")]
 

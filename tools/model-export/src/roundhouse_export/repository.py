@@ -16,6 +16,7 @@ from roundhouse_export.refusal import RefusedError
 from roundhouse_export.refused_bundle import write_refused
 from roundhouse_export.repository_models import FoundModel, Loader
 from roundhouse_export.repository_row import Row, Status, rendered, to_json
+from roundhouse_export.sources import missing
 
 if TYPE_CHECKING:
     from roundhouse_export.model import Model
@@ -123,9 +124,9 @@ def _one(
     files: Mapping[str, bytes] = {}
     try:
         return _exported(found, number, loader(options), place), True
-    except ModuleNotFoundError as missing:
-        needs = f"needs the package '{missing.name}': pip install 'roundhouse-export[triton]'"
-        reason, is_final = f"{found.path}: {needs}", False
+    except ModuleNotFoundError as error:
+        reason = str(missing.refusal(f"{found.path} is {found.described}", "triton", error))
+        is_final = False
     except RefusedError as refusal:
         reason = str(refusal)
         is_final = not isinstance(refusal.__cause__, ModuleNotFoundError)
