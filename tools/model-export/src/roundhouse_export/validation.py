@@ -11,13 +11,15 @@ import ml_dtypes
 import numpy as np
 
 from roundhouse_export import dtypes
-from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.contract import ProgramKey, TensorSpec
 from roundhouse_export.stored import StoredBundle
 from roundhouse_export.table import rendered as table
 
 SEED = 20
 DENORMAL = "denormal"
 _LARGE = 1e4
+_BITS = range(2)
+_SMALL = range(10)
 _UNITS = {"f64": 4096, "f32": 256, "f16": 8, "bf16": 8}
 """Of the last place of a dtype, by which one product may differ."""
 
@@ -53,7 +55,7 @@ def against_reference(
     for key in bundle.contract.programs():
         program = bundle.executable(key, plugin)
         chain = tolerance_of(bundle.products(key))
-        for kind, inputs in kinds_of_inputs(bundle.contract, key):
+        for kind, inputs in kinds_of_inputs(bundle, key):
             got = dict(zip(bundle.output_names, program.run(bundle.arguments(inputs)), strict=True))
             right = [reference(inputs)]
             if kind == DENORMAL:  # processors may take them for zeros, and XLA has them do so
@@ -77,39 +79,64 @@ def tolerance_of(products: int) -> float:
 
 
 def kinds_of_inputs(
-    contract: Contract, key: ProgramKey
+    bundle: StoredBundle, key: ProgramKey
 ) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    """Random inputs twice, zeros, large ones and denormal ones, each with the program's shapes."""
+    """Random inputs twice, zeros, large ones and denormal ones, each with the program's shapes.
+
+    Integers that index something are below how many of that there are. Others may be masks: they
+    are 0 and 1 once more.
+    """
     rng = np.random.default_rng(SEED)
+    inputs = bundle.contract.inputs
+    bounds = bundle.index_bounds(key)
+    ranges = {spec: _range(spec, bounds.get(spec.name)) for spec in inputs}
+    bits = {spec: range(min(2, each.stop)) for spec, each in ranges.items()}
     makers: dict[str, Callable[[TensorSpec, tuple[int, ...]], np.ndarray]] = {
-        "random": lambda spec, shape: _random(rng, spec, shape, 1.0),
-        "uniform": lambda spec, shape: _uniform(rng, spec, shape),
+        "random": lambda spec, shape: _random(rng, spec, shape, 1.0, ranges[spec]),
+        "uniform": lambda spec, shape: _uniform(rng, spec, shape, bits[spec]),
         "zeros": lambda spec, shape: np.zeros(shape, dtypes.numpy_dtype(spec.dtype)),
     }
-    if any(dtypes.numpy_dtype(spec.dtype).kind == "f" for spec in contract.inputs):
-        makers["large"] = lambda spec, shape: _random(rng, spec, shape, _LARGE)
+    if bits != ranges:
+        makers["bits"] = lambda spec, shape: _random(rng, spec, shape, 1.0, bits[spec])
+    if any(dtypes.numpy_dtype(spec.dtype).kind == "f" for spec in inputs):
+        makers["large"] = lambda spec, shape: _random(rng, spec, shape, _LARGE, ranges[spec])
         makers[DENORMAL] = _denormal
+    shapes = {spec: spec.resolve(key.batch, bundle.contract.variant(key)) for spec in inputs}
     for kind, make in makers.items():
-        shapes = {spec: spec.resolve(key.batch, contract.variant(key)) for spec in contract.inputs}
         yield kind, {spec.name: make(spec, shape) for spec, shape in shapes.items()}
 
 
+def _range(spec: TensorSpec, bound: int | None) -> range:
+    """Of the integers that an input is given; ``bound`` is how many places they index."""
+    dtype = dtypes.numpy_dtype(spec.dtype)
+    if dtype.kind not in "iu":
+        return _BITS
+    lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if bound is not None:
+        return range(min(bound, highest + 1))
+    return range(lowest, highest + 1) if dtype.itemsize == 1 else _SMALL
+
+
 def _random(
-    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], scale: float
+    rng: np.random.Generator,
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    scale: float,
+    whole: range,
 ) -> np.ndarray:
     dtype = dtypes.numpy_dtype(spec.dtype)
-    if spec.dtype == "bool":
-        return rng.integers(0, 2, shape).astype(dtype)
-    if dtype.kind in "iu":  # small: many are indices, of which nobody says how many there are
-        return rng.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iub":
+        return rng.integers(whole.start, whole.stop, shape).astype(dtype)
     scale = min(scale, 100.0) if dtype.itemsize < 4 else scale
     return (scale * rng.standard_normal(shape)).astype(dtype)
 
 
-def _uniform(rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...]) -> np.ndarray:
+def _uniform(
+    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], whole: range
+) -> np.ndarray:
     dtype = dtypes.numpy_dtype(spec.dtype)
     if dtype.kind in "iub":
-        return np.ones(shape, dtype)
+        return np.full(shape, min(1, whole.stop - 1), dtype)
     return rng.random(shape).astype(dtype)
 
 
