@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from triton_models import WEIGHT, load_onnx, tensor, write_model, write_onnx
 
 from roundhouse_export import import_record, repository, sources
 from roundhouse_export.bundle import digest_problems
+from roundhouse_export.command import main
 from roundhouse_export.contract import TensorSpec
 from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.refusal import RefusedError
@@ -213,14 +215,15 @@ def test_should_try_again_what_failed_for_a_reason_outside_of_the_model(
     def fails(source: str, options: ImportOptions) -> Model:
         if source.endswith("a.onnx"):
             raise MemoryError("no room\nfor it")
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        raise ModuleNotFoundError("No module named 'onnxruntime'", name="onnxruntime")
 
     with monkeypatch.context() as patch:
         patch.setattr(sys.modules["roundhouse_export.sources.onnx"], "load", fails)
         rows = convert(models, out)
     assert [row.reason for row in rows] == [
         f"{models}/a.onnx: MemoryError: no room",
-        f"{models}/b.onnx: needs the package 'torch': pip install 'roundhouse-export[triton]'",
+        f"{models}/b.onnx is an ONNX file, which needs the package 'onnxruntime': "
+        "pip install 'roundhouse-export[triton]'",
     ]
     assert statuses(convert(models, out)) == [("a", 1, "converted"), ("b", 1, "converted")]
 
@@ -310,6 +313,37 @@ def test_should_leave_the_old_model_when_writing_the_new_one_fails(
     assert (out / "m" / "1" / "manifest.yaml").read_bytes() == before
     assert [each.name for each in out.iterdir() if each.is_dir()] == ["m"]
     assert statuses(convert(models, out)) == [("m", 1, "converted")]
+
+
+def test_should_say_in_one_line_that_the_disk_is_full_and_leave_no_half_model(
+    models: Path,
+    out: Path,
+    loaded: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_model(models / "a", CONFIG)
+    write_model(models / "b", CONFIG)
+    writes = os.fsync
+    descriptors = []
+
+    def full_after_a(descriptor: int) -> None:
+        descriptors.append(descriptor)
+        if (out / "a").exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        writes(descriptor)
+
+    monkeypatch.setenv("ROUNDHOUSE_EXPORT_ISOLATED", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full_after_a)
+        assert main(["repository", str(models), "--out", str(out)]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"roundhouse-export: {out}: No space left on device; models converted before this are "
+        "whole, none is half-written: mend it and run this again"
+    )
+    assert [each.name for each in out.iterdir() if each.is_dir()] == ["a"]
+    rows = convert(models, out, ImportOptions())
+    assert statuses(rows) == [("a", 1, "unchanged"), ("b", 1, "converted")]
 
 
 def test_should_give_options_to_the_models_that_they_are_of(

@@ -2,6 +2,9 @@
 
 import json
 import os
+import re
+import sys
+import time
 from pathlib import Path
 
 import jax
@@ -11,7 +14,9 @@ from jax import lax
 
 from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
 from roundhouse_export.jax_program import Arrays, lower_programs
-from roundhouse_export.passes import optimise
+from roundhouse_export.model import Model
+from roundhouse_export.passes import layers, optimise
+from roundhouse_export.pipeline import export_model
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.tune import cache, tune, tuning
 from roundhouse_export.tune.cache import Cache, default_folder
@@ -83,11 +88,11 @@ def test_should_find_depthwise_when_measured_on_the_plugin(
 
 
 def fixed(monkeypatch: pytest.MonkeyPatch, times: dict[str, float]) -> None:
-    def measure(convolutions: list, plugin: Path | None) -> dict[str, dict[str, float]]:
+    def measure(convolutions: list, plugin: Path | None) -> tuple[dict[str, dict[str, float]], str]:
         return {
             each.describe(): {n: t for n, t in times.items() if each.groups == 1 or n == "direct"}
             for each in convolutions
-        }
+        }, ""
 
     monkeypatch.setattr(tuning, "_measure", measure)
 
@@ -156,3 +161,49 @@ def test_should_refuse_in_a_line_when_the_plugin_is_none(
         match=r"text\.so: timing ended at the convolution 1x24x24x64.*text\.so.*; export",
     ):
         tune(lowered, tmp_path / "text.so", tmp_path)
+
+
+HANGS = """
+import json, sys, time
+first = json.load(sys.stdin)["convolutions"][0]
+print(json.dumps({"convolution": sys.argv[1], "milliseconds": {"direct": 1.0, "depthwise": 9.0}}))
+sys.stdout.flush()
+time.sleep(600)
+"""
+
+
+def test_should_end_a_timing_that_hangs_and_leave_the_rest_untuned(
+    lowered: dict[ProgramKey, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [each for layer in layers(lowered).values() for each in layer]
+    timed = next(each for each in sizes if each.groups == 64).describe()
+    monkeypatch.setattr(tuning, "_COMMAND", (sys.executable, "-c", HANGS, timed))
+    monkeypatch.setattr(tuning, "_MOST_SILENT_SECONDS", 2.0)
+    began = time.monotonic()
+    tuned = tune(lowered, None, tmp_path)
+    assert time.monotonic() - began < 60
+    assert tuned.choices == {}  # one of its two batch sizes has no times
+    assert set(tuned.milliseconds) == {timed}
+    assert re.fullmatch(
+        r"timing the convolution 2x24x24x64.* was ended after 2 s without a result; 3 of 4 are "
+        r"computed as without tuning|timing the convolution 1x24.*; 3 of 4 .*",
+        tuned.stopped,
+    )
+    rewritten = optimise(lowered, WEIGHTS, 1, tuned.choices)
+    assert rewritten.programs == optimise(lowered, WEIGHTS, 1).programs
+
+
+def test_should_write_the_bundle_and_say_why_when_timing_hangs(
+    lowered: dict[ProgramKey, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDHOUSE_CACHE", str(tmp_path))
+    silent = (sys.executable, "-c", "import time; time.sleep(600)")
+    monkeypatch.setattr(tuning, "_COMMAND", silent)
+    monkeypatch.setattr(tuning, "_MOST_SILENT_SECONDS", 1.0)
+    (tmp_path / "plugin.so").write_bytes(b"")
+    model = Model("net", CONTRACT, forward, WEIGHTS, "none")
+    bundle = export_model(model, tmp_path / "net", plugin=tmp_path / "plugin.so")
+    assert bundle.provenance["tuning_stopped"].endswith(
+        "was ended after 1 s without a result; 4 of 4 are computed as without tuning"
+    )
+    assert (tmp_path / "net" / "model.b1.mlir").is_file()

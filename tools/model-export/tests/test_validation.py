@@ -1,8 +1,10 @@
 """What is near passes, what is not is named with its coordinates."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -94,3 +96,65 @@ def test_should_refuse_what_is_no_bundle_or_has_been_changed(bundle: Path, tmp_p
     program.write_bytes(program.read_bytes() + b"x")
     with pytest.raises(RefusedError, match=r"model\.b1\.mlir: sha256 is "):
         StoredBundle(changed)
+
+
+def inputs_by_kind(
+    folder: Path, forward: Callable[..., Any], *specs: TensorSpec
+) -> dict[str, dict[str, np.ndarray]]:
+    contract = Contract(specs, (TensorSpec("y", "f32", ("n", 4)),), (64,))
+    model = Model("indexed", contract, forward, {"w": np.ones((300, 4), np.float32)}, "none")
+    export_model(model, folder / "indexed")
+    stored = StoredBundle(folder / "indexed")
+    (key,) = stored.contract.programs()
+    return dict(validation.kinds_of_inputs(stored, key))
+
+
+def test_should_stay_within_the_table_when_integers_are_indices(tmp_path: Path) -> None:
+    def forward(inputs: Mapping, weights: Mapping) -> dict:
+        w = weights["w"]
+        word, place = w[inputs["word"]], jnp.take(w[:7], inputs["place"], axis=0)
+        return {"y": word + place + w[2 * inputs["twice"]] + inputs["x"]}
+
+    given = inputs_by_kind(
+        tmp_path,
+        forward,
+        TensorSpec("word", "i64", ("n",)),
+        TensorSpec("place", "i32", ("n",)),
+        TensorSpec("twice", "i32", ("n",)),
+        TensorSpec("x", "f32", ("n", 4)),
+    )
+    for each in given.values():
+        assert all(each[name].min() >= 0 for name in ("word", "place", "twice"))
+    assert 200 < given["random"]["word"].max() < 300
+    assert 200 < given["large"]["word"].max() < 300
+    assert given["random"]["place"].max() == 6
+    assert given["random"]["twice"].max() == 1  # nobody knows what twice of it indexes
+    assert set(given["bits"]["word"].tolist()) == {0, 1}
+
+
+def test_should_be_zero_when_there_is_one_place(tmp_path: Path) -> None:
+    def forward(inputs: Mapping, weights: Mapping) -> dict:
+        return {"y": weights["w"][:1][inputs["only"]]}
+
+    given = inputs_by_kind(tmp_path, forward, TensorSpec("only", "i32", ("n",)))
+    assert not any(each["only"].any() for each in given.values())
+
+
+def test_should_take_small_integers_and_bits_when_nothing_is_indexed(tmp_path: Path) -> None:
+    def forward(inputs: Mapping, weights: Mapping) -> dict:
+        sums = inputs["mask"] + inputs["pixel"].astype("int64") + inputs["shift"]
+        return {"y": sums[:, None] * weights["w"][0] + inputs["on"][:, None]}
+
+    given = inputs_by_kind(
+        tmp_path,
+        forward,
+        TensorSpec("mask", "i64", ("n",)),
+        TensorSpec("pixel", "u8", ("n",)),
+        TensorSpec("shift", "i8", ("n",)),
+        TensorSpec("on", "bool", ("n",)),
+    )
+    assert set(given["random"]["mask"].tolist()) == set(range(10))
+    assert given["random"]["pixel"].max() > 200
+    assert given["random"]["shift"].min() < -100
+    assert set(given["bits"]["mask"].tolist()) == {0, 1}
+    assert given["uniform"]["mask"].all()

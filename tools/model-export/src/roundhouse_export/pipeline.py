@@ -14,6 +14,9 @@ from roundhouse_export.provenance import provenance
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.tune import tune
 
+TUNING_STOPPED = "tuning_stopped"
+"""In the provenance of a bundle some of whose convolutions could not be timed, with the reason."""
+
 Progress = Callable[[str], None]
 """Told what is done now, in a few words."""
 
@@ -50,6 +53,8 @@ def export_model(
         tuned = tune(lowered, plugin, progress=progress)
         choices = tuned.choices
         facts |= tuned.facts
+        if tuned.stopped:
+            facts[TUNING_STOPPED] = tuned.stopped
     weights = model.weights
     for_cpu: dict[ProgramKey, str] = {}
     if rewrite:

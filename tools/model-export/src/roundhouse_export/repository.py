@@ -1,6 +1,7 @@
 """Whole repositories: every model of Triton's, and every ``.onnx`` file, becomes a bundle."""
 
 import dataclasses
+import errno
 import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from roundhouse_export.refusal import RefusedError
 from roundhouse_export.refused_bundle import write_refused
 from roundhouse_export.repository_models import FoundModel, Loader
 from roundhouse_export.repository_row import Row, Status, rendered, to_json
+from roundhouse_export.sources import missing
 
 if TYPE_CHECKING:
     from roundhouse_export.model import Model
@@ -25,6 +27,7 @@ __all__ = ["Row", "Status", "convert_repository", "rendered", "to_json"]
 Progress = Callable[[str], None]
 
 _LOCK = ".import.lock"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def convert_repository(
@@ -34,7 +37,8 @@ def convert_repository(
 
     What was made before from the same files by the same exporter is left alone. A model that
     cannot be converted leaves a folder that a server lists as failed, with the reason. What was
-    made from this repository and is no longer in it is removed; nothing else is touched.
+    made from this repository and is no longer in it is removed; nothing else is touched. OSError
+    when nothing more can be written: models before that are whole, and the others as they were.
     """
     if not source_dir.is_dir():
         raise RefusedError(f"{source_dir}: no such folder")
@@ -123,14 +127,16 @@ def _one(
     files: Mapping[str, bytes] = {}
     try:
         return _exported(found, number, loader(options), place), True
-    except ModuleNotFoundError as missing:
-        needs = f"needs the package '{missing.name}': pip install 'roundhouse-export[triton]'"
-        reason, is_final = f"{found.path}: {needs}", False
+    except ModuleNotFoundError as error:
+        reason = str(missing.refusal(f"{found.path} is {found.described}", "triton", error))
+        is_final = False
     except RefusedError as refusal:
         reason = str(refusal)
         is_final = not isinstance(refusal.__cause__, ModuleNotFoundError)
         files = getattr(refusal, "files", {})
     except Exception as defect:  # one model that nobody foresaw must not keep the others away
+        if isinstance(defect, OSError) and defect.errno in _NO_ROOM:
+            raise
         said = (str(defect).splitlines() or [""])[0]
         reason, is_final = f"{found.path}: {type(defect).__name__}: {said}", False
     if files:

@@ -31,6 +31,10 @@ class FoundModel:
     def kind(self) -> str:
         return "onnx" if self.path.is_file() else "triton"
 
+    @property
+    def described(self) -> str:
+        return "an ONNX file" if self.kind == "onnx" else "a model of Triton's"
+
     def files(self) -> dict[str, Path]:
         """Every file that the model depends on, by a name that stays when all of it is moved."""
         if self.kind == "triton":

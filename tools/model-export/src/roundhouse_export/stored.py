@@ -14,6 +14,7 @@ from jaxlib.mlir.dialects import stablehlo
 from roundhouse_export import weights
 from roundhouse_export.bundle import MANIFEST, digest_problems
 from roundhouse_export.contract import CPU, Contract, ProgramKey, TensorSpec
+from roundhouse_export.index_bounds import index_bounds
 from roundhouse_export.program_runner import Executable, platform_of
 from roundhouse_export.refusal import RefusedError
 
@@ -90,6 +91,12 @@ class StoredBundle:
         """How many dots and convolutions there are, which is how far rounding can add up."""
         text = self.module_text(key)
         return sum(text.count(f"{product} ") for product in _PRODUCTS)
+
+    def index_bounds(self, key: ProgramKey) -> dict[str, int]:
+        """By input, how many different numbers the program may be given as its indices."""
+        names = [spec.name for spec in self.contract.inputs]
+        bounds = index_bounds(self.module_text(key), len(names))
+        return {n: bound for n, bound in zip(names, bounds, strict=True) if bound is not None}
 
     def executable(self, key: ProgramKey, plugin: Path | None = None) -> Executable:
         return Executable(self.program(key), platform_of(plugin))

@@ -42,7 +42,7 @@ def time_bundle(
     keys = list(bundle.contract.programs())
     cells = []
     for number, key in enumerate(keys):
-        _, inputs = next(kinds_of_inputs(bundle.contract, key))
+        _, inputs = next(kinds_of_inputs(bundle, key))
         program = bundle.executable(key, plugin)
         held = program.put(list(bundle.weights.values()))
         given = [inputs[spec.name] for spec in bundle.contract.inputs]

@@ -11,17 +11,20 @@ import ml_dtypes
 import numpy as np
 
 from roundhouse_export import dtypes
-from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
+from roundhouse_export.contract import ProgramKey, TensorSpec
+from roundhouse_export.program_runner import Executable
 from roundhouse_export.stored import StoredBundle
 from roundhouse_export.table import rendered as table
 
 SEED = 20
 DENORMAL = "denormal"
 _LARGE = 1e4
-_LARGE_INPUTS = "large"
-_MOVES = 8
+# By how often as much as it moves by itself an output may differ, up to this part of its size.
+_MOVES, _MOST_MOVED = 8, 0.01
 # Of the last place of 1: how exact frameworks are where a sigmoid or a softmax is nearly 0.
 _LEAST_UNITS = 4
+_BITS = range(2)
+_SMALL = range(10)
 _UNITS = {"f64": 4096, "f32": 1024, "f16": 8, "bf16": 8}
 """Of the last place of a dtype, by which one product may differ."""
 
@@ -53,15 +56,17 @@ def against_reference(
 ) -> list[Finding]:
     """Compares every program of a bundle, for every kind of inputs, with what was wanted."""
     bundle = StoredBundle(folder)
+    nudged = {name: _nudged(array) for name, array in bundle.weights.items()}
     findings = []
     for key, name in bundle.files():
         program = bundle.executable_of(name, plugin)
         chain = tolerance_of(bundle.products(key))
         scales: dict[str, float] = {}
-        for kind, inputs in kinds_of_inputs(bundle.contract, key):
-            got = dict(zip(bundle.output_names, program.run(bundle.arguments(inputs)), strict=True))
+        for kind, inputs in kinds_of_inputs(bundle, key):
+            got = _answers(bundle, program, inputs, bundle.weights)
+            again = _answers(bundle, program, inputs, nudged)
+            moved = {name: _distance(again[name], each) for name, each in got.items()}
             right = [reference(inputs)]
-            moved = _moved(reference, inputs, right[0]) if kind == _LARGE_INPUTS else {}
             if not scales:
                 scales = {name: scale_of(np.asarray(each)) for name, each in right[0].items()}
             if kind == DENORMAL:  # processors may take them for zeros, and XLA has them do so
@@ -77,7 +82,7 @@ def against_reference(
                             each[spec.name],
                             chain,
                             scales[spec.name],
-                            moved.get(spec.name, 0.0),
+                            moved[spec.name],
                         )
                         for each in right
                     ),
@@ -88,22 +93,29 @@ def against_reference(
     return findings
 
 
-def _moved(
-    reference: Answers, inputs: Mapping[str, np.ndarray], right: Mapping[str, np.ndarray]
-) -> dict[str, float]:
-    """How far each output moves when all float inputs grow by their last place."""
-    grown = {
-        name: np.nextafter(x, np.where(x < 0, -np.inf, np.inf).astype(x.dtype))
-        if x.dtype.kind == "f"
-        else x
-        for name, x in inputs.items()
-    }
+def _answers(
+    bundle: StoredBundle,
+    program: Executable,
+    inputs: Mapping[str, np.ndarray],
+    held: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    arguments = [*(inputs[spec.name] for spec in bundle.contract.inputs), *held.values()]
+    return dict(zip(bundle.output_names, program.run(arguments), strict=True))
+
+
+def _nudged(array: np.ndarray) -> np.ndarray:
+    """The next number, up or down by chance, in the place of each."""
+    if array.dtype not in (np.float32, np.float64):
+        return array
+    up = np.random.default_rng(SEED).random(array.shape) < 0.5
+    return np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))
+
+
+def _distance(one: np.ndarray, other: np.ndarray) -> float:
+    if one.dtype.kind in "iub":
+        return 0.0
     with np.errstate(invalid="ignore"):
-        return {
-            name: scale_of(np.asarray(each, np.float64) - np.asarray(right[name], np.float64))
-            for name, each in reference(grown).items()
-            if np.asarray(each).dtype.kind == "f"
-        }
+        return scale_of(one.astype(np.float64) - other.astype(np.float64))
 
 
 def tolerance_of(products: int) -> float:
@@ -112,39 +124,64 @@ def tolerance_of(products: int) -> float:
 
 
 def kinds_of_inputs(
-    contract: Contract, key: ProgramKey
+    bundle: StoredBundle, key: ProgramKey
 ) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    """Random inputs twice, zeros, large ones and denormal ones, each with the program's shapes."""
+    """Random inputs twice, zeros, large ones and denormal ones, each with the program's shapes.
+
+    Integers that index something are below how many of that there are. Others may be masks: they
+    are 0 and 1 once more.
+    """
     rng = np.random.default_rng(SEED)
+    inputs = bundle.contract.inputs
+    bounds = bundle.index_bounds(key)
+    ranges = {spec: _range(spec, bounds.get(spec.name)) for spec in inputs}
+    bits = {spec: range(min(2, each.stop)) for spec, each in ranges.items()}
     makers: dict[str, Callable[[TensorSpec, tuple[int, ...]], np.ndarray]] = {
-        "random": lambda spec, shape: _random(rng, spec, shape, 1.0),
-        "uniform": lambda spec, shape: _uniform(rng, spec, shape),
+        "random": lambda spec, shape: _random(rng, spec, shape, 1.0, ranges[spec]),
+        "uniform": lambda spec, shape: _uniform(rng, spec, shape, bits[spec]),
         "zeros": lambda spec, shape: np.zeros(shape, dtypes.numpy_dtype(spec.dtype)),
     }
-    if any(dtypes.numpy_dtype(spec.dtype).kind == "f" for spec in contract.inputs):
-        makers[_LARGE_INPUTS] = lambda spec, shape: _random(rng, spec, shape, _LARGE)
+    if bits != ranges:
+        makers["bits"] = lambda spec, shape: _random(rng, spec, shape, 1.0, bits[spec])
+    if any(dtypes.numpy_dtype(spec.dtype).kind == "f" for spec in inputs):
+        makers["large"] = lambda spec, shape: _random(rng, spec, shape, _LARGE, ranges[spec])
         makers[DENORMAL] = _denormal
+    shapes = {spec: spec.resolve(key.batch, bundle.contract.variant(key)) for spec in inputs}
     for kind, make in makers.items():
-        shapes = {spec: spec.resolve(key.batch, contract.variant(key)) for spec in contract.inputs}
         yield kind, {spec.name: make(spec, shape) for spec, shape in shapes.items()}
 
 
+def _range(spec: TensorSpec, bound: int | None) -> range:
+    """Of the integers that an input is given; ``bound`` is how many places they index."""
+    dtype = dtypes.numpy_dtype(spec.dtype)
+    if dtype.kind not in "iu":
+        return _BITS
+    lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if bound is not None:
+        return range(min(bound, highest + 1))
+    return range(lowest, highest + 1) if dtype.itemsize == 1 else _SMALL
+
+
 def _random(
-    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], scale: float
+    rng: np.random.Generator,
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    scale: float,
+    whole: range,
 ) -> np.ndarray:
     dtype = dtypes.numpy_dtype(spec.dtype)
-    if spec.dtype == "bool":
-        return rng.integers(0, 2, shape).astype(dtype)
-    if dtype.kind in "iu":  # small: many are indices, of which nobody says how many there are
-        return rng.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iub":
+        return rng.integers(whole.start, whole.stop, shape).astype(dtype)
     scale = min(scale, 100.0) if dtype.itemsize < 4 else scale
     return (scale * rng.standard_normal(shape)).astype(dtype)
 
 
-def _uniform(rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...]) -> np.ndarray:
+def _uniform(
+    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], whole: range
+) -> np.ndarray:
     dtype = dtypes.numpy_dtype(spec.dtype)
     if dtype.kind in "iub":
-        return np.ones(shape, dtype)
+        return np.full(shape, min(1, whole.stop - 1), dtype)
     return rng.random(shape).astype(dtype)
 
 
@@ -168,8 +205,8 @@ def compared(
     """Compares one output; integers and booleans must be equal.
 
     ``usual`` is how large it is for random inputs: a sigmoid that is nearly 0 everywhere for these
-    is not held to its last place, at which frameworks cut it off. ``moved`` is how far the right
-    answer moves when inputs do by their last place: rounding within a program moves it as well.
+    is not held to its last place, at which frameworks cut it off. ``moved`` is how far the answer
+    moves when weights do by their last place: rounding within a program moves it as well.
     """
     got, wanted = np.asarray(got), np.asarray(wanted)
 
@@ -191,7 +228,8 @@ def compared(
     # Devices may take for zero what is smaller than the smallest normal number.
     tiny = float(ml_dtypes.finfo(got.dtype).tiny) if units else 0.0
     least = _LEAST_UNITS * epsilon if units else 0.0
-    allowed = max(units * max(epsilon * chain * scale, tiny), least) + _MOVES * chain * moved
+    unsteady = min(_MOVES * chain * moved, _MOST_MOVED * scale) if units else 0.0
+    allowed = max(units * max(epsilon * chain * scale, tiny), least) + unsteady
     return Finding(
         program,
         kind,

@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     from roundhouse_export.jax_program import Encoding
     from roundhouse_export.numerics import Numerics
 
-    pipeline.export_model(
+    bundle = pipeline.export_model(
         model,
         target,
         Encoding.TEXT if options.text else Encoding.ARTIFACT,
@@ -99,7 +99,8 @@ def run(options: argparse.Namespace) -> int:
         steps("comparing with the source")
         findings = validation.against_reference(target, model.reference, plugin=options.plugin)
     steps.end()
-    for note in model.notes:
+    stopped = bundle.provenance.get(pipeline.TUNING_STOPPED)
+    for note in (*model.notes, *([stopped] if stopped else [])):
         print(f"note: {note}", file=sys.stderr)
     if options.json:
         print(json.dumps({"bundle": str(target), "checks": [each.to_json() for each in findings]}))

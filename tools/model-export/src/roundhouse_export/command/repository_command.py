@@ -6,6 +6,7 @@ from pathlib import Path
 from roundhouse_export import isolation
 from roundhouse_export.command import options as texts
 from roundhouse_export.command.progress import Steps
+from roundhouse_export.refusal import RefusedError
 
 ABOUT = (
     "Makes bundles from a Triton repository, or from a folder of .onnx files. What has not changed "
@@ -27,9 +28,16 @@ def run(options: argparse.Namespace) -> int:
     from roundhouse_export import repository
 
     steps = Steps(quiet=options.json)
-    rows = repository.convert_repository(
-        options.source, options.out, texts.import_options(options), steps
-    )
-    steps.end()
+    try:
+        rows = repository.convert_repository(
+            options.source, options.out, texts.import_options(options), steps
+        )
+    except OSError as failure:
+        raise RefusedError(
+            f"{failure.filename or options.out}: {failure.strerror or failure}; models converted "
+            "before this are whole, none is half-written: mend it and run this again"
+        ) from failure
+    finally:
+        steps.end()
     print(repository.to_json(rows) if options.json else repository.rendered(rows))
     return 1 if any(row.is_refused for row in rows) else 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roundhouse_export.refusal import RefusedError
-from roundhouse_export.sources import recognition
+from roundhouse_export.sources import missing, recognition
 
 if TYPE_CHECKING:
     from roundhouse_export.model import ImportOptions, Model
@@ -54,10 +54,7 @@ def load(source: str, options: "ImportOptions") -> "Model":
     kind = recognise(source)
     try:
         module = importlib.import_module(f"{__name__}.{kind.module}")
-    except ModuleNotFoundError as missing:
-        raise RefusedError(
-            f"{source} is {kind.kind}, which needs the package '{missing.name}': "
-            f"pip install 'roundhouse-export[{kind.extra}]'"
-        ) from missing
-    model: Model = module.load(source, options)
+        model: Model = module.load(source, options)
+    except ModuleNotFoundError as error:
+        raise missing.refusal(f"{source} is {kind.kind}", kind.extra, error) from error
     return model

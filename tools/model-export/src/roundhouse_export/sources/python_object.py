@@ -26,6 +26,7 @@ from typing import Any
 
 from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.refusal import RefusedError
+from roundhouse_export.sources import missing
 from roundhouse_export.sources.user_code import user_code
 
 ACCEPTED = (
@@ -176,11 +177,9 @@ def _estimator(found: Any, options: ImportOptions, source: str) -> Model:
 def _reader(found: Any, module: str, source: str) -> Any:
     try:
         return _source_module(module)
-    except ModuleNotFoundError as missing:
-        raise RefusedError(
-            f"{source} is {_shown(found)}, and '{missing.name}', which reads such, is not here: "
-            f"pip install 'roundhouse-export[{module}]'"
-        ) from missing
+    except ModuleNotFoundError as error:
+        extra = missing.EXTRAS_OF_READERS[module]
+        raise missing.refusal(f"{source} is {_shown(found)}", extra, error) from error
 
 
 def _source_module(name: str) -> Any:

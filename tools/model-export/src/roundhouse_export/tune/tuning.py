@@ -3,8 +3,6 @@
 import hashlib
 import json
 import math
-import os
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,21 +15,29 @@ from roundhouse_export.passes import layers
 from roundhouse_export.passes.convolution import LOWERINGS, Convolution, candidates
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.tune.cache import Cache, Times, default_folder
+from roundhouse_export.tune.child import run_lines
 from roundhouse_export.tune.processor import processor
 
 # Less than this is as likely the machine's mood, and not worth a program of another form.
 _LEAST_GAIN = 0.05
 # A kernel that takes 2 to 4 times the memory must be worth it: memory is what many models share.
 _LEAST_GAIN_OF_LARGER = 0.15
+# A convolution takes a second to time, and some to compile in all forms.
+_MOST_SILENT_SECONDS = 180.0
+_COMMAND = (sys.executable, "-m", "roundhouse_export.tune.timing")
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """Choices for ``optimise``, times by convolution as a person reads it, and facts to record."""
+    """Choices for ``optimise``, times by convolution as a person reads it, and facts to record.
+
+    ``stopped`` says why some convolutions have no times; they are computed as without tuning.
+    """
 
     choices: dict[Convolution, str]
     milliseconds: dict[str, Times]
     facts: dict[str, str]
+    stopped: str = ""
 
 
 def tune(
@@ -50,9 +56,10 @@ def tune(
     cache = Cache(folder or default_folder(), processor(), _identity(plugin))
     times: dict[str, Times] = dict(cache.read())
     missing = [each for each in wanted if each.describe() not in times]
+    stopped = ""
     if missing:
         progress(f"timing {len(missing)} convolutions on {processor()}")
-        measured = _measure(missing, plugin)
+        measured, stopped = _measure(missing, plugin)
         cache.add(measured)
         times |= measured
     choices = {
@@ -60,8 +67,8 @@ def tune(
         for layer, sizes in found.items()
         if all(times.get(each.describe()) for each in sizes)
     }
-    used = {each.describe(): times[each.describe()] for each in wanted}
-    return Tuned(choices, used, _facts(choices, cache))
+    used = {each.describe(): times[each.describe()] for each in wanted if each.describe() in times}
+    return Tuned(choices, used, _facts(choices, cache), stopped)
 
 
 def _fastest(layer: Convolution, by_size: Sequence[Times]) -> str:
@@ -89,29 +96,30 @@ def _facts(choices: Mapping[Convolution, str], cache: Cache) -> dict[str, str]:
     }
 
 
-def _measure(convolutions: Sequence[Convolution], plugin: Path | None) -> dict[str, Times]:
+def _measure(
+    convolutions: Sequence[Convolution], plugin: Path | None
+) -> tuple[dict[str, Times], str]:
+    """Returns times, and what stopped the timing before all had some, or nothing."""
     asked = {
         "plugin": None if plugin is None else str(plugin),
         "convolutions": [each.to_json() for each in convolutions],
     }
-    ended = subprocess.run(
-        [sys.executable, "-m", "roundhouse_export.tune.timing"],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    )
-    lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    ended = run_lines(_COMMAND, json.dumps(asked), _MOST_SILENT_SECONDS)
+    lines = [json.loads(line) for line in ended.lines if line.startswith("{")]
     measured = {line["convolution"]: line["milliseconds"] for line in lines}
-    if ended.returncode != 0:
-        stopped = convolutions[min(len(measured), len(convolutions) - 1)].describe()
-        last = (ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1]
-        raise RefusedError(
-            f"{plugin or 'jaxlib'}: timing ended at the convolution {stopped}: {last}; "
-            "export without tuning, or with another plugin"
+    if ended.code == 0:
+        return measured, ""
+    stopped = convolutions[min(len(measured), len(convolutions) - 1)].describe()
+    if ended.was_silent:
+        left = len(convolutions) - len(measured)
+        return measured, (
+            f"timing the convolution {stopped} was ended after {_MOST_SILENT_SECONDS:g} s without "
+            f"a result; {left} of {len(convolutions)} are computed as without tuning"
         )
-    return measured
+    raise RefusedError(
+        f"{plugin or 'jaxlib'}: timing ended at the convolution {stopped}: {ended.last_words}; "
+        "export without tuning, or with another plugin"
+    )
 
 
 def _identity(plugin: Path | None) -> str:
