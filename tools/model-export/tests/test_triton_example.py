@@ -28,7 +28,7 @@ def test_should_come_to_what_the_page_says(repository: Path, tmp_path: Path) -> 
     printed = [
         line.split(None, 5)
         for line in PAGE.read_text().splitlines()
-        if re.match(r"\w+ +[-\d] ", line)
+        if re.match(r"\w+ +[-\d] +triton ", line)
     ]
     told = {(cells[0], cells[1]): cells[3] for cells in printed}
     assert {(r.model, str(r.version or "-")): r.status.value for r in rows} == told
