@@ -225,7 +225,7 @@ verify_and_keep() {
 exporter_tests() { # all, or nothing for what CI runs
     cd "$ROOT/tools/model-export" || exit
     "$EXPORT_PYTHON" -m mypy --no-incremental src
-    ROUNDHOUSE_TEST_PLUGIN=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so ROUNDHOUSE_EXPORT_TESTS=$1 KERAS_BACKEND=jax exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider -n 2
+    ROUNDHOUSE_TEST_PLUGIN=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so ROUNDHOUSE_EXPORT_TESTS=$1 KERAS_BACKEND=jax exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider -n 2 --dist worksteal
 }
 
 fault_tests() {

@@ -2,6 +2,7 @@ import importlib
 import warnings
 from typing import Any
 
+import jax
 import lightgbm
 import numpy as np
 import onnx
@@ -80,8 +81,9 @@ def check(proto: onnx.NodeProto, *inputs: np.ndarray, version: int = 3, labels: 
 
 def run(proto: onnx.NodeProto, *inputs: np.ndarray, version: int = 3) -> list[np.ndarray]:
     node = Node(proto.op_type, proto.name, ML, version, attributes_of(proto), list(proto.output))
-    found = find(node)(node, *inputs)
-    return [np.asarray(each) for each in (found if isinstance(found, tuple) else (found,))]
+    with jax.enable_x64(True):
+        found = jax.jit(lambda *given: find(node)(node, *given))(*inputs)
+        return [np.asarray(each) for each in (found if isinstance(found, tuple) else (found,))]
 
 
 def make(op: str, **attributes: Any) -> onnx.NodeProto:

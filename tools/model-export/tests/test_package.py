@@ -1,13 +1,37 @@
-"""What is built can be installed where nothing else is, and the command works there."""
+"""What is built can be installed where nothing else is, and the command works there.
+
+``ROUNDHOUSE_EXPORT_TESTS=all`` has pip install the dependencies; otherwise those that the wheel
+names are linked from the environment of the tests.
+"""
 
 import subprocess
 import sys
+import sysconfig
 import venv
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from thinning import ALL
 
 PROJECT = Path(__file__).parents[1]
+
+
+def link_dependencies(of: Distribution, folder: Path) -> None:
+    """Links what a distribution requires, without extras, and what that requires in turn."""
+    for line in of.requires or []:
+        requirement = Requirement(line)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        found = distribution(requirement.name)
+        assert requirement.specifier.contains(found.version), line
+        tops = {Path(each.parts[0]) for each in found.files or [] if each.parts[0] != ".."}
+        new = [each for each in tops if not (folder / each).exists()]
+        for each in new:
+            (folder / each).symlink_to(Path(str(found.locate_file(each))))
+        if new:
+            link_dependencies(found, folder)
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +42,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*build, str(PROJECT)], check=True, capture_output=True)
     (wheel,) = (folder / "dist").glob("*.whl")
     assert list((folder / "dist").glob("*.tar.gz"))
-    venv.create(folder / "venv", with_pip=True)
-    programs = folder / "venv" / "bin"
+    root = folder / "venv"
+    venv.create(root)
+    programs = root / "bin"
     lock = PROJECT / "requirements.txt"
-    pip = [programs / "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-c", lock, wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python", "install", "--quiet"]
+    pip += ["--disable-pip-version-check"]
+    if ALL:
+        subprocess.run([*pip, "-c", lock, wheel], check=True)
+        return programs
+    subprocess.run([*pip, "--no-deps", wheel], check=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(root)}))
+    (described,) = packages.glob("roundhouse_export-*.dist-info")
+    link_dependencies(Distribution.at(described), packages)
     return programs
 
 

@@ -85,7 +85,7 @@ def test_should_choose_by_depth_and_by_what_filling_up_costs() -> None:
     program = tree_program([deep], F32)
     assert program.strategy is Strategy.LINKS
     rows = np.linspace(-50, 5, 60, dtype=np.float32)[:, None]
-    got = program.values(rows, dict(program.weights))[0]
+    got = jax.jit(program.values)(rows, dict(program.weights))[0]
     np.testing.assert_array_equal(got, [walk(deep, row) for row in rows])
 
 
@@ -101,7 +101,7 @@ def test_should_share_a_node_between_parents_when_trees_are_graphs() -> None:
     rows = np.array([[-1, -1], [-1, 1], [1, -1]], np.float32)
     for strategy in Strategy:
         program = tree_program([shared], F32, strategy=strategy)
-        got = program.values(rows, dict(program.weights))[0, :, 0]
+        got = jax.jit(program.values)(rows, dict(program.weights))[0, :, 0]
         assert np.asarray(got).tolist() == [5, 7, 7]
 
 
@@ -216,6 +216,7 @@ def test_should_refuse_by_name_when_zeros_count_as_missing() -> None:
 def test_should_add_up_each_output_when_trees_are_in_any_order() -> None:
     values = RNG.normal(size=(7, 3, 1)).astype(np.float32)
     for groups in (np.array([0, 1, 0, 1, 1, 1, 0]), np.arange(7) % 7):
-        got = sum_groups(jax.numpy.asarray(values), groups, int(groups.max()) + 1)
+        count = int(groups.max()) + 1
+        got = jax.jit(lambda each, to=groups, of=count: sum_groups(each, to, of))(values)
         wanted = np.stack([values[groups == g, :, 0].sum(0) for g in range(groups.max() + 1)], 1)
         np.testing.assert_allclose(got, wanted, 1e-5)

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 from jax import lax
+from thinning import WITH_ALL
 
 from roundhouse_export.contract import Contract, ProgramKey, TensorSpec
 from roundhouse_export.jax_program import Arrays, lower_programs
@@ -68,23 +69,32 @@ def tune_on(plugin: Path | None, lowered: dict[ProgramKey, str], folder: Path) -
     assert optimise(lowered, WEIGHTS, 1, tuned.choices).weights.keys() == WEIGHTS.keys()
 
 
+# The plugin is what serves; jaxlib's own CPU is measured besides, or where there is none.
+MEASURED = [
+    pytest.param(None, marks=WITH_ALL if PLUGIN else ()),
+    pytest.param(
+        PLUGIN,
+        marks=pytest.mark.skipif(not PLUGIN, reason="ROUNDHOUSE_TEST_PLUGIN names no plugin"),
+    ),
+]
+
+
+@pytest.mark.parametrize("plugin", MEASURED)
 def test_should_find_depthwise_and_remember_it_when_measured(
-    lowered: dict[ProgramKey, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plugin: str | None,
+    lowered: dict[ProgramKey, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tune_on(None, lowered, tmp_path)
+    library = Path(plugin) if plugin else None
+    monkeypatch.delenv("XLA_FLAGS", raising=False)  # times of what serves
+    tune_on(library, lowered, tmp_path)
 
     def not_again(*_: object) -> None:
         raise AssertionError("measured what was measured before")
 
     monkeypatch.setattr(tuning, "_measure", not_again)
-    tune_on(None, lowered, tmp_path)
-
-
-@pytest.mark.skipif(PLUGIN is None, reason="ROUNDHOUSE_TEST_PLUGIN names no plugin")
-def test_should_find_depthwise_when_measured_on_the_plugin(
-    lowered: dict[ProgramKey, str], tmp_path: Path
-) -> None:
-    tune_on(Path(str(PLUGIN)), lowered, tmp_path)
+    tune_on(library, lowered, tmp_path)
 
 
 def fixed(monkeypatch: pytest.MonkeyPatch, times: dict[str, float]) -> None:

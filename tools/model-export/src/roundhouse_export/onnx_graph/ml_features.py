@@ -7,7 +7,7 @@ import numpy as np
 
 from roundhouse_export.estimators.scalers import row_norms
 from roundhouse_export.onnx_graph.ml_scores import rows_of
-from roundhouse_export.onnx_graph.registry import ML, Node, operator
+from roundhouse_export.onnx_graph.registry import ML, Node, operator, refused
 
 Array = Any
 _NORMS = {"MAX": "max", "L1": "l1", "L2": "l2"}
@@ -111,6 +111,10 @@ def _zip_map(node: Node, x: Array) -> Array:
     return x
 
 
-@operator("CastMap", "DictVectorizer", "CategoryMapper", domain=ML)
-def _of_maps(node: Node, x: Array) -> Array:
-    raise node.refuse("maps and texts are not supported; a program takes and returns tensors")
+refused(
+    "CastMap",
+    "DictVectorizer",
+    "CategoryMapper",
+    domain=ML,
+    why="maps and texts are not supported; a program takes and returns tensors",
+)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from roundhouse_export.onnx_graph.arrays import known_ints
-from roundhouse_export.onnx_graph.registry import Node, Value, operator
+from roundhouse_export.onnx_graph.registry import Node, Value, operator, refused
 
 
 def _reflected(place: Value, low: float, high: float) -> Value:
@@ -165,9 +165,8 @@ def col2im(node: Node, x: Value, image: Value, block: Value) -> Value:
     return total[(slice(None), slice(None), *cuts)]
 
 
-@operator("NonMaxSuppression")
-def non_max_suppression(node: Node, *_: Value) -> Value:
-    raise node.refuse(
-        "how many boxes it keeps depends on the data, and programs have fixed shapes; export the "
-        "model without it, with the boxes and scores as outputs"
-    )
+refused(
+    "NonMaxSuppression",
+    why="how many boxes it keeps depends on the data, and programs have fixed shapes; export the "
+    "model without it, with the boxes and scores as outputs",
+)

@@ -39,6 +39,7 @@ Operator = Callable[..., Value | tuple[Value, ...]]
 """``operator(node, *inputs)``; returns one value, or a tuple of as many as the node has outputs."""
 
 _OPERATORS: dict[tuple[str, str], list[tuple[int, Operator]]] = {}
+_REFUSED: dict[tuple[str, str], str] = {}
 
 
 def operator(*names: str, since: int = 1, domain: str = "") -> Callable[[Operator], Operator]:
@@ -52,6 +53,21 @@ def operator(*names: str, since: int = 1, domain: str = "") -> Callable[[Operato
         return function
 
     return register
+
+
+def refused(*names: str, why: str, domain: str = "") -> None:
+    """Registers operators that no program can have, so that a person is told why."""
+
+    def refuse(node: Node, *_: Value) -> Value:
+        raise node.refuse(why)
+
+    operator(*names, domain=domain)(refuse)
+    _REFUSED.update({(domain, name): why for name in names})
+
+
+def refusals(domain: str = "") -> dict[str, str]:
+    """Why operators of a domain are refused whatever they are given, by name."""
+    return {name: why for (at, name), why in _REFUSED.items() if at == domain}
 
 
 def find(node: Node) -> Operator:
