@@ -30,7 +30,11 @@ class Architecture:
         noise = torch.Generator().manual_seed(_SEED)
         with torch.no_grad():
             for each in module.parameters():
-                if each.is_floating_point() and each.numel() and bool((each == each.flatten()[0]).all()):
+                if (
+                    each.is_floating_point()
+                    and each.numel()
+                    and bool((each == each.flatten()[0]).all())
+                ):
                     each += 0.05 * torch.randn(each.shape, generator=noise)
             for name, each in module.named_buffers():
                 if name.endswith("running_mean"):
@@ -47,7 +51,9 @@ def catalogue() -> list[Architecture]:
 def _torchvision() -> list[Architecture]:
     from torchvision import models
 
-    def made(function: Callable[..., Any], size: int | tuple[int, ...], **options: Any) -> Architecture:
+    def made(
+        function: Callable[..., Any], size: int | tuple[int, ...], **options: Any
+    ) -> Architecture:
         shape = (3, size, size) if isinstance(size, int) else size
         text = f"f32[n,{','.join(map(str, shape))}]"
         return Architecture(
@@ -186,7 +192,9 @@ def _transformers() -> list[Architecture]:
     }
     decoder = {**small, "use_cache": False, "num_key_value_heads": 2, "pad_token_id": 0}
 
-    def made(name: str, config: str, inputs: Mapping[str, str] = _TOKENS, **options: Any) -> Architecture:
+    def made(
+        name: str, config: str, inputs: Mapping[str, str] = _TOKENS, **options: Any
+    ) -> Architecture:
         def build() -> torch.nn.Module:
             settings = getattr(transformers, config)(**options)
             module: torch.nn.Module = getattr(transformers, name)(settings)
@@ -200,16 +208,73 @@ def _transformers() -> list[Architecture]:
         made("ElectraForSequenceClassification", "ElectraConfig", **small),
         made("AlbertModel", "AlbertConfig", embedding_size=32, **small),
         made("MPNetModel", "MPNetConfig", **small),
-        made("DebertaV2Model", "DebertaV2Config", relative_attention=True, pos_att_type=["p2c", "c2p"], **small),
-        made("MobileBertModel", "MobileBertConfig", embedding_size=32, true_hidden_size=32, intra_bottleneck_size=32, **small),
+        made(
+            "DebertaV2Model",
+            "DebertaV2Config",
+            relative_attention=True,
+            pos_att_type=["p2c", "c2p"],
+            **small,
+        ),
+        made(
+            "MobileBertModel",
+            "MobileBertConfig",
+            embedding_size=32,
+            true_hidden_size=32,
+            intra_bottleneck_size=32,
+            **small,
+        ),
         made("RoFormerModel", "RoFormerConfig", **small),
-        made("ModernBertModel", "ModernBertConfig", pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2, **small),
-        made("DistilBertForQuestionAnswering", "DistilBertConfig", vocab_size=200, dim=64, n_layers=2, n_heads=4, hidden_dim=128),
+        made(
+            "ModernBertModel",
+            "ModernBertConfig",
+            pad_token_id=0,
+            bos_token_id=1,
+            eos_token_id=2,
+            cls_token_id=1,
+            sep_token_id=2,
+            **small,
+        ),
+        made(
+            "DistilBertForQuestionAnswering",
+            "DistilBertConfig",
+            vocab_size=200,
+            dim=64,
+            n_layers=2,
+            n_heads=4,
+            hidden_dim=128,
+        ),
         made("FNetModel", "FNetConfig", {"input_ids": "i64[n,16]"}, **small),
         made("LongformerModel", "LongformerConfig", {**_TOKENS}, attention_window=8, **small),
-        made("XLNetModel", "XLNetConfig", vocab_size=200, d_model=64, n_layer=2, n_head=4, d_inner=128, use_mems_eval=False),
-        made("T5EncoderModel", "T5Config", vocab_size=200, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4),
-        made("GPT2LMHeadModel", "GPT2Config", vocab_size=200, n_embd=64, n_layer=2, n_head=4, n_positions=64, use_cache=False),
+        made(
+            "XLNetModel",
+            "XLNetConfig",
+            vocab_size=200,
+            d_model=64,
+            n_layer=2,
+            n_head=4,
+            d_inner=128,
+            use_mems_eval=False,
+        ),
+        made(
+            "T5EncoderModel",
+            "T5Config",
+            vocab_size=200,
+            d_model=64,
+            d_kv=16,
+            d_ff=128,
+            num_layers=2,
+            num_heads=4,
+        ),
+        made(
+            "GPT2LMHeadModel",
+            "GPT2Config",
+            vocab_size=200,
+            n_embd=64,
+            n_layer=2,
+            n_head=4,
+            n_positions=64,
+            use_cache=False,
+        ),
         made("GPTNeoXForCausalLM", "GPTNeoXConfig", use_cache=False, **small),
         made("LlamaForCausalLM", "LlamaConfig", **decoder),
         made("MistralForCausalLM", "MistralConfig", **decoder),
@@ -217,7 +282,26 @@ def _transformers() -> list[Architecture]:
         made("Gemma2ForCausalLM", "Gemma2Config", head_dim=16, **decoder),
         made("PhiForCausalLM", "PhiConfig", **decoder),
         made("MixtralForCausalLM", "MixtralConfig", num_local_experts=4, **decoder),
-        made("MambaForCausalLM", "MambaConfig", {"input_ids": "i64[n,16]"}, vocab_size=200, hidden_size=64, num_hidden_layers=2, state_size=8, use_cache=False),
+        made(
+            "MambaForCausalLM",
+            "MambaConfig",
+            {"input_ids": "i64[n,16]"},
+            vocab_size=200,
+            hidden_size=64,
+            num_hidden_layers=2,
+            state_size=8,
+            use_cache=False,
+        ),
         made("CLIPTextModel", "CLIPTextConfig", eos_token_id=2, **small),
-        made("CLIPVisionModel", "CLIPVisionConfig", {"pixel_values": "f32[n,3,64,64]"}, image_size=64, patch_size=16, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128),
+        made(
+            "CLIPVisionModel",
+            "CLIPVisionConfig",
+            {"pixel_values": "f32[n,3,64,64]"},
+            image_size=64,
+            patch_size=16,
+            hidden_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=128,
+        ),
     ]

@@ -10,14 +10,17 @@ from torch_architectures.trial import Outcome
 
 _PACKAGES = ("torch", "torchvision", "torchax", "timm", "transformers", "jax")
 
-_HEAD = """# A hundred architectures of PyTorch
-
-Written by `./roundhouse test --torch` on {date}, with {versions}. {converted} of {count} are converted, {through} of them through ONNX.
-Weights are seeded and random, sizes small, batch 1; nothing is downloaded. *Error* is the largest difference from PyTorch over the largest value of that output, for random and uniform inputs. *Plugin* and *PyTorch* are medians of 5 rounds in ms, on the CPU, one thread for PyTorch; {processors} processors that others may have used meanwhile: take them for sizes, not for a comparison. *Export* is in seconds, from the module to the bundle.
-
-| architecture | way | error | plugin | PyTorch | export |
-|---|---|---|---|---|---|
-"""
+_HEAD = (
+    "# A hundred architectures of PyTorch\n\n"
+    "Written by `./roundhouse test --torch` on {date}, with {versions}. {converted} of {count} are "
+    "converted, {through} of them through ONNX.\n"
+    "Weights are seeded and random, sizes small, one row; nothing is downloaded. *Error* is the "
+    "largest difference from PyTorch over the largest value of that output, for random and uniform "
+    "inputs. *Plugin* and *PyTorch* are medians of 5 rounds in ms on the CPU ({processors} "
+    "processors, one thread for PyTorch), and others were at work meanwhile: they show sizes and "
+    "do not compare. *Export* is in seconds, from the module to the bundle.\n\n"
+    "| architecture | way | error | plugin | PyTorch | export |\n|---|---|---|---|---|---|\n"
+)
 
 
 def page(every: Sequence[Architecture], outcomes: Mapping[str, Outcome]) -> str:
@@ -32,7 +35,8 @@ def page(every: Sequence[Architecture], outcomes: Mapping[str, Outcome]) -> str:
         processors=os.cpu_count(),
     )
     rows = [
-        f"| {each.key} | {o.way} | {o.error:.1e} | {o.ours_ms:.3g} | {o.torch_ms:.3g} | {o.seconds:.0f} |"
+        f"| {each.key} | {o.way} | {o.error:.1e} | {o.ours_ms:.3g} | {o.torch_ms:.3g} "
+        f"| {o.seconds:.0f} |"
         for each, o in tried
         if not o.refusal
     ]

@@ -5,7 +5,6 @@ where that cannot be, it is traced and goes through ONNX. It is used as in ``eva
 the module's names for its parameters and buffers, one for a weight that several layers share.
 """
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -26,6 +25,7 @@ from roundhouse_export.refusal import RefusedError
 from roundhouse_export.shapes import SourceTensor, contract_of, input_specs
 from roundhouse_export.sources.calling import Binder, binder, parameter_names
 from roundhouse_export.sources.functional import given_inputs, specs_of
+from roundhouse_export.sources.torch_archive import is_program, require_plain
 from roundhouse_export.sources.user_code import told, user_code
 from roundhouse_export.torch_graph import exported, through_onnx
 from roundhouse_export.torch_graph.exported import Exported
@@ -73,9 +73,7 @@ def load_object(
 
 
 def _load_script(source: str, options: ImportOptions) -> Model:
-    with zipfile.ZipFile(source) as archive:
-        names = [name.partition("/")[2] for name in archive.namelist()]
-    if "constants.pkl" not in names:
+    if not is_program(source):
         raise RefusedError(
             f"{source}: saved by torch.save, so it holds weights or a pickle and no program; give "
             "package.module:function, a function that builds the module and loads them"
@@ -101,6 +99,8 @@ def _load_script(source: str, options: ImportOptions) -> Model:
 
 
 def _load_exported(source: str, options: ImportOptions) -> Model:
+    if not options.trust:
+        require_plain(source)
     with user_code(f"{source}: cannot be loaded; export it with torch {torch.__version__}"):
         program = torch.export.load(source)
         module = program.module()
@@ -218,12 +218,14 @@ def _model(
 def _description(module: torch.nn.Module) -> str:
     if isinstance(module, torch.jit.ScriptModule):
         return f"TorchScript of {module.original_name}"
-    return "torch.export program" if isinstance(module, torch.fx.GraphModule) else type(module).__name__
+    return (
+        "torch.export program"
+        if isinstance(module, torch.fx.GraphModule)
+        else type(module).__name__
+    )
 
 
-def _settled(
-    source: str, held: Mapping[str, torch.Tensor], wide: Wide
-) -> dict[str, np.ndarray]:
+def _settled(source: str, held: Mapping[str, torch.Tensor], wide: Wide) -> dict[str, np.ndarray]:
     """PyTorch has indices of 64 bits and no others: they are made narrow where they fit."""
     weights = {}
     for name, tensor in held.items():
@@ -255,9 +257,7 @@ class _Programs:
             if self.way is Way.TORCHAX:
                 self.made[shapes] = exported.export(self.flat, examples, self.kept)
             else:
-                self.made[shapes] = through_onnx.trace(
-                    self.flat, examples, self.kept, self.narrow
-                )
+                self.made[shapes] = through_onnx.trace(self.flat, examples, self.kept, self.narrow)
         return self.made[shapes]
 
     def forward(
@@ -314,8 +314,7 @@ def _reference(flat: Flat, types: Mapping[str, torch.dtype]) -> Reference:
         with torch.no_grad(), user_code(flat.source):
             results = flat(*given)
         return {
-            name: to_numpy(result)
-            for name, result in zip(flat.outputs.names, results, strict=True)
+            name: to_numpy(result) for name, result in zip(flat.outputs.names, results, strict=True)
         }
 
     return reference

@@ -42,7 +42,7 @@ class Exported:
         return self.program.graph_signature
 
     def run(self, inputs: Sequence[Any], weights: Mapping[str, Any]) -> dict[str, jax.Array]:
-        """Traces it by JAX; ``weights`` has each weight by one of its names, which ``kept`` says."""
+        """Traces it by JAX; ``weights`` has each weight by the one name that ``kept`` says."""
         given = iter(inputs)
         arguments = []
         for spec in self._signature.input_specs:

@@ -1,4 +1,4 @@
-"""Operators of PyTorch as functions of JAX: torchax's, and ours where it has none or a wrong one."""
+"""Operators of PyTorch as functions of JAX: torchax's, and ours where those fail."""
 
 from collections.abc import Callable
 from typing import Any
