@@ -167,7 +167,7 @@ def test_should_find_modules_of_each_framework(folder: Path) -> None:
     [
         (
             "number",
-            "is an object of type int; accepted are: a Flax NNX, Equinox or Keras module",
+            "is an object of type int; accepted are: a Flax NNX, Equinox, Keras or PyTorch module",
         ),
         ("forward", "is a function that needs parameters, x; give one that needs nothing"),
         ("Needs", "is a class that needs size"),

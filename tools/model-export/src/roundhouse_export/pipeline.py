@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jaxlib.mlir import ir
+
 from roundhouse_export.bundle import Bundle, write_bundle
 from roundhouse_export.jax_program import PLATFORMS, Encoding, encode_program, lower_programs
 from roundhouse_export.model import Model
@@ -52,7 +54,13 @@ def export_model(
     weights = model.weights
     if rewrite:
         progress("rewriting programs")
-        optimised = optimise(lowered, weights, len(model.contract.inputs), choices)
+        try:
+            optimised = optimise(lowered, weights, len(model.contract.inputs), choices)
+        except (ir.MLIRError, TypeError) as failure:
+            first = (str(failure).splitlines() or [type(failure).__name__])[0]
+            raise RefusedError(
+                f"{model.name}: a rewrite failed ({first}); --as-lowered exports it without any"
+            ) from failure
         lowered, weights = optimised.programs, optimised.weights
     programs = {key: encode_program(text, numerics, encoding) for key, text in lowered.items()}
     bundle = Bundle(

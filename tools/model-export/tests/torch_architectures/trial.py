@@ -16,9 +16,10 @@ from roundhouse_export.model import ImportOptions, Wide
 from roundhouse_export.pipeline import export_model
 from roundhouse_export.program_runner import platform_of
 from roundhouse_export.refusal import RefusedError
-from roundhouse_export.sources.torch import WAYS, load_object
+from roundhouse_export.sources.torch import load_object
 from roundhouse_export.sources.user_code import told
 from roundhouse_export.stored import StoredBundle
+from roundhouse_export.torch_graph.conversion import WAYS
 from roundhouse_export.validation import compared, kinds_of_inputs, tolerance_of
 from torch_architectures.catalogue import Architecture
 

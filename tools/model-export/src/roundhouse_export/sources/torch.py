@@ -6,48 +6,24 @@ the module's names for its parameters and buffers, one for a weight that several
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 import torch
-import torchax
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export.graph_signature import InputKind
 
 from roundhouse_export import dtypes
-from roundhouse_export.contract import TensorSpec, Variant
-from roundhouse_export.model import ImportOptions, Model, Reference, Wide
+from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.refusal import RefusedError
-from roundhouse_export.shapes import SourceTensor, contract_of, input_specs
+from roundhouse_export.shapes import SourceTensor, input_specs
 from roundhouse_export.sources.calling import Binder, binder, parameter_names
 from roundhouse_export.sources.functional import given_inputs, specs_of
 from roundhouse_export.sources.torch_archive import is_program, require_plain
-from roundhouse_export.sources.user_code import told, user_code
-from roundhouse_export.torch_graph import exported, through_onnx
-from roundhouse_export.torch_graph.exported import Exported
-from roundhouse_export.torch_graph.flat import Flat, held_tensors
-from roundhouse_export.torch_graph.tensors import numpy_dtype, to_numpy, to_torch, torch_dtype
-from roundhouse_export.torch_graph.through_onnx import Traced
-from roundhouse_export.wide import settle_inputs, settle_weights
-
-FRAMEWORK = f"torch {torch.__version__.partition('+')[0]}"
-Specs = tuple[tuple[TensorSpec, ...], tuple[Variant, ...]]
-Shapes = tuple[tuple[int, ...], ...]
-
-
-class Way(Enum):
-    """How a module becomes JAX."""
-
-    TORCHAX = f"torch.export and torchax {torchax.__version__}"
-    ONNX = "torch.onnx.export"
-
-
-WAYS = (Way.TORCHAX, Way.ONNX)
-"""Those that are tried, in this order."""
+from roundhouse_export.sources.user_code import user_code
+from roundhouse_export.torch_graph.conversion import FRAMEWORK, WAYS, Way, model_of
+from roundhouse_export.torch_graph.tensors import numpy_dtype
+from roundhouse_export.wide import settle_inputs
 
 
 def load(source: str, options: ImportOptions) -> Model:
@@ -69,7 +45,7 @@ def load_object(
     inputs = given_inputs(source, parameter_names(module.forward), options)
     bind = binder(source, module.forward, inputs)
     declared = {name: options.inputs[name].dtype for name in inputs}
-    return _model(source, module, bind, declared, specs_of(source, options), options, ways)
+    return model_of(source, module, bind, declared, specs_of(source, options), options, ways)
 
 
 def _load_script(source: str, options: ImportOptions) -> Model:
@@ -95,20 +71,20 @@ def _load_script(source: str, options: ImportOptions) -> Model:
         return (), {name: arrays[name] for name in inputs}
 
     declared = {name: options.inputs[name].dtype for name in inputs}
-    return _model(source, module, bind, declared, specs_of(source, options), options, WAYS)
+    return model_of(source, module, bind, declared, specs_of(source, options), options)
 
 
 def _load_exported(source: str, options: ImportOptions) -> Model:
     if not options.trust:
         require_plain(source)
-    with user_code(f"{source}: cannot be loaded; export it with torch {torch.__version__}"):
+    with user_code(f"{source}: cannot be loaded; export it with {FRAMEWORK}"):
         program = torch.export.load(source)
         module = program.module()
     tensors, bind = _signature(source, program)
     specs, variants = input_specs(source, tensors, options)
     specs = settle_inputs(source, specs, options.wide)
     declared = {tensor.name: tensor.dtype for tensor in tensors}
-    return _model(source, module, bind, declared, (specs, variants), options, WAYS)
+    return model_of(source, module, bind, declared, (specs, variants), options)
 
 
 def _signature(
@@ -119,7 +95,7 @@ def _signature(
     wanted = [
         node
         for node, spec in zip(places, program.graph_signature.input_specs, strict=True)
-        if spec.kind is exported.InputKind.USER_INPUT
+        if spec.kind is InputKind.USER_INPUT
     ]
     tensors: list[SourceTensor] = []
     slots: list[Any] = []
@@ -152,169 +128,3 @@ def _signature(
 @dataclass(frozen=True)
 class _Slot:
     name: str
-
-
-def _model(
-    source: str,
-    module: torch.nn.Module,
-    bind: Binder,
-    declared: Mapping[str, str],
-    specs: Specs,
-    options: ImportOptions,
-    ways: Sequence[Way],
-) -> Model:
-    inputs, variants = specs
-    flat = Flat(source, module, bind, list(declared))
-    held, kept = held_tensors(module)
-    weights = _settled(source, held, options.wide)
-    types = {name: torch_dtype(dtypes.numpy_dtype(token)) for name, token in declared.items()}
-    narrow = options.wide is Wide.CAST
-
-    def returned(arrays: Mapping[str, Any], _: Mapping[str, Any]) -> dict[str, jax.Array]:
-        results = _shapes_of_results(flat, _shapes(flat, arrays), types)
-        return {
-            name: jnp.zeros(result.shape, jax.dtypes.canonicalize_dtype(numpy_dtype(result.dtype)))
-            for name, result in zip(flat.outputs.names, results, strict=True)
-        }
-
-    contract = contract_of(source, inputs, variants, None, returned, weights, options)
-    by_name = {tensor.name: tensor for tensor in contract.outputs}
-    contract = replace(contract, outputs=tuple(by_name[name] for name in flat.outputs.names))
-    first = next(contract.programs())
-    given = {
-        spec.name: jax.ShapeDtypeStruct(
-            spec.resolve(first.batch, contract.variant(first)), dtypes.numpy_dtype(spec.dtype)
-        )
-        for spec in inputs
-    }
-    wide = contract.needs_64_bit or any(each.dtype.itemsize == 8 for each in weights.values())
-    refusals: list[str] = []
-    for way in ways:
-        programs = _Programs(flat, types, kept, way, narrow)
-        try:
-            with jax.enable_x64(wide):
-                jax.eval_shape(programs.forward, given, weights)
-            break
-        except RefusedError as refusal:
-            refusals.append(str(refusal).removeprefix(f"{source}: "))
-    else:
-        raise RefusedError(f"{source}: {'; nor through ONNX: '.join(refusals)}")
-    notes = [f"converted through ONNX, for: {each}" for each in refusals]
-    for name in programs.of(_shapes(flat, given)).written:
-        notes.append(f"a call writes to the buffer '{name}'; here every call begins with it as is")
-    return Model(
-        name=options.name or "model",
-        contract=contract,
-        forward=programs.forward,
-        weights=weights,
-        framework=FRAMEWORK,
-        description=_description(module),
-        reference=_reference(flat, types),
-        facts={"way": way.value},
-        notes=tuple(notes),
-    )
-
-
-def _description(module: torch.nn.Module) -> str:
-    if isinstance(module, torch.jit.ScriptModule):
-        return f"TorchScript of {module.original_name}"
-    return (
-        "torch.export program"
-        if isinstance(module, torch.fx.GraphModule)
-        else type(module).__name__
-    )
-
-
-def _settled(source: str, held: Mapping[str, torch.Tensor], wide: Wide) -> dict[str, np.ndarray]:
-    """PyTorch has indices of 64 bits and no others: they are made narrow where they fit."""
-    weights = {}
-    for name, tensor in held.items():
-        try:
-            weights[name] = to_numpy(tensor)
-        except (ValueError, RuntimeError, NotImplementedError) as error:
-            raise RefusedError(f"{source}: weight '{name}': {told(error)}") from error
-    indices = {name: array for name, array in weights.items() if array.dtype.kind in "iu"}
-    others = {name: array for name, array in weights.items() if name not in indices}
-    settled = settle_weights(source, indices, Wide.CAST if wide is Wide.REFUSE else wide)
-    settled |= settle_weights(source, others, wide)
-    return {name: settled[name] for name in weights}
-
-
-@dataclass
-class _Programs:
-    """What a module became for shapes that were asked for."""
-
-    flat: Flat
-    types: Mapping[str, torch.dtype]
-    kept: Mapping[str, str]
-    way: Way
-    narrow: bool
-    made: dict[Shapes, Exported | Traced] = field(default_factory=dict)
-
-    def of(self, shapes: Shapes) -> Exported | Traced:
-        if shapes not in self.made:
-            examples = _examples(shapes, self.types)
-            if self.way is Way.TORCHAX:
-                self.made[shapes] = exported.export(self.flat, examples, self.kept)
-            else:
-                self.made[shapes] = through_onnx.trace(self.flat, examples, self.kept, self.narrow)
-        return self.made[shapes]
-
-    def forward(
-        self, arrays: Mapping[str, Any], weights: Mapping[str, Any]
-    ) -> dict[str, jax.Array]:
-        program = self.of(_shapes(self.flat, arrays))
-        with jax.enable_x64(self.way is Way.ONNX or bool(jax.config.jax_enable_x64)):
-            given = [
-                jnp.asarray(arrays[name], jax.dtypes.canonicalize_dtype(numpy_dtype(dtype)))
-                for name, dtype in self.types.items()
-            ]
-        return program.run(given, weights)
-
-
-def _shapes(flat: Flat, arrays: Mapping[str, Any]) -> Shapes:
-    return tuple(tuple(arrays[name].shape) for name in flat.inputs)
-
-
-def _examples(shapes: Shapes, types: Mapping[str, torch.dtype]) -> tuple[torch.Tensor, ...]:
-    """Numbers that a module can be called with: integers are 1, for many are indices or masks."""
-    random = torch.Generator().manual_seed(0)
-    return tuple(
-        torch.rand(shape, generator=random).to(dtype)
-        if dtype.is_floating_point
-        else torch.ones(shape, dtype=dtype)
-        for shape, dtype in zip(shapes, types.values(), strict=True)
-    )
-
-
-def _shapes_of_results(
-    flat: Flat, shapes: Shapes, types: Mapping[str, torch.dtype]
-) -> tuple[torch.Tensor, ...]:
-    """Asks the module without computing, or by computing where it looks at its numbers."""
-    try:
-        with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
-            pretended: tuple[torch.Tensor, ...] = flat(
-                *(
-                    torch.empty(shape, dtype=dtype)
-                    for shape, dtype in zip(shapes, types.values(), strict=True)
-                )
-            )
-            return pretended
-    except RefusedError:
-        raise
-    except Exception:
-        with torch.no_grad(), user_code(f"{flat.source}: calling it"):
-            results: tuple[torch.Tensor, ...] = flat(*_examples(shapes, types))
-        return results
-
-
-def _reference(flat: Flat, types: Mapping[str, torch.dtype]) -> Reference:
-    def reference(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        given = [to_torch(arrays[name], dtype) for name, dtype in types.items()]
-        with torch.no_grad(), user_code(flat.source):
-            results = flat(*given)
-        return {
-            name: to_numpy(result) for name, result in zip(flat.outputs.names, results, strict=True)
-        }
-
-    return reference

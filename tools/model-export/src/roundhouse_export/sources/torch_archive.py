@@ -21,6 +21,7 @@ _TARGET = re.compile(
     rf"|_operator\.({_ARITHMETIC})|math\.[a-z]\w*|torch\.sym_[a-z]\w*"
 )
 _SIZE = re.compile(r"[\w\s+*/%(),<>=&|~.-]*")
+_SYMBOL = re.compile(r"Symbol\('\w+'(, \w+=(True|False))*\)")
 _CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _FUNCTIONS = frozenset(
     re.findall(
@@ -28,7 +29,8 @@ _FUNCTIONS = frozenset(
         "FloorDiv ModularIndexing Where PythonMod Mod CleanDiv CeilToInt FloorToInt CeilDiv LShift "
         "RShift PowByNatural FloatPow FloatTrueDiv IntTrueDiv IsNonOverlappingAndDenseIndicator "
         "TruncToFloat TruncToInt RoundToInt RoundDecimal ToFloat Identity Max Min Eq Ne Lt Le Gt "
-        "Ge And Or Not",
+        "Ge And Or Not Add Mul Pow Integer Rational floor ceiling Equality Unequality LessThan "
+        "StrictLessThan GreaterThan StrictGreaterThan",
     )
 )
 _MADE = re.compile(
@@ -98,9 +100,11 @@ def _strange_json(value: Any) -> Iterator[str]:
 
 
 def _is_size(text: Any) -> bool:
+    if not isinstance(text, str):
+        return False
+    text = _SYMBOL.sub("s", text)
     return (
-        isinstance(text, str)
-        and bool(_SIZE.fullmatch(text))
+        bool(_SIZE.fullmatch(text))
         and "__" not in text
         and not re.search(r"\.\s*[A-Za-z_]", text)
         and set(_CALLED.findall(text)) <= _FUNCTIONS

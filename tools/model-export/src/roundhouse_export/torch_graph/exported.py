@@ -90,6 +90,7 @@ def export(flat: Flat, inputs: tuple[torch.Tensor, ...], kept: Mapping[str, str]
         warnings.simplefilter("ignore")
         if isinstance(flat.module, torch.jit.ScriptModule):
             traced = torch.jit.trace(flat, inputs, check_trace=False)
+            flat.kept.restore()
             program = TS2EPConverter(traced, inputs).convert()
         else:
             program = torch.export.export(flat, inputs, strict=False)

@@ -20,6 +20,28 @@ class Outputs:
     names: tuple[str, ...] = ()
 
 
+class Kept:
+    """Buffers of a module, some of which a call may write to."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = module
+        self._copies = {
+            name: (tensor, tensor._version, tensor.detach().clone())
+            for name, tensor in module.named_buffers()
+        }
+
+    def restore(self) -> None:
+        for name, (tensor, version, copy) in self._copies.items():
+            if tensor._version != version:
+                with torch.no_grad():
+                    tensor.copy_(copy)
+                self._copies[name] = (tensor, tensor._version, copy)
+            if isinstance(self._module, torch.jit.ScriptModule):
+                continue  # which has its tensors in C++, where they stay the same ones
+            owner, _, own = name.rpartition(".")
+            self._module.get_submodule(owner)._buffers[own] = tensor
+
+
 class Flat(torch.nn.Module):
     """Takes the inputs in the order of ``inputs``; ``outputs`` has the results' names then."""
 
@@ -33,12 +55,21 @@ class Flat(torch.nn.Module):
         self.inputs = tuple(inputs)
         self.outputs = Outputs()
         self.training = False
+        self.kept = Kept(module)
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ordered, by_name = self.bind(dict(zip(self.inputs, tensors, strict=True)))
         found = _named(self.source, self.module(*ordered, **by_name))
         self.outputs.names = tuple(found)
         return tuple(found.values())
+
+    def ask(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """A call that leaves the module as it was."""
+        try:
+            with torch.no_grad():
+                return self.forward(*tensors)
+        finally:
+            self.kept.restore()
 
 
 def _named(source: str, returned: Any) -> dict[str, torch.Tensor]:

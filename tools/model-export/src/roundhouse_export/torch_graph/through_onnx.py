@@ -68,7 +68,7 @@ def trace(
         redirect_stdout(io.StringIO()),
     ):
         warnings.simplefilter("ignore")
-        flat(*inputs)
+        flat.ask(*inputs)
         torch.onnx.export(
             flat,
             inputs,
@@ -80,6 +80,7 @@ def trace(
             do_constant_folding=False,
             training=torch.onnx.TrainingMode.PRESERVE,
         )
+        flat.kept.restore()
     graph = onnx.ModelProto()
     graph.ParseFromString(file.getvalue())
     found = weights_of(graph, Wide.KEEP)
