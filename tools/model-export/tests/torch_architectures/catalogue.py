@@ -281,7 +281,13 @@ def _transformers() -> list[Architecture]:
         made("Qwen2ForCausalLM", "Qwen2Config", **decoder),
         made("Gemma2ForCausalLM", "Gemma2Config", head_dim=16, **decoder),
         made("PhiForCausalLM", "PhiConfig", **decoder),
-        made("MixtralForCausalLM", "MixtralConfig", num_local_experts=4, **decoder),
+        made(
+            "MixtralForCausalLM",
+            "MixtralConfig",
+            num_local_experts=4,
+            experts_implementation="batched_mm",  # the default's is an operator of its own
+            **decoder,
+        ),
         made(
             "MambaForCausalLM",
             "MambaConfig",

@@ -41,6 +41,9 @@ def page(every: Sequence[Architecture], outcomes: Mapping[str, Outcome]) -> str:
         if not o.refusal
     ]
     text += "\n".join(rows) + "\n"
+    left = [each.key for each in every if each.key not in outcomes]
+    if left:
+        text += f"\nNot tried before the run ended: {', '.join(left)}.\n"
     refused = [(each, outcome) for each, outcome in tried if outcome.refusal]
     if refused:
         text += "\n## Refused, and why\n\n| architecture | reason |\n|---|---|\n"

@@ -1,4 +1,4 @@
-"""Calls of private functions replaced by what the functions do.
+"""Calls of private functions, and composites, replaced by what the functions do.
 
 MLIR's own ``inline`` pass leaves calls alone here: jaxlib does not register the interface that lets
 the function dialect be inlined.
@@ -9,18 +9,21 @@ from jaxlib.mlir import ir
 from roundhouse_export.passes.main_function import MAIN, functions, nested, operations
 
 
+_FUNCTION = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
+
 def inline_calls(module: ir.Module) -> None:
     """Leaves ``@main`` as the module's only function."""
     known = functions(module)
-    waiting = [each for each in nested(known[MAIN]) if each.name == "func.call"]
+    waiting = [each for each in nested(known[MAIN]) if each.name in _FUNCTION]
     while waiting:
         call = waiting.pop()
-        callee = known[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+        callee = known[ir.FlatSymbolRefAttr(call.attributes[_FUNCTION[call.name]]).value]
         waiting += [
             inner
             for operation in _inline(call, callee, module)
             for inner in nested(operation)
-            if inner.name == "func.call"
+            if inner.name in _FUNCTION
         ]
     for name, function in known.items():
         if name != MAIN:
