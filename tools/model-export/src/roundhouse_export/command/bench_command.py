@@ -32,9 +32,11 @@ def run(options: argparse.Namespace) -> int:
         kind = sources.recognise(options.beside)
         if kind.runs_code and not isolation.is_isolated():
             return isolation.run_again(options.arguments)
+    from roundhouse_export.program_runner import platform_of
     from roundhouse_export.timing import time_bundle
 
     steps = Steps(quiet=options.json)
+    platform_of(options.plugin)  # before a source starts JAX, which asks for plugins once
     reference = None
     if options.beside:
         steps(f"loading {options.beside}")

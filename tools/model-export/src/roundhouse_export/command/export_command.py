@@ -71,6 +71,9 @@ def run(options: argparse.Namespace) -> int:
         return isolation.run_again(options.arguments)
     steps = Steps(quiet=options.json)
     steps(f"loading {options.source}, {kind.kind}")
+    from roundhouse_export.program_runner import platform_of
+
+    platform_of(options.plugin)  # before a source starts JAX, which asks for plugins once
     imported = texts.import_options(options)
     model = sources.load(options.source, imported)
     target = options.out / model.name

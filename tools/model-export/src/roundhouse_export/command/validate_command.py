@@ -36,9 +36,11 @@ def run(options: argparse.Namespace) -> int:
             return isolation.run_again(options.arguments)
 
     from roundhouse_export import validation
+    from roundhouse_export.program_runner import platform_of
     from roundhouse_export.stored import StoredBundle
 
     steps = Steps(quiet=options.json)
+    platform_of(options.plugin)  # before a source starts JAX, which asks for plugins once
     bundle = StoredBundle(options.bundle)
     if of_server:
         from roundhouse_export.served import ServedModel

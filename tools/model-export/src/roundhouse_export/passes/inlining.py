@@ -8,7 +8,6 @@ from jaxlib.mlir import ir
 
 from roundhouse_export.passes.main_function import MAIN, functions, nested, operations
 
-
 _FUNCTION = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
 
