@@ -28,16 +28,15 @@ def main() -> int:
     parser.add_argument("--at-least", type=int, default=0, help="fail when fewer are converted")
     options = parser.parse_args()
     every = catalogue()
-    done = _read(options.results)
     for number, each in enumerate(every, 1):
-        if each.key in done or options.only not in each.key:
-            continue
+        if options.only not in each.key or each.key in _read(options.results):
+            continue  # which another run of this may have written meanwhile
         outcome = _in_a_process(each, options.plugin)
-        done[each.key] = outcome
         with options.results.open("a") as file:
             file.write(json.dumps({"key": each.key, **asdict(outcome)}) + "\n")
         said = outcome.refusal or f"{outcome.way}, {outcome.error:.1e}"
         print(f"{number}/{len(every)} {each.key}: {said}", file=sys.stderr, flush=True)
+    done = _read(options.results)
     if options.page:
         options.page.write_text(page(every, done))
     converted = sum(not done[each.key].refusal for each in every if each.key in done)

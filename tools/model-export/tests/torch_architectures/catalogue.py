@@ -87,7 +87,7 @@ def _torchvision() -> list[Architecture]:
         made(models.swin_t, 96),
         made(models.swin_v2_t, 96),
         made(models.vit_b_16, 96, image_size=96),
-        made(models.maxvit_t, 112, input_size=(112, 112)),
+        made(models.maxvit_t, 224),
         made(models.segmentation.fcn_resnet50, 64, **plain),
         made(models.segmentation.deeplabv3_mobilenet_v3_large, 96, **plain),
         made(models.segmentation.lraspp_mobilenet_v3_large, 96, **plain),
