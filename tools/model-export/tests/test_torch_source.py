@@ -208,6 +208,24 @@ def test_should_refuse_in_one_line_with_layer_and_operator() -> None:
     assert "nor through ONNX: " in said
 
 
+def test_should_leave_what_a_module_keeps_for_later_alone() -> None:
+    class Keeps(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.full((8,), 3.0))
+            self.known: dict[str, Any] = {}
+
+        def forward(self, x):
+            if "twice" not in self.known:
+                self.known["twice"] = 2 * self.scale
+            return x * self.known["twice"]
+
+    model = source.load_object(Keeps(), OPTIONS)
+    require_near(ServedModel(model)(x=images(1)), {"output": images(1) * 6})
+    assert model.reference is not None
+    require_near(model.reference({"x": images(1)}), {"output": images(1) * 6})
+
+
 def test_should_say_which_buffer_a_call_writes_to() -> None:
     class Counts(nn.Module):
         def __init__(self) -> None:

@@ -93,7 +93,7 @@ def _torchvision() -> list[Architecture]:
         made(models.segmentation.lraspp_mobilenet_v3_large, 96, **plain),
         made(models.video.r3d_18, (3, 4, 48, 48)),
         made(models.video.r2plus1d_18, (3, 4, 48, 48)),
-        made(models.video.s3d, (3, 14, 64, 64)),
+        made(models.video.s3d, (3, 14, 224, 224)),
         made(models.video.swin3d_t, (3, 4, 64, 64)),
         Architecture(
             "torchvision",

@@ -148,9 +148,11 @@ class _Programs:
         if shapes not in self.made:
             examples = _examples(shapes, self.types)
             if self.way is Way.TORCHAX:
-                self.made[shapes] = exported.export(self.flat, examples, self.kept)
+                self.made[shapes] = exported.export(self.flat.apart(), examples, self.kept)
             else:
-                self.made[shapes] = through_onnx.trace(self.flat, examples, self.kept, self.narrow)
+                self.made[shapes] = through_onnx.trace(
+                    self.flat.apart(), examples, self.kept, self.narrow
+                )
         return self.made[shapes]
 
     def forward(
@@ -184,9 +186,10 @@ def _shapes_of_results(
     flat: Flat, shapes: Shapes, types: Mapping[str, torch.dtype]
 ) -> tuple[torch.Tensor, ...]:
     """Asks the module without computing, or by computing where it looks at its numbers."""
+    apart = flat.apart()
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
-            return flat.ask(
+            return apart.ask(
                 *(
                     torch.empty(shape, dtype=dtype)
                     for shape, dtype in zip(shapes, types.values(), strict=True)

@@ -1,5 +1,6 @@
 """A module as a function of tensors in order that returns tensors in order."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,11 +32,11 @@ class Kept:
         }
 
     def restore(self) -> None:
-        for name, (tensor, version, copy) in self._copies.items():
+        for name, (tensor, version, before) in self._copies.items():
             if tensor._version != version:
                 with torch.no_grad():
-                    tensor.copy_(copy)
-                self._copies[name] = (tensor, tensor._version, copy)
+                    tensor.copy_(before)
+                self._copies[name] = (tensor, tensor._version, before)
             if isinstance(self._module, torch.jit.ScriptModule):
                 continue  # which has its tensors in C++, where they stay the same ones
             owner, _, own = name.rpartition(".")
@@ -62,6 +63,22 @@ class Flat(torch.nn.Module):
         found = _named(self.source, self.module(*ordered, **by_name))
         self.outputs.names = tuple(found)
         return tuple(found.values())
+
+    def apart(self) -> "Flat":
+        """The same on a copy of the module with the same tensors, and the same ``outputs``.
+
+        Modules keep tensors for later in attributes, where those of a trace would stay.
+        """
+        if isinstance(self.module, torch.jit.ScriptModule):
+            return self
+        shared = [*self.module.parameters(), *self.module.buffers()]
+        try:
+            module = copy.deepcopy(self.module, {id(each): each for each in shared})
+        except Exception:  # what a person's module holds need not be copyable
+            return self
+        flat = Flat(self.source, module, self.bind, self.inputs)
+        flat.outputs = self.outputs
+        return flat
 
     def ask(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """A call that leaves the module as it was."""
