@@ -11,12 +11,13 @@ Usage: ./roundhouse import SOURCE [--models DIR] [OPTIONS]
 Makes a bundle from a model, and compares its numbers with the model's own. SOURCE is
 
   model.onnx                     an ONNX file
-  package.module:attribute       a Python object: a JAX function, a Flax, Equinox or Keras model, an estimator
+  package.module:attribute       a Python object: a PyTorch, Flax, Equinox or Keras model, a JAX function, an estimator
+  model.pt2, model.pt            a program of torch.export, TorchScript
   model.joblib, .skops, .keras   an estimator, a Keras archive
   REPOSITORY/MODEL               a model of a Triton repository
   REPOSITORY                     all models of a Triton repository, or a folder of .onnx files
 
-What it needs of Python packages is installed into the cache, once for each kind.
+What it needs of Python packages is installed into the cache, once for each kind; PyTorch's are about 8 GB.
 
   --models DIR      where bundles go, each in a folder of its name (default: models, where you are)
   --help-exporter   the exporter's options, all of which may be given here: --axis, --input, --batch-sizes, --wide, ...

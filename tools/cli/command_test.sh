@@ -3,6 +3,8 @@
 
 # shellcheck source=tools/cli/mutation.sh
 source "$CLI/mutation.sh"
+# shellcheck source=tools/cli/exporter.sh
+source "$CLI/exporter.sh"
 # shellcheck source=tools/cli/command_image.sh
 source "$CLI/command_image.sh"
 # shellcheck source=tools/cli/images_test.sh
@@ -13,7 +15,7 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --faults | --attack[=ROWS] | --import]
+                          --faults | --attack[=ROWS] | --import | --torch]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -50,6 +52,9 @@ TXT
               --attack=2,10 does these rows alone
   --import    instead, runs all of the exporter's tests: every node test that ONNX has, where CI runs one in eight. Takes
               ten minutes
+  --torch     instead, runs the exporter's tests of PyTorch, which CI leaves out, converts a hundred architectures and
+              writes docs/import-torch.md. Takes half an hour, and the first time a download of 4 GB. An interrupted run
+              goes on where it was
 TXT
 }
 
@@ -76,7 +81,7 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --kubelet | --faults | --attack | --import)
+            --images | --chart | --cluster | --kubelet | --faults | --attack | --import | --torch)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
@@ -109,6 +114,12 @@ command_test() {
             ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
             EXPORT_PYTHON=$VENV/bin/python
             stage "exporter tests, all" exporter_tests all
+        elif [[ $deployed == torch ]]; then
+            begin_steps 2
+            ensure_plugin
+            ensure_exporter torch
+            stage "exporter tests, PyTorch" torch_tests
+            stage "architectures" torch_architectures
         elif [[ $deployed == faults ]]; then
             begin_steps 4
             prepare_clients
@@ -226,6 +237,20 @@ exporter_tests() { # all, or nothing for what CI runs
     cd "$ROOT/tools/model-export" || exit
     "$EXPORT_PYTHON" -m mypy --no-incremental src
     ROUNDHOUSE_TEST_PLUGIN=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so ROUNDHOUSE_EXPORT_TESTS=$1 KERAS_BACKEND=jax exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider -n 2 --dist worksteal
+}
+
+torch_tests() {
+    cd "$ROOT/tools/model-export" || exit
+    exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider tests/test_torch_source.py tests/test_torch_files.py
+}
+
+# Results are kept in the cache until all are there and the page is written.
+torch_architectures() {
+    local kept=$CACHE/torch-architectures.jsonl
+    cd "$ROOT/tools/model-export/tests" || exit
+    ROUNDHOUSE_TEST_PLUGIN=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so PYTHONPATH=$EXPORT_SOURCES OMP_NUM_THREADS=1 \
+        "$EXPORT_PYTHON" -m torch_architectures --results "$kept" --page "$ROOT/docs/import-torch.md" --at-least 90 || return
+    rm "$kept"
 }
 
 fault_tests() {

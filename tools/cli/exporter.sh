@@ -10,6 +10,9 @@ ensure_exporter() { # EXTRA
     for tool in python3 pip venv; do
         has_tool "$tool" || fail "$tool is not there; ./roundhouse doctor says what installs it"
     done
+    if [[ $1 == torch ]] && ! compgen -G "$CACHE/venv-export-torch-*/.complete" >/dev/null; then
+        complain "PyTorch is downloaded now, which is done once: 4 GB, and 8 GB in $CACHE"
+    fi
     ensure_venv "export-$1" "$lock"
     EXPORT_PYTHON=$VENV/bin/python
 }

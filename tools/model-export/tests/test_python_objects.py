@@ -167,7 +167,7 @@ def test_should_find_modules_of_each_framework(folder: Path) -> None:
     [
         (
             "number",
-            "is an object of type int; accepted are: a Flax NNX, Equinox or Keras module",
+            "is an object of type int; accepted are: a Flax NNX, Equinox, Keras or PyTorch module",
         ),
         ("forward", "is a function that needs parameters, x; give one that needs nothing"),
         ("Needs", "is a class that needs size"),
@@ -228,7 +228,7 @@ def test_should_name_the_line_when_the_module_cannot_be_imported(
     assert "\n" not in str(told.value)
 
 
-def test_should_say_how_a_torch_module_is_read(
+def test_should_say_what_a_torch_module_needs(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = """
@@ -240,8 +240,10 @@ def test_should_say_how_a_torch_module_is_read(
         class Net(Module): pass
         model = Net()
     """
+    monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "torch.nn", None)  # so that the module's own is undone
-    with pytest.raises(RefusedError, match="of class Net: PyTorch is read through ONNX"):
+    monkeypatch.delitem(sys.modules, "roundhouse_export.sources.torch", raising=False)
+    with pytest.raises(RefusedError, match=r"'torch', which reads such, is not here: pip install"):
         loaded(folder, code, "model")
 
 

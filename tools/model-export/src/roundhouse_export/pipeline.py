@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jaxlib.mlir import ir
+
 from roundhouse_export.bundle import Bundle, write_bundle
 from roundhouse_export.contract import CPU, ProgramKey
 from roundhouse_export.jax_program import PLATFORMS, Encoding, encode_program, lower_programs
@@ -59,7 +61,13 @@ def export_model(
     for_cpu: dict[ProgramKey, str] = {}
     if rewrite:
         progress("rewriting programs")
-        optimised = optimise_by_platform(lowered, weights, len(model.contract.inputs), choices)
+        try:
+            optimised = optimise_by_platform(lowered, weights, len(model.contract.inputs), choices)
+        except (ir.MLIRError, TypeError) as failure:
+            first = (str(failure).splitlines() or [type(failure).__name__])[0]
+            raise RefusedError(
+                f"{model.name}: a rewrite failed ({first}); --as-lowered exports it without any"
+            ) from failure
         lowered, weights, for_cpu = optimised.programs, optimised.weights, optimised.for_cpu
     programs = {key: encode_program(text, numerics, encoding) for key, text in lowered.items()}
     own = {(key, CPU): encode_program(text, numerics, encoding) for key, text in for_cpu.items()}

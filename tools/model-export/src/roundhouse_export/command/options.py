@@ -16,8 +16,8 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "source",
         metavar="SOURCE",
         help="an .onnx file; package.module:attribute (a Flax, "
-        "Equinox or Keras model, an estimator, or a JAX function with its parameters); a .joblib, "
-        ".skops or .keras file; a model of a Triton repository",
+        "Equinox, Keras or PyTorch model, an estimator, or a JAX function with its parameters); a "
+        ".joblib, .skops, .keras, .pt2 or .pt file; a model of a Triton repository",
     )
 
 
@@ -61,7 +61,8 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="load files that can run code of whoever made them (pickles, Lambda layers)",
+        help="load files that can run code of whoever made them (pickles, Lambda layers, "
+        "TorchScript)",
     )
 
 

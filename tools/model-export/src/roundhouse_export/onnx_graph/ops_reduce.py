@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import jax.scipy.special
 import numpy as np
+from jax import lax
 
 from roundhouse_export.onnx_graph.arrays import axes_of, known, known_int, known_ints
 from roundhouse_export.onnx_graph.registry import Node, Value, operator
@@ -68,21 +69,27 @@ def _extreme(node: Node, x: Value, find: Callable[..., Any]) -> Value:
     axis = node.get("axis", 0)
     x = jnp.asarray(x)
     if node.get("select_last_index", 0):
-        found = x.shape[axis] - 1 - find(jnp.flip(x, axis), axis=axis, keepdims=True)
+        found = x.shape[axis] - 1 - _found(find, jnp.flip(x, axis), axis)
     else:
-        found = find(x, axis=axis, keepdims=True)
+        found = _found(find, x, axis)
     found = found.astype(jnp.int64)
     return found if node.get("keepdims", 1) else jnp.squeeze(found, axis)
 
 
+def _found(find: Callable[..., Any], x: Any, axis: int) -> Any:
+    """Positions of 32 bits: lowered where JAX has no others, those of 64 are not well formed."""
+    axis %= x.ndim
+    return jnp.expand_dims(find(x, axis, jnp.int32), axis)
+
+
 @operator("ArgMax")
 def arg_max(node: Node, x: Value) -> Value:
-    return _extreme(node, x, jnp.argmax)
+    return _extreme(node, x, lax.argmax)
 
 
 @operator("ArgMin")
 def arg_min(node: Node, x: Value) -> Value:
-    return _extreme(node, x, jnp.argmin)
+    return _extreme(node, x, lax.argmin)
 
 
 @operator("TopK")

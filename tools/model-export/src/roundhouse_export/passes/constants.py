@@ -54,13 +54,12 @@ def lift_constants(
 def _large_constants(module: ir.Module) -> Iterator[ir.Operation]:
     for operation in operations(main_block(module)):
         for each in nested(operation):
-            if (
-                each.name != "stablehlo.constant"
-                or ir.DenseElementsAttr(each.attributes["value"]).is_splat
-            ):
+            if each.name != "stablehlo.constant":
                 continue
             size = byte_size(each.results[0].type)
-            if size is not None and size > LARGEST_IN_PROGRAM:
+            if size is None or size <= LARGEST_IN_PROGRAM:  # None of complex numbers
+                continue
+            if not ir.DenseElementsAttr(each.attributes["value"]).is_splat:
                 yield each
 
 

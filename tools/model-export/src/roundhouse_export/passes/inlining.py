@@ -1,50 +1,32 @@
-"""Calls of private functions replaced by what the functions do.
+"""Calls of private functions, and composites, replaced by what the functions do.
 
 MLIR's own ``inline`` pass leaves calls alone here: jaxlib does not register the interface that lets
 the function dialect be inlined.
 """
 
-from collections.abc import Mapping
-
 from jaxlib.mlir import ir
 
 from roundhouse_export.passes.main_function import MAIN, functions, nested, operations
 
+_FUNCTION = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
 
 def inline_calls(module: ir.Module) -> None:
-    """Leaves ``@main``, and what composites such as ``chlo.erf`` are made of, as functions."""
+    """Leaves ``@main`` as the module's only function."""
     known = functions(module)
-    waiting = [each for each in nested(known[MAIN]) if each.name == "func.call"]
+    waiting = [each for each in nested(known[MAIN]) if each.name in _FUNCTION]
     while waiting:
         call = waiting.pop()
-        callee = known[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+        callee = known[ir.FlatSymbolRefAttr(call.attributes[_FUNCTION[call.name]]).value]
         waiting += [
             inner
             for operation in _inline(call, callee, module)
             for inner in nested(operation)
-            if inner.name == "func.call"
+            if inner.name in _FUNCTION
         ]
-    kept = _named_from(MAIN, known)
     for name, function in known.items():
-        if name not in kept:
+        if name != MAIN:
             function.erase()
-
-
-def _named_from(name: str, known: Mapping[str, ir.Operation]) -> set[str]:
-    """Returns a function's name and those of all that it calls or names, at any depth."""
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        each = waiting.pop()
-        if each not in found:
-            found.add(each)
-            waiting += [
-                ir.FlatSymbolRefAttr(operation.attributes[attribute]).value
-                for operation in nested(known[each])
-                for attribute in ("callee", "decomposition")
-                if attribute in operation.attributes
-            ]
-    return found
 
 
 def _inline(call: ir.Operation, callee: ir.Operation, module: ir.Module) -> list[ir.Operation]:

@@ -32,8 +32,8 @@ SOURCES = (
     Source("a Triton repository or model", "triton", "triton", recognition.is_triton),
     Source("an ONNX file", "onnx", "onnx", recognition.is_onnx),
     Source("a bundle of format 2.0", "jax", "format_2", recognition.is_format_2),
-    Source("a torch.export program", "jax", "torch", recognition.is_torch_export, True),
-    Source("a TorchScript file", "jax", "torch", recognition.is_torchscript, True),
+    Source("a torch.export program", "torch", "torch", recognition.is_torch_export, True),
+    Source("a TorchScript file", "torch", "torch", recognition.is_torchscript, True),
     Source("a Keras archive", "keras", "keras", recognition.is_keras, True),
     Source("an estimator", "sklearn", "sklearn", recognition.is_estimator, True),
     Source("a Python object", "jax", "python_object", recognition.is_python_object, True),
@@ -47,6 +47,12 @@ def recognise(source: str) -> Source:
             return each
     kinds = "; ".join(each.kind for each in SOURCES)
     raise RefusedError(f"'{source}' is none of: {kinds}")
+
+
+def extra_of(source: str) -> str:
+    """Returns the extra that reads a source; of a Python object, that of what its file imports."""
+    found = recognise(source)
+    return recognition.extra_of_object(source) if found.module == "python_object" else found.extra
 
 
 def load(source: str, options: "ImportOptions") -> "Model":

@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m roundhouse_export.sources SOURCE", file=sys.stderr)
         return _REFUSED
     try:
-        print(sources.recognise(arguments[0]).extra)
+        print(sources.extra_of(arguments[0]))
     except RefusedError as refusal:
         print(f"roundhouse-export: {refusal}", file=sys.stderr)
         return _REFUSED

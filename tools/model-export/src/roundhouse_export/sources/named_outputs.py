@@ -21,7 +21,7 @@ def named(source: str, returned: Any) -> dict[str, jax.Array]:
     is left out.
     """
     outputs: dict[str, jax.Array] = {}
-    for name, value in _leaves("", returned):
+    for name, value in leaves("", returned):
         if not isinstance(value, _NUMBERS):
             what = type(value).__name__ + (f" as '{name}'" if name else "")
             raise RefusedError(
@@ -40,12 +40,13 @@ def named(source: str, returned: Any) -> dict[str, jax.Array]:
     return outputs
 
 
-def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+def leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yields what stands in a returned tree, by name; the name is empty for what is no tree."""
     if value is None:
         return
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _leaves(_joined(prefix, str(key)), inner)
+            yield from leaves(_joined(prefix, str(key)), inner)
     elif isinstance(value, list | tuple):
         fields = getattr(value, "_fields", None)
         for position, inner in enumerate(value):
@@ -53,7 +54,7 @@ def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
                 name = _joined(prefix, fields[position])
             else:
                 name = f"{prefix}_{position}" if prefix else f"output_{position}"
-            yield from _leaves(name, inner)
+            yield from leaves(name, inner)
     elif isinstance(value, _NUMBERS):
         yield prefix, value
     else:

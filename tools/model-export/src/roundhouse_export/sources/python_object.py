@@ -3,7 +3,7 @@
 The module is imported with the current directory first on the path; the attribute may have dots.
 What is found there is, in this order:
 
-1. a Flax NNX module, an Equinox module, a Keras model, or a fitted estimator;
+1. a Flax NNX module, an Equinox module, a Keras model, a PyTorch module, or a fitted estimator;
 2. a tuple of a Linen module and its variables, of an Equinox module and its state, or of a
    function and its parameters: ``function(parameters, inputs...)``;
 3. a class or a function that can be called without arguments and returns one of the above. A
@@ -30,7 +30,7 @@ from roundhouse_export.sources import missing
 from roundhouse_export.sources.user_code import user_code
 
 ACCEPTED = (
-    "a Flax NNX, Equinox or Keras module, a fitted estimator, (Linen module, variables), "
+    "a Flax NNX, Equinox, Keras or PyTorch module, a fitted estimator, (Linen module, variables), "
     "(Equinox module, state), (function, parameters), or a function without arguments that "
     "returns one of these"
 )
@@ -165,7 +165,7 @@ def _with_state(found: Any, options: ImportOptions, source: str) -> Model:
 
 
 def _torch(found: Any, options: ImportOptions, source: str) -> Model:
-    model: Model = _reader(found, "torch", source).load_object(found, options)
+    model: Model = _reader(found, "torch", source).load_object(found, options, source)
     return model
 
 

@@ -1,7 +1,9 @@
 """What a source is, told from its name and its first bytes, without any framework."""
 
+import ast
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 _ESTIMATORS = (".joblib", ".skops", ".pkl", ".pickle")
@@ -14,6 +16,17 @@ _TRITONS_FILES = (
     "model.graphdef",
     "model.xml",
 )
+_EXTRAS = {
+    "torch": "torch",
+    "torchvision": "torch",
+    "timm": "torch",
+    "transformers": "torch",
+    "keras": "keras",
+    "sklearn": "sklearn",
+    "xgboost": "sklearn",
+    "lightgbm": "sklearn",
+}
+"""Of packages that a Python object may come from; of others it is ``jax``."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -101,3 +114,26 @@ def is_estimator(source: str) -> bool:
 
 def is_python_object(source: str) -> bool:
     return bool(_OBJECT.fullmatch(source))
+
+
+def extra_of_object(source: str) -> str:
+    """Told from the package's name or from what its file in this folder imports, unexecuted."""
+    module = source.partition(":")[0]
+    packages = [module.partition(".")[0]]
+    path = Path(*module.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            packages += _imported(file.read_text(errors="replace"))
+    return next((_EXTRAS[each] for each in packages if each in _EXTRAS), "jax")
+
+
+def _imported(code: str) -> Iterator[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]

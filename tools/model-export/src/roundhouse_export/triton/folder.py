@@ -82,8 +82,8 @@ class TritonFolder:
         place = self.config.at("backend", "platform") if self.config else self.place
         if backend == "pytorch":
             raise RefusedError(
-                f"{place}: backend '{backend}' runs TorchScript, which is not read from here; "
-                "export the model to ONNX"
+                f"{place}: backend '{backend}' runs TorchScript, which is not read from a "
+                "repository; give its file to 'roundhouse-export' by itself, or export it to ONNX"
             )
         raise RefusedError(
             f"{place}: backend '{backend}' has no counterpart here; only onnxruntime's models are "
