@@ -225,7 +225,7 @@ check_scripts() {
 verify_and_keep() {
     local key
     key=$(source_key)
-    maven -q verify
+    maven -q -T 2 verify # two modules at a time, as far as they do not need each other
     keep_jar worker-service "$(module_jar worker-service)" "$key"
     keep_jar node-supervisor "$(module_jar node-supervisor)" "$key"
     keep_jar gateway-service "$(module_jar gateway-service)" "$key"
