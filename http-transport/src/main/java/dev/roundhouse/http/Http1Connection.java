@@ -74,8 +74,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private @Nullable ChannelHandlerContext ctx;
   private @Nullable Bridge bridge;
 
-  /** The request that is being taken or answered; null between requests. */
-  private @Nullable Exchange current;
+  /**
+   * The request that is being taken or answered; null between requests. Whoever sees on another
+   * thread that there is none sees since when, too.
+   */
+  private volatile @Nullable Exchange current;
 
   private @Nullable ScheduledFuture<?> timer;
   private int requests;
@@ -380,13 +383,13 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** The request has come and its answer has left: the next one, or the end. */
   void done(boolean keepAlive) {
+    idleSinceNanos = System.nanoTime();
     current = null;
     forgetHead();
     if (!keepAlive || !mayStayOpen()) {
       close();
       return;
     }
-    idleSinceNanos = System.nanoTime();
     arrivedBefore = arrivals.bytes();
     while (!closing && !ahead.isEmpty() && (current == null || !current.isReceived())) {
       Ahead next = ahead.remove();
