@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
@@ -80,9 +81,7 @@ public final class ExecutableCache {
     Path file = file(key);
     byte[] content;
     try {
-      if (Files.exists(file)) {
-        checkKind(file);
-      }
+      checkKind(file);
       content = Files.readAllBytes(file);
     } catch (NoSuchFileException absent) {
       return Optional.empty();
@@ -101,12 +100,14 @@ public final class ExecutableCache {
   /** Reading a pipe would wait for ever, and reading what is too large for an array ends badly. */
   private void checkKind(Path file) throws IOException {
     long most = Math.min(maxBytes, MOST_BYTES);
-    if (!Files.isRegularFile(file)) {
+    // Once, for another process may evict it meanwhile.
+    BasicFileAttributes found = Files.readAttributes(file, BasicFileAttributes.class);
+    if (!found.isRegularFile()) {
       throw new IOException("it is no file");
     }
-    if (Files.size(file) > most) {
+    if (found.size() > most) {
       throw new IOException(
-          "it has %d bytes, and an entry has %d at most".formatted(Files.size(file), most));
+          "it has %d bytes, and an entry has %d at most".formatted(found.size(), most));
     }
   }
 
