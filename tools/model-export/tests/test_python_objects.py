@@ -243,7 +243,7 @@ def test_should_say_what_a_torch_module_needs(
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "torch.nn", None)  # so that the module's own is undone
     monkeypatch.delitem(sys.modules, "roundhouse_export.sources.torch", raising=False)
-    with pytest.raises(RefusedError, match=r"'torch', which reads such, is not here: pip install"):
+    with pytest.raises(RefusedError, match=r"needs the package 'torch': pip install"):
         loaded(folder, code, "model")
 
 
