@@ -100,8 +100,12 @@ public final class ExecutableCache {
   /** Reading a pipe would wait for ever, and reading what is too large for an array ends badly. */
   private void checkKind(Path file) throws IOException {
     long most = Math.min(maxBytes, MOST_BYTES);
-    // Once, for another process may evict it meanwhile.
-    BasicFileAttributes found = Files.readAttributes(file, BasicFileAttributes.class);
+    BasicFileAttributes found;
+    try {
+      found = Files.readAttributes(file, BasicFileAttributes.class);
+    } catch (NoSuchFileException absent) { // or evicted by another process
+      return; // as who reads it is told, and why
+    }
     if (!found.isRegularFile()) {
       throw new IOException("it is no file");
     }
