@@ -42,8 +42,6 @@ NODE_ONLY = ("9", "17")
 # These only hold things in the end; the others make the two processors of the machine work.
 HOLDING = ("2", "3", "6", "10", "18c")
 BURNING_RATIO, HOLDING_RATIO = 2.0, 1.2
-# Two seconds on a machine that does other things have too few calls for a p99: one pause would decide.
-JUDGED_PERCENTILE = 99 if FULL else 90
 # Of a machine with two processors, on which the attacker and what measures it run too.
 FLOOR_SECONDS = {True: 0.05, False: 0.25}
 WARM_SECONDS = 2
@@ -250,15 +248,6 @@ def problems(outcome: Outcome, row: str) -> list[str]:
         for name, peak in outcome.peaks.items()
         if peak > outcome.limits[name]
     ]
-    # what only holds things has made the processors work until it held them
-    phases = [("during", outcome.during, BURNING_RATIO, FLOOR_SECONDS[False])]
-    if row in HOLDING:
-        phases.append(("while it held", outcome.holding, HOLDING_RATIO, FLOOR_SECONDS[True]))
-    for name, phase, ratio, floor in phases:
-        for kind in (INFER, LIVE):
-            before, now = (each.percentile(kind, JUDGED_PERCENTILE) for each in (outcome.before, phase))
-            if not now <= max(before * ratio, floor):
-                found.append(f"p{JUDGED_PERCENTILE} of {kind}: {before * 1e3:.1f} ms before, {now * 1e3:.1f} ms {name}")
     found += [f"others had {count} x {what}" for what, count in outcome.during.errors.items()]
     if outcome.recovery is not None and outcome.recovery > RECOVERY_SECONDS:
         found.append(f"others were served again after {outcome.recovery:.1f} s, more than {RECOVERY_SECONDS}")
@@ -266,6 +255,21 @@ def problems(outcome: Outcome, row: str) -> list[str]:
         found.append(f"{outcome.attacker['accepted']} calls of a foreign page were accepted")
     if row == "18l" and "status 400" not in outcome.attacker:
         found.append(f"two lengths of a body are not refused: {outcome.attacker}")
+    return found
+
+
+def waits(outcome: Outcome, row: str) -> list[str]:
+    """How others were made to wait longer than they may be."""
+    found = []
+    # what only holds things has made the processors work until it held them
+    phases = [("during", outcome.during, BURNING_RATIO, FLOOR_SECONDS[False])]
+    if row in HOLDING:
+        phases.append(("while it held", outcome.holding, HOLDING_RATIO, FLOOR_SECONDS[True]))
+    for name, phase, ratio, floor in phases:
+        for kind in (INFER, LIVE):
+            before, now = (each.percentile(kind, 99) for each in (outcome.before, phase))
+            if not now <= max(before * ratio, floor):
+                found.append(f"p99 of {kind}: {before * 1e3:.1f} ms before, {now * 1e3:.1f} ms {name}")
     return found
 
 
@@ -279,6 +283,12 @@ def test_should_serve_others_when_attacked(
         outcome = attack(target, row, source, tmp_path / "records")
         outcomes.append(outcome)
         found = problems(outcome, row)
+        if not FULL and not found and waits(outcome, row):
+            # a pause of the machine does not come again, a wait that the product causes does
+            outcome = attack(target, row, source, tmp_path / "again")
+            outcomes.append(outcome)
+            found = problems(outcome, row)
+        found += waits(outcome, row)
         if row == "17" and not outcome.ended and ejections(target) != alone:
             found.append(f"the gateway left workers alone that were well: {ejections(target) - alone} times")
         traces = len(list(target.traces.iterdir()))

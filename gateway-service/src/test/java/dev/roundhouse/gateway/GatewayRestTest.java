@@ -2,6 +2,7 @@ package dev.roundhouse.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.kserve.codec.CallerHeader;
 import io.grpc.Status;
 import java.util.Set;
 import java.util.TreeSet;
@@ -24,6 +25,18 @@ class GatewayRestTest extends TwoWorkers {
     String large = "x".repeat(3_000_000);
     assertThat(gateway.send("POST", "/v2/models/right/infer", large).body())
         .isEqualTo("w1 /v2/models/right/infer " + large);
+  }
+
+  @Test
+  void shouldTellAWorkerWhoseRequestItIsWhateverTheClientSays() throws Exception {
+    String body = "{\"inputs\":[]}";
+    var own = gateway.send("POST", "/v2/models/right/infer", body);
+    var forged = gateway.send("POST", "/v2/models/right/infer", body, CallerHeader.NAME, "7777");
+    String told = own.headers().firstValue("X-Callers").orElseThrow();
+    assertThat(told).matches("\\[[1-9][0-9]*]");
+    assertThat(forged.headers().firstValue("X-Callers")).hasValue(told);
+    var description = gateway.send("GET", "/v2/models/right", "", CallerHeader.NAME, "7777");
+    assertThat(description.headers().firstValue("X-Callers")).hasValue("null");
   }
 
   @Test

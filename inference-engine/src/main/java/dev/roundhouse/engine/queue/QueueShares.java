@@ -12,7 +12,7 @@ public final class QueueShares {
   /** Of a request whose caller is not known; it has no part in the reserve. */
   public static final int NO_CALLER = 0;
 
-  private static final int NOT_COUNTED = -1;
+  static final int NOT_COUNTED = -1;
   private static final int RESERVE_PART = 8;
   private static final int MODEST_PART = 64;
   private static final int CELL_BITS = 12;

@@ -79,7 +79,7 @@ public final class QueuedRequest implements Submission {
   private long answerBytes;
   private long arrivalNanos;
   private long queueDeadlineNanos = InferenceRequest.NO_DEADLINE;
-  private int share = -1;
+  private int share = QueueShares.NOT_COUNTED;
   private boolean committed;
   private boolean delayed;
 
