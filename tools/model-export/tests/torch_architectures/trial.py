@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from roundhouse_export.command.options import tensor
-from roundhouse_export.model import ImportOptions, Wide
+from roundhouse_export.model import ImportOptions, Model, Wide
 from roundhouse_export.pipeline import export_model
 from roundhouse_export.program_runner import platform_of
 from roundhouse_export.refusal import RefusedError
@@ -58,17 +58,22 @@ def _attempt(architecture: Architecture, plugin: Path | None, began: float) -> O
     options = ImportOptions(name="model", batch_sizes=(1,), inputs=inputs, wide=Wide.CAST)
     model = load_object(architecture.module(), options, architecture.name)
     way = next(way.name.lower() for way in WAYS if way.value == model.facts["way"])
-    assert model.reference is not None
     with TemporaryDirectory() as folder:
         export_model(model, Path(folder) / "model")
         seconds = time.monotonic() - began
-        bundle = StoredBundle(Path(folder) / "model")
-        key = next(iter(bundle.contract.programs()))
-        program = bundle.executable(key, plugin)
-        chain = tolerance_of(bundle.products(key))
-        weights = program.put(list(bundle.weights.values()))
+        return _compared(model, way, StoredBundle(Path(folder) / "model"), seconds, plugin)
+
+
+def _compared(
+    model: Model, way: str, bundle: StoredBundle, seconds: float, plugin: Path | None
+) -> Outcome:
+    assert model.reference is not None
+    key = next(iter(bundle.contract.programs()))
+    program = bundle.executable(key, plugin)
+    chain = tolerance_of(bundle.products(key))
+    weights = program.put(list(bundle.weights.values()))
     error = 0.0
-    for kind, given in itertools.islice(kinds_of_inputs(bundle.contract, key), _KINDS):
+    for kind, given in itertools.islice(kinds_of_inputs(bundle, key), _KINDS):
         arguments = [given[spec.name] for spec in bundle.contract.inputs]
         got = program.call([*program.put(arguments), *weights])
         wanted = model.reference(given)

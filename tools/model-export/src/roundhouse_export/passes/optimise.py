@@ -11,6 +11,7 @@ from jaxlib.mlir.passmanager import PassManager
 
 from roundhouse_export.contract import ProgramKey
 from roundhouse_export.lowering import without_locations
+from roundhouse_export.passes.channels_last import move_transposes_down
 from roundhouse_export.passes.constants import lift_constants
 from roundhouse_export.passes.convolution import Choices, choose
 from roundhouse_export.passes.convolution.description import Convolution, read
@@ -18,6 +19,8 @@ from roundhouse_export.passes.convolution.direct import DIRECT
 from roundhouse_export.passes.convolution.rewriting import convolutions, rewrite_convolutions
 from roundhouse_export.passes.inlining import inline_calls
 from roundhouse_export.passes.normalisation import fold_scales
+from roundhouse_export.passes.pooling import rewrite_pooling
+from roundhouse_export.passes.products import transpose_factors
 from roundhouse_export.passes.weight_folding import fold_weights
 
 # Weights that only one platform reads lie on all: this part of all weights, and no more.
@@ -59,14 +62,14 @@ def optimise_by_platform(
     inputs: int,
     choices: Choices | None = None,
 ) -> Optimised:
-    """As ``optimise`` for the CPU; programs for other platforms keep XLA's own convolutions.
+    """As ``optimise`` for the CPU; others keep XLA's own convolutions and pooling.
 
     All share one list of weights. Where the CPU's forms of kernels would add much to it, as
     Winograd's do, its programs are those of every platform.
     """
-    alone = optimise(programs, weights, inputs, choices)
-    if all(choose(layer, choices or {}) is DIRECT for layer in layers(programs)):
-        return alone
+    same_kernels = all(choose(layer, choices or {}) is DIRECT for layer in layers(programs))
+    if same_kernels and not any("stablehlo.reduce_window" in text for text in programs.values()):
+        return optimise(programs, weights, inputs, choices)
     wanted: dict[tuple[ProgramKey, bool], tuple[str, Choices | None]] = {}
     for key, text in programs.items():
         wanted[key, False] = (text, None)
@@ -74,6 +77,9 @@ def optimise_by_platform(
     texts, held = _optimised(wanted, weights, inputs)
     general = {key: text for (key, on_cpu), text in texts.items() if not on_cpu}
     own = {key: text for (key, on_cpu), text in texts.items() if on_cpu and text != general[key]}
+    if same_kernels:
+        return Optimised(general, held, own)
+    alone = optimise(programs, weights, inputs, choices)
     if not own or _byte_size(held) > _byte_size(alone.weights) * (1 + _MOST_OF_ONE_PLATFORM):
         return alone
     return Optimised(general, held, own)
@@ -90,6 +96,10 @@ def _optimised(
         for module, (_, choices) in zip(modules.values(), wanted.values(), strict=True):
             fold_scales(module, inputs)
             rewrite_convolutions(module, inputs, choices)
+            if choices is not None:
+                rewrite_pooling(module)
+            move_transposes_down(module, inputs)
+            transpose_factors(module, inputs)
             _share(module)
         held = fold_weights(modules, held, inputs)
         return {key: str(module) for key, module in modules.items()}, held

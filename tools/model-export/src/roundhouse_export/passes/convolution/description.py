@@ -11,8 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from roundhouse_export import dtypes
 from roundhouse_export.passes.tensor_types import struct_of
-
-Pairs = tuple[tuple[int, int], ...]
+from roundhouse_export.passes.window_attributes import Pairs, integers, padding
 
 
 @dataclass(frozen=True)
@@ -164,10 +163,10 @@ def read(operation: ir.Operation) -> tuple[Convolution, Layout] | None:
     convolution = Convolution(
         _permuted(image, layout.input),
         _permuted(kernel, layout.kernel),
-        _integers(operation, "window_strides", rank),
-        _padding(operation, rank),
-        _integers(operation, "lhs_dilation", rank),
-        _integers(operation, "rhs_dilation", rank),
+        integers(operation, "window_strides", rank),
+        padding(operation, rank),
+        integers(operation, "lhs_dilation", rank),
+        integers(operation, "rhs_dilation", rank),
         ir.IntegerAttr(attributes["feature_group_count"]).value,
         dtypes.token_of(image.dtype),
         dtypes.token_of(kernel.dtype),
@@ -210,19 +209,6 @@ def _numbers(operation: ir.Operation) -> Any:
 
 def _permuted(struct: jax.ShapeDtypeStruct, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(struct.shape[axis]) for axis in axes)
-
-
-def _integers(operation: ir.Operation, name: str, rank: int) -> tuple[int, ...]:
-    if name not in operation.attributes:
-        return (1,) * rank
-    return tuple(ir.DenseI64ArrayAttr(operation.attributes[name]))
-
-
-def _padding(operation: ir.Operation, rank: int) -> Pairs:
-    if "padding" not in operation.attributes:
-        return ((0, 0),) * rank
-    pairs = np.array(operation.attributes["padding"]).reshape(rank, 2)
-    return tuple((int(low), int(high)) for low, high in pairs)
 
 
 def _precision_name(attribute: ir.Attribute) -> str:
