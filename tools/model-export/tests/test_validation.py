@@ -85,6 +85,24 @@ def test_should_not_take_a_number_for_what_is_none(value: float) -> None:
     assert validation.compared("p", "k", spec, bad, bad, 1).is_near
 
 
+@pytest.mark.parametrize(
+    ("kind", "moved", "is_wrong"),
+    [("large", 0.01, False), ("large", 1e-4, True), ("random", 0.01, True)],
+)
+def test_should_not_call_wrong_what_the_last_place_of_weights_decides(
+    kind: str, moved: float, is_wrong: bool
+) -> None:
+    spec = TensorSpec("y", "f32", (2,))
+    got, wanted = np.array([1, 0.95], np.float32), np.array([1, 1], np.float32)
+    found = validation.compared("p", kind, spec, got, wanted, 1, moved=moved)
+    assert not found.is_near
+    assert found.is_wrong == is_wrong
+    assert found.is_unsteady == (not is_wrong)
+    told = validation.rendered([found])
+    assert ("WRONG" in told) == is_wrong
+    assert ("frameworks differ there" in told) == (not is_wrong)
+
+
 def test_should_refuse_what_is_no_bundle_or_has_been_changed(bundle: Path, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"no manifest\.yaml, so this is no bundle"):
         StoredBundle(tmp_path)
@@ -129,7 +147,26 @@ def test_should_stay_within_the_table_when_integers_are_indices(tmp_path: Path) 
     assert 200 < given["large"]["word"].max() < 300
     assert given["random"]["place"].max() == 6
     assert given["random"]["twice"].max() == 1  # nobody knows what twice of it indexes
-    assert set(given["bits"]["word"].tolist()) == {0, 1}
+    assert "bits" not in given  # nothing is a mask
+
+
+@pytest.mark.parametrize("as_weight", [True, False])
+def test_should_take_one_hot_vectors_for_indices_and_masks_for_none(
+    tmp_path: Path, as_weight: bool
+) -> None:
+    def forward(inputs: Mapping, weights: Mapping) -> dict:
+        places = np.arange(40, dtype=np.int32)[None] if as_weight else jnp.arange(40)
+        hot = (inputs["byte"][:, None] == places).astype("float32")
+        kept = (inputs["mask"] == 0)[:, None]
+        return {"y": jnp.where(kept, hot @ weights["w"][:40], 0.0)}
+
+    given = inputs_by_kind(
+        tmp_path, forward, TensorSpec("byte", "i32", ("n",)), TensorSpec("mask", "i32", ("n",))
+    )
+    assert 30 < given["random"]["byte"].max() < 40
+    assert 30 < given["bits"]["byte"].max() < 40
+    assert set(given["random"]["mask"].tolist()) == set(range(10))
+    assert set(given["bits"]["mask"].tolist()) == {0, 1}
 
 
 def test_should_be_zero_when_there_is_one_place(tmp_path: Path) -> None:

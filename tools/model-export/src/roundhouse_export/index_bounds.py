@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from enum import IntEnum
 
+import numpy as np
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -107,6 +108,34 @@ def _indices(operation: ir.Operation) -> Iterator[tuple[ir.Value, int]]:
             shape = _shape(operands[0])
             place = min((shape[axis] for axis in indexed), default=1)
             yield operands[len(operands) // 2], place if whole else _BIT
+        case "stablehlo.compare":  # with 0, 1, 2 and so on: a one-hot vector is an index, too
+            for value, other in (operands, reversed(operands)):
+                count = _counted(other)
+                if (
+                    count is not None
+                    and count > _BIT
+                    and "EQ" in str(operation.attributes["comparison_direction"])
+                ):
+                    yield value, count
+
+
+def _counted(value: ir.Value) -> int | None:
+    """Returns N where a value repeats the numbers from 0 to N - 1 along an axis."""
+    while not isinstance(value, ir.BlockArgument):
+        operation = value.owner
+        match operation.name:
+            case "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.convert":
+                value = operation.operands[0]
+            case "stablehlo.iota":
+                axis = ir.IntegerAttr(operation.attributes["iota_dimension"]).value
+                return _shape(value)[axis]
+            case "stablehlo.constant" if _is_integer(value):
+                held = np.array(operation.attributes["value"]).ravel()
+                counts = np.array_equal(held, np.arange(held.size))
+                return held.size if counts and held.size == max(_shape(value), default=0) else None
+            case _:
+                break
+    return None
 
 
 def _shape(value: ir.Value) -> list[int]:

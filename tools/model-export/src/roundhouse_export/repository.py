@@ -155,7 +155,7 @@ def _exported(found: FoundModel, version: int | None, model: "Model", place: Pat
         return row
     findings = validation.against_reference(place, model.reference)
     asked = [each.largest_difference for each in findings if each.inputs == "random"]
-    off = [each for each in findings if not each.is_near]
+    off = [each for each in findings if each.is_wrong]
     reason = ""
     if off:
         worst = max(off, key=lambda each: each.largest_difference - each.tolerance)

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"bundle": str(target), "checks": [each.to_json() for each in findings]}))
     else:
         _tell(target, findings, model.reference is not None and not options.no_check)
-    return 0 if all(each.is_near for each in findings) else 1
+    return 1 if any(each.is_wrong for each in findings) else 0
 
 
 def _tell(target: Path, findings: "list[Finding]", compared: bool) -> None:

@@ -59,4 +59,4 @@ def run(options: argparse.Namespace) -> int:
     findings = validation.against_reference(options.bundle, reference, options.plugin)
     steps.end()
     print(validation.to_json(findings) if options.json else validation.rendered(findings))
-    return 0 if all(each.is_near for each in findings) else 1
+    return 1 if any(each.is_wrong for each in findings) else 0
