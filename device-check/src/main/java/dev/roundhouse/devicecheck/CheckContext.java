@@ -10,6 +10,7 @@ import dev.roundhouse.pjrt.PluginOptions;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,12 +18,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param platform the PJRT platform that is checked, {@code cpu} or {@code cuda}
  * @param plugin the plugin's file; null when it is looked for where the binding looks
+ * @param allocator what a GPU's memory is given out by, in the plugin's words; null for its own
+ *     choice
  * @param home the unpacked folder: {@code device-check.jar}, {@code lib}, {@code worker.jar},
  *     {@code models}, {@code expected}, {@code pjrt_floor}
  * @param scratch an empty folder of this step's own
  */
-public record CheckContext(String platform, @Nullable Path plugin, Path home, Path scratch) {
+public record CheckContext(
+    String platform, @Nullable Path plugin, @Nullable String allocator, Path home, Path scratch) {
   private static final String PLUGIN_PROPERTY = "roundhouse.pjrt.plugin";
+
+  private static final Set<String> KEEPING_TO_THEIRS = Set.of("default", "bfc");
 
   /** Options of every JVM that loads the plugin. */
   public List<String> jvmOptions() {
@@ -54,6 +60,11 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
     return platform.equals("cpu");
   }
 
+  /** False for a GPU's allocators that go beyond what they say they may give out. */
+  public boolean keepsToItsMemory() {
+    return allocator == null || KEEPING_TO_THEIRS.contains(allocator);
+  }
+
   /** The device that is checked, for an engine to open. */
   public DeviceProvider.Settings settings() {
     DeviceProvider.Settings settings = DeviceProvider.Settings.DEFAULT.withPlatform(platform);
@@ -83,13 +94,7 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
     PjrtDeviceOptions defaults = PjrtDeviceOptions.DEFAULTS;
     ClientOptions client =
         isCpu() ? defaults.client() : defaults.client().with("preallocate", false);
-    return openDevice(
-        new PjrtDeviceOptions(
-            defaults.plugin(),
-            client,
-            defaults.compile(),
-            defaults.ordinal(),
-            defaults.runBytesLimit()));
+    return openDevice(defaults.withClient(client));
   }
 
   /**
@@ -108,6 +113,10 @@ public record CheckContext(String platform, @Nullable Path plugin, Path home, Pa
 
   private PjrtDeviceOptions options(PjrtDeviceOptions options) {
     PluginOptions loaded = options.plugin().withPlatform(platform);
-    return options.withPlugin(plugin == null ? loaded : loaded.withPath(plugin));
+    PjrtDeviceOptions checked =
+        options.withPlugin(plugin == null ? loaded : loaded.withPath(plugin));
+    return allocator == null
+        ? checked
+        : checked.withClient(checked.client().with("allocator", allocator));
   }
 }

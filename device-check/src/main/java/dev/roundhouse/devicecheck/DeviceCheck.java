@@ -48,6 +48,14 @@ final class DeviceCheck implements Callable<Integer> {
   private @Nullable Path plugin;
 
   @Option(
+      names = "--allocator",
+      paramLabel = "NAME",
+      description =
+          "what a GPU's memory is given out by: bfc, cuda_async, vmm; the plugin's own choice"
+              + " unless given")
+  private @Nullable String allocator;
+
+  @Option(
       names = "--steps",
       paramLabel = "A,B",
       split = ",",
@@ -97,6 +105,7 @@ final class DeviceCheck implements Callable<Integer> {
         new CheckContext(
             device,
             plugin == null ? null : plugin.toAbsolutePath(),
+            allocator,
             home.toAbsolutePath(),
             results);
     String date = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();

@@ -6,7 +6,10 @@ import java.nio.file.Path;
 final class StepMain {
   private StepMain() {}
 
-  /** Arguments: the step's class, the file for findings, platform, plugin, home, scratch folder. */
+  /**
+   * Arguments: the step's class, the file for findings, platform, plugin, allocator, home, scratch
+   * folder.
+   */
   public static void main(String[] arguments) throws Exception {
     Step step =
         Class.forName(arguments[0]).asSubclass(Step.class).getDeclaredConstructor().newInstance();
@@ -14,8 +17,9 @@ final class StepMain {
         new CheckContext(
             arguments[2],
             arguments[3].isEmpty() ? null : Path.of(arguments[3]),
-            Path.of(arguments[4]),
-            Path.of(arguments[5]));
+            arguments[4].isEmpty() ? null : arguments[4],
+            Path.of(arguments[5]),
+            Path.of(arguments[6]));
     int code = 0;
     try (Findings findings = Findings.into(Path.of(arguments[1]))) {
       try {

@@ -70,6 +70,7 @@ record StepProcess(CheckContext context, Path logs) {
     command.add(told.toString());
     command.add(context.platform());
     command.add(context.plugin() == null ? "" : context.plugin().toString());
+    command.add(context.allocator() == null ? "" : context.allocator());
     command.add(context.home().toString());
     command.add(scratch.toString());
     return command;

@@ -103,7 +103,7 @@ class ProgrammeTest {
   }
 
   private List<StepResult> run(Duration limit, Step... steps) throws Exception {
-    CheckContext context = new CheckContext("cpu", null, folder, folder);
+    CheckContext context = new CheckContext("cpu", null, null, folder, folder);
     return new Programme(List.of(steps), limit, new PrintWriter(progress))
         .run(new StepProcess(context, folder.resolve("logs")));
   }

@@ -57,6 +57,10 @@ public record PjrtDeviceOptions(
     return new PjrtDeviceOptions(plugin, client, compile, ordinal, runBytesLimit);
   }
 
+  public PjrtDeviceOptions withClient(ClientOptions client) {
+    return new PjrtDeviceOptions(plugin, client, compile, ordinal, runBytesLimit);
+  }
+
   public PjrtDeviceOptions withOrdinal(int ordinal) {
     return new PjrtDeviceOptions(plugin, client, compile, ordinal, runBytesLimit);
   }

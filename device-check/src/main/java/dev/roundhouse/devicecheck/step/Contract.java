@@ -33,9 +33,10 @@ public final class Contract implements Step {
     return "the tests that every device passes";
   }
 
+  /** Each test opens the device. */
   @Override
   public Duration limit() {
-    return Duration.ofSeconds(90);
+    return Duration.ofSeconds(150);
   }
 
   @Override

@@ -18,8 +18,6 @@ import java.util.Optional;
  * memory is used again and again, so that a host's caches are as kind to it as to weights.
  */
 final class LinkRate implements AutoCloseable {
-  private static final int ON_LINK = 2;
-
   private final Device device;
   private final HostMemory use;
   private final Arena arena = Arena.ofShared();
@@ -52,14 +50,14 @@ final class LinkRate implements AutoCloseable {
     }
   }
 
-  /** As {@link #wholeNanos}, in parts, two of which are on the link; the device takes parts. */
-  long partsNanos(long bytes, long partBytes) {
+  /** As {@link #wholeNanos}, in parts, some of which are on the link; the device takes parts. */
+  long partsNanos(long bytes, long partBytes, int mostOnLink) {
     long start = System.nanoTime();
     PartedUpload upload = device.uploadInParts(TensorType.of(DType.U8, bytes)).orElseThrow();
     ArrayDeque<Arrival> onLink = new ArrayDeque<>();
     try (DeviceBuffer buffer = upload.buffer()) {
       for (long at = 0; at < bytes; at += partBytes) {
-        if (onLink.size() == ON_LINK) {
+        if (onLink.size() == mostOnLink) {
           onLink.remove().awaitReady();
         }
         onLink.add(upload.write(memory.asSlice(at, Math.min(partBytes, bytes - at))));

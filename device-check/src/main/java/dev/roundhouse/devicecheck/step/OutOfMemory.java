@@ -69,8 +69,12 @@ public final class OutOfMemory implements Step {
           context.isCpu()
               ? CPU_TOO_MUCH
               : device.memory().limit().orElse(UNKNOWN_TOO_MUCH / 2) / 4 * 5;
-      probe(device, findings, "execute", () -> execute(device, tooMuch));
-      probe(device, findings, "load", () -> load(device, tooMuch));
+      if (context.keepsToItsMemory()) {
+        probe(device, findings, "execute", () -> execute(device, tooMuch));
+        probe(device, findings, "load", () -> load(device, tooMuch));
+      } else {
+        findings.notMeasured("execute, load", LyingBudget.NO_LIMIT.formatted(context.allocator()));
+      }
     }
     try (PjrtDevice device =
         context.openDevice(PjrtDeviceOptions.DEFAULTS.withRunBytesLimit(BLOCK))) {

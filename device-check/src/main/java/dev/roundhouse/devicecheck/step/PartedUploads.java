@@ -19,6 +19,7 @@ import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 
 /**
  * Uploads in parts, as the engine sends large weights, against whole ones: how fast they are, and
@@ -27,7 +28,15 @@ import java.util.function.LongSupplier;
  * @param most bytes of one upload
  */
 record PartedUploads(Device device, LinkRate link, long most) {
-  private static final long PART = ResidencyOptions.DEFAULT.partBytes();
+  /** The engine's own, in the first place, and what else it might be. */
+  private static final List<Parts> FORMS =
+      Stream.concat(
+              Stream.of(Parts.OF_THE_ENGINE),
+              Stream.of(1L << 20, 2L << 20, 4L << 20, 8L << 20)
+                  .flatMap(bytes -> Stream.of(2, 3, 4).map(onLink -> new Parts(bytes, onLink))))
+          .distinct()
+          .toList();
+
   private static final TensorType SMALL = TensorType.of(DType.U8, 64 << 10);
   private static final int PAIRS = 5;
   private static final int LARGES = 2;
@@ -38,18 +47,28 @@ record PartedUploads(Device device, LinkRate link, long most) {
       findings.notMeasured("uploads in parts", "the device takes tensors only whole");
       return;
     }
-    for (long bytes : List.of(64L << 20, 1L << 30)) {
-      if (bytes <= most) {
-        rates(bytes, findings);
-      }
-    }
     long large = Math.min(most, 1L << 30);
+    rates(Math.min(most, 64L << 20), Parts.OF_THE_ENGINE, findings);
     wait(findings, "whole", large, () -> link.wholeNanos(large));
-    wait(
-        findings,
-        "in parts of %d MiB".formatted(PART >> 20),
-        large,
-        () -> link.partsNanos(large, PART));
+    for (Parts parts : FORMS) {
+      rates(large, parts, findings);
+      wait(findings, parts.toString(), large, () -> nanos(large, parts));
+    }
+  }
+
+  /** How an upload is cut: bytes of a part, and how many of those are on the link at a time. */
+  private record Parts(long bytes, int onLink) {
+    static final Parts OF_THE_ENGINE =
+        new Parts(ResidencyOptions.DEFAULT.partBytes(), ResidencyOptions.PARTS_ON_LINK);
+
+    @Override
+    public String toString() {
+      return "in parts of %d MiB, %d on the link".formatted(bytes >> 20, onLink);
+    }
+  }
+
+  private long nanos(long bytes, Parts parts) {
+    return link.partsNanos(bytes, parts.bytes(), parts.onLink());
   }
 
   private static boolean given(PartedUpload upload) {
@@ -57,17 +76,17 @@ record PartedUploads(Device device, LinkRate link, long most) {
     return true;
   }
 
-  private void rates(long bytes, Findings findings) {
+  private void rates(long bytes, Parts parts, Findings findings) {
     Pairs pairs = new Pairs();
     link.wholeNanos(bytes);
-    link.partsNanos(bytes, PART);
+    nanos(bytes, parts);
     for (int i = 0; i < PAIRS; i++) {
-      double parts = bytes / (double) link.partsNanos(bytes, PART);
-      pairs.add(parts, bytes / (double) link.wholeNanos(bytes));
+      double inParts = bytes / (double) nanos(bytes, parts);
+      pairs.add(inParts, bytes / (double) link.wholeNanos(bytes));
     }
     Comparison rates = pairs.compare();
     findings.figure(
-        "upload of %d MiB, in parts of %d MiB / whole".formatted(bytes >> 20, PART >> 20),
+        "upload of %d MiB, %s / whole".formatted(bytes >> 20, parts),
         rates.ratio(),
         "ratio",
         String.format(

@@ -68,6 +68,9 @@ final class StartedWorker implements AutoCloseable {
     if (context.plugin() != null) {
       command.add("--roundhouse.worker.device.plugin=" + context.plugin());
     }
+    if (context.allocator() != null) {
+      command.add("--roundhouse.worker.device.cuda.allocator=" + context.allocator());
+    }
     for (String server : List.of("server", "spring.grpc.server", "management.server")) {
       command.add("--" + server + ".address=127.0.0.1");
       command.add("--" + server + ".port=0");

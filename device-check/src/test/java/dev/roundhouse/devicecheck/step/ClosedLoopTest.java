@@ -113,7 +113,7 @@ class ClosedLoopTest {
   }
 
   private CheckContext context() {
-    return new CheckContext("cpu", null, folder, folder);
+    return new CheckContext("cpu", null, null, folder, folder);
   }
 
   /** Weights become zeros on their way. */
