@@ -34,7 +34,7 @@ public final class LoadLane {
 
   private final Device device;
   private final HostMemory use;
-  private final long partBytes;
+  private final PartSize parts;
   private final NanoClock clock;
   private final Queue<Task> tasks = new ConcurrentLinkedQueue<>();
   private final Queue<WeightLoad> ended = new ConcurrentLinkedQueue<>();
@@ -46,14 +46,18 @@ public final class LoadLane {
   private final List<WeightLoad> open = new ArrayList<>();
   private final ArrayDeque<Upload> onLink = new ArrayDeque<>();
   private long bytesOnLink;
+
+  /** When something arrived and the link went on with what came after; else {@link #NOT_NOW}. */
+  private long lastArrivalNanos = NOT_NOW;
+
   private boolean oldestsTurn;
 
   /**
    * @param use how {@link Device#upload} may use the floors
-   * @param partBytes of a part of a large tensor; twice as much may be on the link at a time
+   * @param partBytes the least of a part of a large tensor
    */
   LoadLane(Device device, HostMemory use, long partBytes, NanoClock clock) {
-    this.partBytes = partBytes;
+    parts = new PartSize(partBytes);
     this.device = device;
     this.use = use;
     this.clock = clock;
@@ -110,7 +114,7 @@ public final class LoadLane {
    */
   public int turn() {
     int work = takeTasks() + takeArrivals();
-    while (bytesOnLink < 2 * partBytes) {
+    while (bytesOnLink < parts.mostOnLink()) {
       WeightLoad load = choose();
       if (load == null) {
         return work;
@@ -166,11 +170,20 @@ public final class LoadLane {
       onLink.remove();
       bytesOnLink -= first.bytes();
       work++;
+      noteArrival(first.bytes());
       if (first.isLast()) {
         end(first.load());
       }
     }
     return work;
+  }
+
+  private void noteArrival(long bytes) {
+    long now = clock.nanoTime();
+    if (lastArrivalNanos != NOT_NOW) {
+      parts.arrived(bytes, now - lastArrivalNanos);
+    }
+    lastArrivalNanos = onLink.isEmpty() ? NOT_NOW : now;
   }
 
   /** The load whose next tensor is to go; null when there is none. */
@@ -196,7 +209,7 @@ public final class LoadLane {
         readingSince = NOT_NOW;
       }
       inDeviceSince = System.nanoTime();
-      Upload upload = load.next(device, partBytes);
+      Upload upload = load.next(device, parts.current());
       bytesOnLink += upload.bytes();
       onLink.add(upload);
     } catch (Throwable e) {

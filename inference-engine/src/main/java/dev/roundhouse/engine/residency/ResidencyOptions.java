@@ -16,8 +16,9 @@ import java.util.function.Supplier;
  * @param wiggle part of it that is left for what the allocator cannot use, in [0, 1)
  * @param selfManaged true to bring weights when requests wait for them; false to bring only what
  *     the operator asks for, and refuse requests for others
- * @param partBytes of the parts that large tensors go to the device in; twice as much is on the
- *     link at a time
+ * @param partBytes of the parts that large tensors go to the device in, at the least: on a fast
+ *     link they grow to four times as much; {@link #PARTS_ON_LINK} of them are on the link at a
+ *     time
  * @param policy makes what decides which weights leave; asked once per engine
  */
 public record ResidencyOptions(
@@ -28,6 +29,8 @@ public record ResidencyOptions(
     boolean selfManaged,
     long partBytes,
     Supplier<EvictionPolicy> policy) {
+
+  public static final int PARTS_ON_LINK = 2;
 
   /** Weights are read in place where that can be; what the device says it has is what there is. */
   public static final ResidencyOptions DEFAULT =
