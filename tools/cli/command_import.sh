@@ -25,7 +25,7 @@ TXT
 }
 
 command_import() {
-    local source='' models=models exporter_help='' options=() extra code=0
+    local source='' models=models exporter_help='' options=() trust=() extra code=0
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -41,7 +41,12 @@ command_import() {
                 models=$2
                 shift 2
                 ;;
-            --trust | --tune | --text | --as-lowered | --no-check | --json | --*=*)
+            --trust)
+                options+=("$1")
+                trust=("$1")
+                shift
+                ;;
+            --tune | --text | --as-lowered | --no-check | --json | --*=*)
                 options+=("$1")
                 shift
                 ;;
@@ -65,13 +70,12 @@ command_import() {
     fi
     [[ -n $source ]] || misuse "import needs a source" import
     begin_steps 1
+    extra=$(PYTHONPATH=$EXPORT_SOURCES python3 -m roundhouse_export.sources "$source" "${trust[@]}") || return
+    ensure_exporter "$extra"
     if [[ -d $source && ! -e $source/config.pbtxt ]] && has_foreign_models "$source"; then
-        ensure_exporter triton
         run_exporter repository "$source" --out "$models" "${options[@]}" || code=$?
         ((code > 1)) || printf 'serve them with: ./roundhouse up --models %q\n' "$models" >&2
         return "$code"
     fi
-    extra=$(PYTHONPATH=$EXPORT_SOURCES python3 -m roundhouse_export.sources "$source") || return
-    ensure_exporter "$extra"
     run_exporter "$source" --out "$models" "${options[@]}"
 }

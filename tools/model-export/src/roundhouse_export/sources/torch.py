@@ -26,6 +26,15 @@ from roundhouse_export.torch_graph.tensors import numpy_dtype
 from roundhouse_export.wide import settle_inputs
 
 
+@dataclass(frozen=True)
+class ScriptArgument:
+    """``kind`` is TorchScript's type, such as ``Tensor``."""
+
+    name: str
+    kind: str
+    has_default: bool
+
+
 def load(source: str, options: ImportOptions) -> Model:
     """Reads a ``.pt2`` or a TorchScript file."""
     options = replace(options, name=options.name or Path(source).stem)
@@ -59,19 +68,46 @@ def _load_script(source: str, options: ImportOptions) -> Model:
             f"{source}: TorchScript is a program that can do more than compute; --trust loads it, "
             "or export the module with torch.export.save(..., 'model.pt2')"
         )
-    with user_code(f"{source}: cannot be loaded"):
-        module = torch.jit.load(source, map_location="cpu").eval()
-        arguments = [each.name for each in module.forward.schema.arguments[1:]]
+    module = open_script(source)
+    arguments = [each.name for each in script_arguments(module)]
     inputs = given_inputs(source, arguments, options)
     strange = sorted(set(inputs) - set(arguments))
     if strange:
         raise RefusedError(f"{source}: --input names {strange}; it takes {', '.join(arguments)}")
+    tensors = [SourceTensor(spec.name, spec.dtype, ()) for spec in options.inputs.values()]
+    return script_model(source, module, tensors, {name: name for name in inputs}, options)
+
+
+def open_script(source: str) -> torch.jit.ScriptModule:
+    """Loads a program that may do anything: for files that are trusted."""
+    with user_code(f"{source}: cannot be loaded"):
+        return torch.jit.load(source, map_location="cpu").eval()
+
+
+def script_arguments(module: torch.jit.ScriptModule) -> list[ScriptArgument]:
+    """What ``forward`` takes, in order."""
+    return [
+        ScriptArgument(each.name, str(each.type), each.has_default_value())
+        for each in module.forward.schema.arguments[1:]
+    ]
+
+
+def script_model(
+    source: str,
+    module: torch.jit.ScriptModule,
+    tensors: Sequence[SourceTensor],
+    arguments: Mapping[str, str],
+    options: ImportOptions,
+) -> Model:
+    """``arguments`` has the argument of ``forward`` that each of ``tensors`` is."""
+    specs, variants = input_specs(source, tensors, options)
+    specs = settle_inputs(source, specs, options.wide)
+    declared = {each.name: options.inputs.get(each.name, each).dtype for each in tensors}
 
     def bind(arrays: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {name: arrays[name] for name in inputs}
+        return (), {argument: arrays[name] for name, argument in arguments.items()}
 
-    declared = {name: options.inputs[name].dtype for name in inputs}
-    return model_of(source, module, bind, declared, specs_of(source, options), options)
+    return model_of(source, module, bind, declared, (specs, variants), options)
 
 
 def _load_exported(source: str, options: ImportOptions) -> Model:
