@@ -15,7 +15,8 @@ Makes a bundle from a model, and compares its numbers with the model's own. SOUR
   model.pt2, model.pt            a program of torch.export, TorchScript
   model.joblib, .skops, .keras   an estimator, a Keras archive
   REPOSITORY/MODEL               a model of a Triton repository
-  REPOSITORY                     all models of a Triton repository, or a folder of .onnx files
+  REPOSITORY                     all models of a Triton repository, or a folder of .onnx files; with --trust its
+                                 TorchScript too
 
 What it needs of Python packages is installed into the cache, once for each kind; PyTorch's are about 8 GB.
 

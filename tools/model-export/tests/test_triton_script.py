@@ -153,6 +153,7 @@ def test_should_prefer_names_of_arguments_that_look_like_numbers(tmp_path: Path)
         (("A__0", "B__2"), "2: input 'B__2' is number 2, counted from 0; model.pt takes x, y"),
         (("A__0", "B__0"), "2: inputs 'A__0' and 'B__0' are both number 0; model.pt takes x, y"),
         (("a", "b", "c"), "3: input 'c' is number 2, counted from 0; model.pt takes x, y"),
+        (("x", "x"), "2: two inputs are named 'x'"),
         (("A__1",), "1: no input is argument 'x'; model.pt takes x, y"),
         (("x",), "1: no input is argument 'y'; model.pt takes x, y"),
     ],

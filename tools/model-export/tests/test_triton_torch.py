@@ -238,7 +238,7 @@ sequence_batching {
         ("INPUT__1", "narrow", "config.pbtxt:4: input 'narrow' is named by another conv"),
         ("[ 3 ]", "[ 2 ]", "config.pbtxt:5: output 'OUTPUT__0' is [2] beside the batch, and ['n'"),
         ("FP32 dims: [ 3 ]", "FP16 dims: [ 3 ]", "config.pbtxt:5: output 'OUTPUT__0' is f16, and"),
-        ("[ 5 ]", "[ 6 ]", "1/model.pt: calling it: RuntimeError"),
+        ("[ 5 ]", "[ 6 ]", "1/model.pt: calling it: RuntimeError: mat1 and mat2 shapes cannot be"),
     ],
 )  # fmt: skip
 def test_should_name_what_the_configuration_and_the_program_say(

@@ -54,10 +54,13 @@ def results_of(config: ConfigFile, file: Path, count: int) -> dict[str, int]:
 
 
 def _places(config: ConfigFile, section: str) -> dict[str, str]:
-    return {
-        each.name: config.at(f"{section}[{i}].name")
-        for i, each in enumerate(getattr(config.message, section))
-    }
+    places: dict[str, str] = {}
+    for position, each in enumerate(getattr(config.message, section)):
+        place = config.at(f"{section}[{position}].name")
+        if each.name in places:
+            raise RefusedError(f"{place}: two {section}s are named '{each.name}'")
+        places[each.name] = place
+    return places
 
 
 def _positions(
