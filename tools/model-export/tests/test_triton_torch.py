@@ -184,7 +184,7 @@ def test_should_serve_an_axis_at_sizes_that_axis_gives(tmp_path: Path) -> None:
     model = load(folder, axes={"ids.1": (4, 7)}, wide=Wide.CAST)
     assert shapes(model) == {"ids": ("n", "s"), "OUTPUT__0": ("n", "s", 6)}
     assert [note.partition("config.pbtxt")[2] for note in model.notes] == [
-        ":3: input 'ids' is i32 here, not i64: clients send and get that"
+        ":3: input 'ids' is i32 here, not i64: clients send i32"
     ]
     served = ServedModel(model)
     for length in (4, 7):
@@ -192,17 +192,18 @@ def test_should_serve_an_axis_at_sizes_that_axis_gives(tmp_path: Path) -> None:
         require_near(served(ids=ids), {"OUTPUT__0": eager(Tokens(), ids)[0]})
 
 
-def test_should_say_so_when_clients_get_another_type(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wide", Wide)
+def test_should_say_so_when_clients_get_another_type(tmp_path: Path, wide: Wide) -> None:
     config = """\
 backend: "pytorch"
 max_batch_size: 2
 input { name: "x" data_type: TYPE_FP32 dims: [ 4 ] }
 output { name: "OUTPUT__0" data_type: TYPE_INT64 dims: [ ] }
 """
-    model = load(write(tmp_path / "m", Best(), config))
+    model = load(write(tmp_path / "m", Best(), config), wide=wide)
     assert model.contract.outputs[0].dtype == "i32"
     assert [note.partition("config.pbtxt")[2] for note in model.notes] == [
-        ":4: output 'OUTPUT__0' is i32 here, not i64: clients send and get that"
+        ":4: output 'OUTPUT__0' is i32 here, not i64: clients get i32"
     ]
 
 

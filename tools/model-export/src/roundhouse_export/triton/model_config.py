@@ -124,8 +124,9 @@ def _cast(config: ConfigFile, model: Model) -> list[str]:
         for position, each in enumerate(getattr(config.message, section)):
             was = data_types.token(each)
             if was and each.name in now and now[each.name] != was:
+                do = "send" if section == "input" else "get"
                 found.append(
                     f"{config.at(f'{section}[{position}].data_type')}: {section} '{each.name}' is "
-                    f"{now[each.name]} here, not {was}: clients send and get that"
+                    f"{now[each.name]} here, not {was}: clients {do} {now[each.name]}"
                 )
     return found
