@@ -52,7 +52,13 @@ def names(section: str, *given: str, more: str = "") -> str:
 def arguments_of(tmp_path: Path, config: str, *arguments: str) -> dict[str, str]:
     folder = write_script(tmp_path / "m", config)
     needed = [each for each in arguments if not each.startswith("maybe")]
-    return script_names.arguments_of(open_folder(folder).config, FILE, arguments, needed)
+    found = script_names.arguments_of(open_folder(folder).config, FILE, arguments, needed)
+    return {name: arguments[position] for name, position in found.of.items()}
+
+
+def results_of(tmp_path: Path, config: str, count: int) -> script_names.Positions:
+    folder = open_folder(write_script(tmp_path / "m", config))
+    return script_names.results_of(folder.config, FILE, count)
 
 
 def test_should_take_types_and_shapes_from_the_configuration(tmp_path: Path) -> None:
@@ -129,13 +135,32 @@ def test_should_match_names_as_triton_does(tmp_path: Path) -> None:
     assert matched("y", "x") == {"y": "y", "x": "x"}
     assert matched("A__1", "B__0") == {"A__1": "y", "B__0": "x"}
     assert matched("B__0", "A__1", "C__2") == {"A__1": "y", "B__0": "x", "C__2": "maybe"}
+    assert matched("A__", "B__1") == {"A__": "x", "B__1": "y"}
     assert matched("image", "mask__a") == {"image": "x", "mask__a": "y"}
-    config = names("output", "scores", "boxes")
-    folder = open_folder(write_script(tmp_path / "m", config))
-    assert script_names.results_of(folder.config, FILE, 2) == {"scores": 0, "boxes": 1}
-    assert script_names.results_of(folder.config, FILE, 3) == {"scores": 0, "boxes": 1}
-    folder = open_folder(write_script(tmp_path / "m", names("output", "O__2", "O__0")))
-    assert script_names.results_of(folder.config, FILE, 3) == {"O__2": 2, "O__0": 0}
+    assert matched("image", "A__0__1") == {"image": "x", "A__0__1": "y"}
+    assert matched("x", "A__1") == {"x": "x", "A__1": "y"}
+    assert matched("A__1", "y") == {"A__1": "x", "y": "y"}
+    assert matched("y", "mask") == {"y": "x", "mask": "y"}
+    for count in (2, 3):
+        found = results_of(tmp_path, names("output", "scores", "boxes"), count)
+        assert found == script_names.Positions({"scores": 0, "boxes": 1}, ())
+    found = results_of(tmp_path, names("output", "O__2", "O__0", "P__2"), 3)
+    assert found.of == {"O__2": 2, "O__0": 0, "P__2": 2}
+
+
+def test_should_tell_of_names_that_order_overrules(tmp_path: Path) -> None:
+    folder = open_folder(write_script(tmp_path / "m", names("input", "y", "A__1", "mask")))
+    found = script_names.arguments_of(folder.config, FILE, ["x", "y", "z"], ["x", "y", "z"])
+    assert [note.replace(f"{folder.path}/", "") for note in found.notes] == [
+        "config.pbtxt:1: input 'y' is argument 0 and not 1, counted from 0: inputs go by their "
+        "order, as in Triton, where they are neither all arguments of forward nor all NAME__i"
+    ]
+    found = results_of(tmp_path, names("output", "O__1", "boxes"), 2)
+    assert found.of == {"O__1": 0, "boxes": 1}
+    assert found.notes[0].endswith(
+        "output 'O__1' is result 0 and not 1, counted from 0: outputs go by their order, as in "
+        "Triton, where they are not all NAME__i"
+    )
 
 
 def test_should_prefer_names_of_arguments_that_look_like_numbers(tmp_path: Path) -> None:
@@ -147,9 +172,6 @@ def test_should_prefer_names_of_arguments_that_look_like_numbers(tmp_path: Path)
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (("x", "A__1"), "1: input 'x' is named by another convention than 'A__1'; name all"),
-        (("A__0", "mask"), "2: input 'mask' is named by another convention than 'A__0'; name all "),
-        (("x", "mask"), "2: input 'mask' is named by another convention than 'x'; name all"),
         (("A__0", "B__2"), "2: input 'B__2' is number 2, counted from 0; model.pt takes x, y"),
         (("A__0", "B__0"), "2: inputs 'A__0' and 'B__0' are both number 0; model.pt takes x, y"),
         (("a", "b", "c"), "3: input 'c' is number 2, counted from 0; model.pt takes x, y"),
@@ -169,7 +191,6 @@ def test_should_refuse_inputs_that_the_program_has_not(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (("O__0", "boxes"), "2: output 'boxes' is named by another convention than 'O__0'; name "),
         (("O__2",), "1: output 'O__2' is number 2, counted from 0; model.pt returns 2 tensors"),
         (("a", "b", "c"), "3: output 'c' is number 2, counted from 0; model.pt returns 2 tensors"),
     ],
@@ -177,18 +198,50 @@ def test_should_refuse_inputs_that_the_program_has_not(
 def test_should_refuse_outputs_that_the_program_has_not(
     tmp_path: Path, given: tuple[str, ...], told: str
 ) -> None:
-    folder = open_folder(write_script(tmp_path / "m", names("output", *given)))
     with pytest.raises(RefusedError) as refused:
-        script_names.results_of(folder.config, FILE, 2)
-    assert str(refused.value).startswith(f"{folder.config.path}:{told}")
+        results_of(tmp_path, names("output", *given), 2)
+    assert str(refused.value).startswith(f"{tmp_path}/m/config.pbtxt:{told}")
 
 
-def test_should_ask_for_numbers_where_sequences_have_no_order(tmp_path: Path) -> None:
-    state = 'sequence_batching { state { input_name: "was" output_name: "is" } }'
-    with pytest.raises(RefusedError, match="2: input 'was' of sequences has no place in the order"):
-        arguments_of(tmp_path, names("input", "a", more=state), "x", "y")
-    numbered = names("input", "a__0", more=state.replace("was", "was__1"))
-    assert arguments_of(tmp_path, numbered, "x", "y") == {"a__0": "x", "was__1": "y"}
+def test_should_ask_for_numbers_where_triton_does_in_sequences(tmp_path: Path) -> None:
+    def matched(what: str, *given: str) -> dict[str, str]:
+        return arguments_of(tmp_path, names("input", *given, more=what), "x", "y")
+
+    start = 'sequence_batching { control_input { name: "START__1" } }'
+    assert matched(start, "x") == {"START__1": "y", "x": "x"}
+    assert matched(start, "image") == {"START__1": "y", "image": "x"}
+    with pytest.raises(RefusedError, match="2: input 'START' of sequences must be NAME__i, as in"):
+        matched(start.replace("__1", ""), "x")
+    with pytest.raises(RefusedError, match="1: inputs 'START__1' and 'y' are both number 1"):
+        matched(start, "y")
+    state = 'sequence_batching { state { input_name: "WAS__1" output_name: "IS__0" } }'
+    assert matched(state, "a__0") == {"WAS__1": "y", "a__0": "x"}
+    with pytest.raises(RefusedError, match="2: input 'WAS' of sequences must be NAME__i, as in"):
+        matched(state.replace("WAS__1", "WAS"), "a__0")
+    with pytest.raises(RefusedError, match="1: input 'x' must be NAME__i, as in Triton where seq"):
+        matched(state, "x")
+    config = names("output", "O__0", more=state)
+    assert results_of(tmp_path, config, 1).of == {"IS__0": 0, "O__0": 0}
+    with pytest.raises(RefusedError, match="1: output 'boxes' must be NAME__i, as in Triton where"):
+        results_of(tmp_path, config.replace("O__0", "boxes"), 1)
+    with pytest.raises(RefusedError, match="2: output 'IS' of sequences must be NAME__i, as in"):
+        results_of(tmp_path, config.replace("IS__0", "IS"), 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ('platform: "torch_aoti"', "platform 'torch_aoti' is machine code that nothing reads back"),
+        ('runtime: "model.py"', "runtime 'model.py' runs a class in Python; import that: ./round"),
+    ],
+)
+def test_should_refuse_what_triton_runs_beside_torchscript(
+    tmp_path: Path, field: str, told: str
+) -> None:
+    config = CONFIG.replace('platform: "pytorch_libtorch"', f'{field} backend: "pytorch"')
+    folder = write_script(tmp_path / "m", config)
+    assert refusal(folder).startswith(f"config.pbtxt:1: {told}")
+    assert sources.extra_of(str(folder), trust=True) == "triton"
 
 
 def rows_of(models: Path, out: Path, trust: bool) -> dict[str, Row]:

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -62,6 +62,31 @@ class Named(nn.Module):
 class Listed(nn.Module):
     def forward(self, xs: list[torch.Tensor]):
         return xs[0]
+
+
+class Lists(nn.Module):
+    def forward(self, x) -> list[torch.Tensor]:
+        return [x, x + 1]
+
+
+class Half(nn.Module):
+    def forward(self, x) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return x, None
+
+
+class Fields(NamedTuple):
+    scores: torch.Tensor
+    boxes: torch.Tensor
+
+
+class Pair(nn.Module):
+    def forward(self, x):
+        return Fields(x + 1, x * 2)
+
+
+class Mapped(nn.Module):
+    def forward(self, given: dict[str, torch.Tensor]):
+        return given["left"] - 2 * given["right"]
 
 
 CONFIG = """\
@@ -236,7 +261,6 @@ sequence_batching {
     [
         ("INPUT__1", "INPUT__2", "config.pbtxt:4: input 'INPUT__2' is number 2, counted from 0; "),
         ("OUTPUT__1", "OUTPUT__2", "config.pbtxt:6: output 'OUTPUT__2' is number 2, counted from "),
-        ("INPUT__1", "narrow", "config.pbtxt:4: input 'narrow' is named by another conv"),
         ("[ 3 ]", "[ 2 ]", "config.pbtxt:5: output 'OUTPUT__0' is [2] beside the batch, and ['n'"),
         ("FP32 dims: [ 3 ]", "FP16 dims: [ 3 ]", "config.pbtxt:5: output 'OUTPUT__0' is f16, and"),
         ("[ 5 ]", "[ 6 ]", "1/model.pt: calling it: RuntimeError: mat1 and mat2 shapes cannot be"),
@@ -263,8 +287,52 @@ output { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 4 ] }
 """
     told = refusal(write(tmp_path / "m", Listed(), config))
     assert told.startswith("1/model.pt: argument 'xs' is a List[Tensor], and clients send tensors")
-    told = refusal(write(tmp_path / "m", Named(), config))
-    assert told.startswith("1/model.pt: it returns scores, and not a tensor or a tuple of tensors")
+    for module, returned in {
+        Named(): "Dict[str, Tensor], and not a tensor or a tuple of tensors; return such",
+        Lists(): "List[Tensor], and not a tensor or a tuple of tensors; return such",
+        Half(): "Tuple[Tensor, Optional[Tensor]], and not a tensor or a tuple of tensors",
+    }.items():
+        told = refusal(write(tmp_path / "m", module, config))
+        assert told.startswith(f"1/model.pt: it returns {returned}")
+
+
+def test_should_answer_a_tuple_with_names_by_its_order(tmp_path: Path) -> None:
+    config = """\
+backend: "pytorch"
+max_batch_size: 2
+input { name: "x" data_type: TYPE_FP32 dims: [ 4 ] }
+output { name: "OUTPUT__1" data_type: TYPE_FP32 dims: [ 4 ] }
+output { name: "boxes__1" data_type: TYPE_FP32 dims: [ 4 ] }
+output { name: "scores__0" data_type: TYPE_FP32 dims: [ 4 ] }
+"""
+    model = load(write(tmp_path / "m", Pair(), config))
+    x = normal(2, 4)
+    wanted = {"OUTPUT__1": x * 2, "boxes__1": x * 2, "scores__0": x + 1}
+    require_near(ServedModel(model)(x=x), wanted)
+
+
+def test_should_pass_a_dict_with_the_inputs_by_name(tmp_path: Path) -> None:
+    config = """\
+backend: "pytorch"
+max_batch_size: 2
+input { name: "right" data_type: TYPE_FP32 dims: [ 4 ] }
+input { name: "left" data_type: TYPE_FP32 dims: [ 4 ] }
+output { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 4 ] }
+"""
+    folder = write(tmp_path / "m", Mapped(), config)
+    model = load(folder)
+    left, right = normal(2, 4), normal(2, 4) + 1
+    require_near(ServedModel(model)(left=left, right=right), {"OUTPUT__0": left - 2 * right})
+    folder = write(tmp_path / "m", Mapped(), config.replace('"left"', '"links"'))
+    assert "left" in refusal(folder)
+
+
+def test_should_go_by_order_as_triton_does_and_say_so(tmp_path: Path) -> None:
+    config = CONFIG.replace("INPUT__0", "narrow").replace("INPUT__1", "other")
+    model = load(write(tmp_path / "m", Two(), config), batch_sizes=(2,))
+    (note,) = model.notes
+    assert "config.pbtxt:3: input 'narrow' is argument 0 and not 1, counted from 0: in" in note
+    require_two(model, "narrow", "other", ["OUTPUT__0", "OUTPUT__1"], 2)
 
 
 def test_should_convert_a_repository_beside_onnx(tmp_path: Path) -> None:

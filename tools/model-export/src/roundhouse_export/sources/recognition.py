@@ -16,8 +16,9 @@ _TRITONS_FILES = (
     "model.graphdef",
     "model.xml",
 )
-_BACKEND = re.compile(r"""\b(?:backend|platform)\s*:\s*["']([^"']*)["']""")
+_BACKEND = re.compile(r"""\b(?:backend|platform|runtime)\s*:\s*["']([^"']*)["']""")
 _LIBTORCH = {"pytorch", "pytorch_libtorch"}
+_NO_TORCHSCRIPT = {"torch_aoti", "model.py"}
 _EXTRAS = {
     "torch": "torch",
     "torchvision": "torch",
@@ -90,7 +91,7 @@ def _is_torchscript_model(folder: Path) -> bool:
     text = re.sub(r"#.*", "", config.read_text(errors="replace"))
     named = set(_BACKEND.findall(text))
     if named:
-        return bool(named & _LIBTORCH)
+        return bool(named & _LIBTORCH) and not named & _NO_TORCHSCRIPT
     return not any(folder.glob("*/model.onnx")) and any(folder.glob("*/model.pt"))
 
 

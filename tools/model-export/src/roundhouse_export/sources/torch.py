@@ -75,7 +75,7 @@ def _load_script(source: str, options: ImportOptions) -> Model:
     if strange:
         raise RefusedError(f"{source}: --input names {strange}; it takes {', '.join(arguments)}")
     tensors = [SourceTensor(spec.name, spec.dtype, ()) for spec in options.inputs.values()]
-    return script_model(source, module, tensors, {name: name for name in inputs}, options)
+    return script_model(source, module, tensors, lambda arrays: ((), dict(arrays)), options)
 
 
 def open_script(source: str) -> torch.jit.ScriptModule:
@@ -92,21 +92,26 @@ def script_arguments(module: torch.jit.ScriptModule) -> list[ScriptArgument]:
     ]
 
 
+def script_result(module: torch.jit.ScriptModule) -> tuple[str, int]:
+    """What ``forward`` returns, and how many tensors that is: none where it is more than a tuple of
+    tensors."""
+    kind = module.forward.schema.returns[0].type
+    parts = kind.elements() if kind.kind() == "TupleType" else [kind]
+    tensors = all(part.kind() == "TensorType" for part in parts)
+    return str(kind).rpartition("__torch__.")[2], len(parts) if tensors else 0
+
+
 def script_model(
     source: str,
     module: torch.jit.ScriptModule,
     tensors: Sequence[SourceTensor],
-    arguments: Mapping[str, str],
+    bind: Binder,
     options: ImportOptions,
 ) -> Model:
-    """``arguments`` has the argument of ``forward`` that each of ``tensors`` is."""
+    """``bind`` makes arguments of ``forward`` of arrays by the names of ``tensors``."""
     specs, variants = input_specs(source, tensors, options)
     specs = settle_inputs(source, specs, options.wide)
     declared = {each.name: options.inputs.get(each.name, each).dtype for each in tensors}
-
-    def bind(arrays: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {argument: arrays[name] for name, argument in arguments.items()}
-
     return model_of(source, module, bind, declared, (specs, variants), options)
 
 

@@ -11,6 +11,7 @@ from roundhouse_export.triton.config_file import ConfigFile
 _VERSION = re.compile(r"[1-9][0-9]{0,17}")
 ONNX = "onnxruntime"
 PYTORCH = "pytorch"
+_INDUCTOR = "torch_aoti"
 _BACKENDS = {"onnxruntime_onnx": ONNX, "pytorch_libtorch": PYTORCH, "ensemble": "ensemble"}
 _FILES = {ONNX: "model.onnx", PYTORCH: "model.pt"}
 """Of the backends whose models are read."""
@@ -75,6 +76,8 @@ class TritonFolder:
     def require_backend(self) -> None:
         """RefusedError, with the place and the backend, for a model that something else runs."""
         backend = self.backend
+        if backend == PYTORCH and self.config is not None:
+            _require_script(self.config)
         if backend in _FILES:
             return
         if not backend:
@@ -99,6 +102,20 @@ class TritonFolder:
             place = self.config.at("default_model_filename") if self.config else self.place
             raise RefusedError(f"{place}: version {version} has no file {file}")
         return file
+
+
+def _require_script(config: ConfigFile) -> None:
+    """RefusedError for what Triton's backend pytorch runs beside TorchScript."""
+    if config.message.platform == _INDUCTOR:
+        raise RefusedError(
+            f"{config.at('platform')}: platform '{_INDUCTOR}' is machine code that nothing reads "
+            "back; import what it was compiled of, saved by torch.export.save(..., 'model.pt2')"
+        )
+    if config.message.runtime.endswith(".py"):
+        raise RefusedError(
+            f"{config.at('runtime')}: runtime '{config.message.runtime}' runs a class in Python; "
+            "import that: ./roundhouse import package.module:function, which builds the module"
+        )
 
 
 def open_folder(path: Path) -> TritonFolder:

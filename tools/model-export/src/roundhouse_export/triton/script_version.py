@@ -3,13 +3,14 @@
 import dataclasses
 import importlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.shapes import SourceTensor
 from roundhouse_export.sources import missing
+from roundhouse_export.sources.calling import Binder
 from roundhouse_export.sources.torch_archive import is_program
 from roundhouse_export.triton import clients_view, data_types, script_names
 from roundhouse_export.triton.config_file import ConfigFile
@@ -18,6 +19,7 @@ from roundhouse_export.triton.signature import Signature
 
 _TORCH = "roundhouse_export.sources.torch"
 _TENSORS = ("Tensor", "Optional[Tensor]")
+_DICT = "Dict[str, Tensor]"
 _NARROW = {"i64": "i32", "u64": "u32", "f64": "f32"}
 
 
@@ -45,40 +47,52 @@ def load(config: ConfigFile, signature: Signature, options: ImportOptions) -> Mo
     except ModuleNotFoundError as error:
         raise missing.refusal(f"{file} is a TorchScript file", "torch", error) from error
     module = torch.open_script(file)
-    takes = torch.script_arguments(module)
-    arguments = script_names.arguments_of(
-        config,
-        signature.file,
-        [each.name for each in takes],
-        [each.name for each in takes if not each.has_default],
-    )
-    for each in takes:
-        if each.name in arguments.values() and each.kind not in _TENSORS:
-            raise RefusedError(
-                f"{file}: argument '{each.name}' is a {each.kind}, and clients send tensors; give "
-                "forward a tensor for each input"
-            )
+    bind, notes = _binder(config, signature, torch.script_arguments(module))
     tensors = [SourceTensor(each.name, each.dtype, each.dims or ()) for each in signature.inputs]
-    model = torch.script_model(file, module, tensors, arguments, options)
-    named = _named(model, config, signature)
+    returned, count = torch.script_result(module)
+    if not count:
+        raise RefusedError(
+            f"{file}: it returns {returned}, and not a tensor or a tuple of tensors; return such, "
+            "as Triton's libtorch backend takes no other"
+        )
+    results = script_names.results_of(config, signature.file, count)
+    model = torch.script_model(file, module, tensors, bind, options)
+    named = _named(model, results.of)
     clients_view.require_types(config, _declared(config, named), signature.file)
-    return named
+    return dataclasses.replace(named, notes=(*named.notes, *notes, *results.notes))
 
 
-def _named(model: Model, config: ConfigFile, signature: Signature) -> Model:
+def _binder(
+    config: ConfigFile, signature: Signature, takes: Sequence[Any]
+) -> tuple[Binder, tuple[str, ...]]:
+    """What passes inputs to ``forward``; its one argument may be a dict with them by name."""
+    if [each.kind for each in takes] == [_DICT]:
+        whole = takes[0].name
+        return (lambda arrays: ((), {whole: dict(arrays)})), ()
+    names = [each.name for each in takes]
+    needed = [each.name for each in takes if not each.has_default]
+    positions = script_names.arguments_of(config, signature.file, names, needed)
+    for position in positions.of.values():
+        if takes[position].kind not in _TENSORS:
+            raise RefusedError(
+                f"{signature.file}: argument '{names[position]}' is a {takes[position].kind}, and "
+                "clients send tensors; give forward a tensor for each input, or one "
+                f"{_DICT} for all"
+            )
+
+    def bind(arrays: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (), {names[position]: arrays[name] for name, position in positions.of.items()}
+
+    return bind, positions.notes
+
+
+def _named(model: Model, results: Mapping[str, int]) -> Model:
     """Results by the names of the configuration; those without one are left out."""
     found = model.contract.outputs
-    names = [spec.name for spec in found]
-    if names not in (["output"], [f"output_{i}" for i in range(len(names))]):
-        raise RefusedError(
-            f"{signature.file}: it returns {', '.join(names)}, and not a tensor or a tuple of "
-            "tensors; Triton's libtorch backend takes no other"
-        )
-    results = script_names.results_of(config, signature.file, len(found))
     forward, asked = model.forward, model.reference
 
     def renamed(tensors: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: tensors[names[position]] for name, position in results.items()}
+        return {name: tensors[found[position].name] for name, position in results.items()}
 
     outputs = tuple(
         dataclasses.replace(found[position], name=name) for name, position in results.items()
