@@ -10,7 +10,7 @@ from triton_models import write_model, write_onnx
 from roundhouse_export import sources
 from roundhouse_export.model import ImportOptions
 from roundhouse_export.refusal import RefusedError
-from roundhouse_export.repository import Row, convert_repository
+from roundhouse_export.repository import Row, Status, convert_repository
 from roundhouse_export.triton import script_names
 from roundhouse_export.triton.folder import open_folder
 from roundhouse_export.triton.model_config import load_version, signature_of
@@ -278,6 +278,18 @@ def test_should_convert_the_others_without_pytorch(
             f"{models}/m/1/model.pt is a TorchScript file, which needs the package 'torch': "
             "pip install 'roundhouse-export[torch]'"
         )
+
+
+def test_should_convert_again_only_what_trust_is_about(tmp_path: Path) -> None:
+    models, out = tmp_path / "models", tmp_path / "out"
+    write_script(models / "m", CONFIG.replace("[ -1, 2 ]", "[ -1, 2, -1 ]"))
+    write_onnx(models / "plain.onnx")
+    write_model(models / "onnx", 'backend: "onnxruntime"\nmax_batch_size: 1')
+    assert "if you know who made it" in rows_of(models, out, trust=False)["m"].reason
+    for trust in (True, False):
+        rows = rows_of(models, out, trust)
+        assert rows["plain"].status is rows["onnx"].status is Status.UNCHANGED
+        assert ("axis 3" in rows["m"].reason) == trust
 
 
 def test_should_ask_for_pytorch_where_a_trusted_model_needs_it(tmp_path: Path) -> None:

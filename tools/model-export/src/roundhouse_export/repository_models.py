@@ -35,6 +35,11 @@ class FoundModel:
     def described(self) -> str:
         return "an ONNX file" if self.kind == "onnx" else "a model of Triton's"
 
+    @property
+    def needs_trust(self) -> bool:
+        """Whether its file is code, which ``ImportOptions.trust`` is about."""
+        return self.kind == "triton" and recognition.has_torchscript(str(self.path))
+
     def files(self) -> dict[str, Path]:
         """Every file that the model depends on, by a name that stays when all of it is moved."""
         if self.kind == "triton":
