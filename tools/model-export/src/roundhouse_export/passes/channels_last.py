@@ -7,11 +7,11 @@ care, until another one undoes them.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from roundhouse_export.passes.axis_attributes import integers
 from roundhouse_export.passes.dependence import known_values
 from roundhouse_export.passes.main_function import erase_unused, main_block, operations
 
@@ -82,7 +82,7 @@ class _Mover:
     def run(self) -> None:
         for operation in operations(self._block):
             if operation.name == "stablehlo.transpose" and self._starts(operation):
-                self._moved[operation.results[0]] = _integers(operation, "permutation")
+                self._moved[operation.results[0]] = integers(operation, "permutation")
                 continue
             orders = {self._moved[each] for each in operation.operands if each in self._moved}
             if len(orders) == 1:
@@ -93,7 +93,7 @@ class _Mover:
 
     def _starts(self, operation: ir.Operation) -> bool:
         """True for one that takes the last axis, of channels, to the second place."""
-        order = _integers(operation, "permutation")
+        order = integers(operation, "permutation")
         last = len(order) - 1
         computed = operation.results[0] not in self._known
         return computed and len(order) > 2 and order == (0, last, *range(1, last))
@@ -121,7 +121,7 @@ class _Mover:
     def _by_axis(self, operation: ir.Operation, order: Order) -> None:
         if self._take(operation, order, [operation.operands[0]]):
             for name in _BY_AXIS[operation.name]:
-                values = _integers(operation, name)
+                values = integers(operation, name)
                 moved = [values[order.index(axis)] for axis in range(len(order))]
                 operation.attributes[name] = ir.DenseI64ArrayAttr.get(moved)
             self._turn_back(operation, order)
@@ -137,13 +137,13 @@ class _Mover:
         several = len(operation.operands) // 2
         if not self._take(operation, order, list(operation.operands)[:several]):
             return
-        axes = [order[axis] for axis in _integers(operation, "dimensions")]
+        axes = [order[axis] for axis in integers(operation, "dimensions")]
         operation.attributes["dimensions"] = ir.DenseI64ArrayAttr.get(sorted(axes))
         left = [axis for axis in range(len(order)) if axis not in axes]
         self._turn_back(operation, tuple(left.index(axis) for axis in order if axis in left))
 
     def _transpose(self, operation: ir.Operation, order: Order) -> None:
-        both = tuple(order[axis] for axis in _integers(operation, "permutation"))
+        both = tuple(order[axis] for axis in integers(operation, "permutation"))
         (moved,) = operation.operands
         source = moved.owner.operands[0]
         if both == tuple(range(len(both))):
@@ -188,7 +188,7 @@ class _Mover:
         if isinstance(value, ir.BlockArgument):
             return None
         source = value.owner
-        if source.name == "stablehlo.transpose" and _integers(source, "permutation") == order:
+        if source.name == "stablehlo.transpose" and integers(source, "permutation") == order:
             return source.operands[0]
         with ir.InsertionPoint(user):
             return self._repeated(value, order)
@@ -209,7 +209,7 @@ class _Mover:
                     ir.DenseElementsAttr.get_splat(wanted, held.get_splat_value())
                 )
             case "stablehlo.broadcast_in_dim":
-                axes = [order[axis] for axis in _integers(source, "broadcast_dimensions")]
+                axes = [order[axis] for axis in integers(source, "broadcast_dimensions")]
                 return stablehlo.broadcast_in_dim(wanted, source.operands[0], axes)
             case "stablehlo.iota":
                 axis = ir.IntegerAttr(source.attributes["iota_dimension"]).value
@@ -235,7 +235,3 @@ def _rank(value: ir.Value) -> int:
 
 def _type(value: ir.Value, shape: Sequence[int]) -> ir.Type:
     return ir.RankedTensorType.get(list(shape), value.type.element_type)
-
-
-def _integers(operation: Any, name: str) -> Order:
-    return tuple(ir.DenseI64ArrayAttr(operation.attributes[name]))

@@ -13,10 +13,10 @@ import numpy as np
 from jax import lax
 from jaxlib.mlir import ir
 
+from roundhouse_export.passes.axis_attributes import Pairs, integers, padding
 from roundhouse_export.passes.main_function import main_block, nested, operations
 from roundhouse_export.passes.tensor_types import struct_of
 from roundhouse_export.passes.traced import insert_before
-from roundhouse_export.passes.window_attributes import Pairs, integers, padding
 
 # Every position is read once for each result, in one loop that is unrolled.
 _MOST_POSITIONS = 64

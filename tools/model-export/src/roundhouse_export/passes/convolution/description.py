@@ -10,8 +10,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from roundhouse_export import dtypes
+from roundhouse_export.passes.axis_attributes import Pairs, integers, padding
 from roundhouse_export.passes.tensor_types import struct_of
-from roundhouse_export.passes.window_attributes import Pairs, integers, padding
 
 
 @dataclass(frozen=True)
