@@ -14,8 +14,7 @@ from jaxlib.mlir.dialects import stablehlo
 from roundhouse_export.passes.axis_attributes import integers
 from roundhouse_export.passes.dependence import known_values
 from roundhouse_export.passes.main_function import erase_unused, main_block, operations
-
-Order = tuple[int, ...]
+from roundhouse_export.passes.order import Order, inverse
 
 _BY_ELEMENT = frozenset(
     f"stablehlo.{name}"
@@ -122,7 +121,7 @@ class _Mover:
         if self._take(operation, order, [operation.operands[0]]):
             for name in _BY_AXIS[operation.name]:
                 values = integers(operation, name)
-                moved = [values[order.index(axis)] for axis in range(len(order))]
+                moved = [values[axis] for axis in inverse(order)]
                 operation.attributes[name] = ir.DenseI64ArrayAttr.get(moved)
             self._turn_back(operation, order)
 
@@ -164,7 +163,7 @@ class _Mover:
         short = [axis for axis, size in enumerate(shape) if size == 1]
         axes = short + [axis for _, axis in sorted(zip(places, long, strict=True))]
         operation.operands[0] = operation.operands[0].owner.operands[0]
-        self._turn_back(operation, tuple(axes.index(axis) for axis in range(len(shape))))
+        self._turn_back(operation, inverse(axes))
 
     def _take(self, operation: ir.Operation, order: Order, values: Sequence[ir.Value]) -> bool:
         """Gives the operation values in the order of before, of all of ``values`` or of none."""
@@ -178,7 +177,7 @@ class _Mover:
 
     def _before(self, value: ir.Value, order: Order, user: ir.Operation) -> ir.Value | None:
         """Returns what becomes the value when it is transposed; None where that costs something."""
-        back = tuple(order.index(axis) for axis in range(len(order)))
+        back = inverse(order)
         if value in self._known:
             # Folding makes weights lie so; what is made of constants XLA computes.
             with ir.InsertionPoint(user):
@@ -197,7 +196,7 @@ class _Mover:
         """Writes a value that one element or one axis makes in the order of before."""
         if isinstance(value, ir.BlockArgument):
             return None
-        back = tuple(order.index(axis) for axis in range(len(order)))
+        back = inverse(order)
         wanted = _type(value, [value.type.shape[axis] for axis in back])
         source = value.owner
         match source.name:
@@ -218,7 +217,7 @@ class _Mover:
 
     def _turn_back(self, operation: ir.Operation, order: Order) -> None:
         """Types the results as they lie now, and transposes them for those who read them."""
-        back = tuple(order.index(axis) for axis in range(len(order)))
+        back = inverse(order)
         for result in operation.results:
             result.set_type(_type(result, [result.type.shape[axis] for axis in back]))
             if back == order == tuple(range(len(order))):
