@@ -17,6 +17,7 @@ from roundhouse_export import dtypes
 from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.shapes import SourceTensor, input_specs
+from roundhouse_export.sources import first_layer
 from roundhouse_export.sources.calling import Binder, binder, parameter_names
 from roundhouse_export.sources.functional import given_inputs, specs_of
 from roundhouse_export.sources.torch_archive import is_program, require_plain
@@ -51,10 +52,19 @@ def load_object(
 ) -> Model:
     """Makes a model of a module in memory, which is put into ``eval``."""
     module.eval()
-    inputs = given_inputs(source, parameter_names(module.forward), options)
+    names = parameter_names(module.forward)
+    needed = parameter_names(module.forward, needed=True)
+    inputs = given_inputs(source, names, options, _example(module, names, needed))
     bind = binder(source, module.forward, inputs)
     declared = {name: options.inputs[name].dtype for name in inputs}
     return model_of(source, module, bind, declared, specs_of(source, options), options, ways)
+
+
+def _example(module: torch.nn.Module, names: Sequence[str], needed: Sequence[str]) -> str | None:
+    """Of several that are needed nobody knows which one the first layer takes."""
+    if not names or len(needed) > 1:
+        return None
+    return first_layer.options_for(names[0], module.modules())
 
 
 def _load_script(source: str, options: ImportOptions) -> Model:
@@ -69,8 +79,10 @@ def _load_script(source: str, options: ImportOptions) -> Model:
             "or export the module with torch.export.save(..., 'model.pt2')"
         )
     module = open_script(source)
-    arguments = [each.name for each in script_arguments(module)]
-    inputs = given_inputs(source, arguments, options)
+    takes = script_arguments(module)
+    arguments = [each.name for each in takes]
+    needed = [each.name for each in takes if not each.has_default]
+    inputs = given_inputs(source, arguments, options, _example(module, arguments, needed))
     strange = sorted(set(inputs) - set(arguments))
     if strange:
         raise RefusedError(f"{source}: --input names {strange}; it takes {', '.join(arguments)}")
