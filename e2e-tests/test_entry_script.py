@@ -1,6 +1,7 @@
 """The commands of README, as a user runs them. The build and the plugin are there already when these run."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -116,6 +117,8 @@ def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(
         # The worker took the script's place: one process, so no child can be left behind.
         assert Path(f"/proc/{up.pid}/exe").readlink().name == "java"
         assert Path(f"/proc/{up.pid}/task/{up.pid}/children").read_text().split() == []
+        pages = os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
+        assert f"GLIBC_TUNABLES={pages}".encode() in Path(f"/proc/{up.pid}/environ").read_bytes().split(b"\0")
         up.send_signal(stop)
         assert up.wait(30) in (0, 128 + stop)
     finally:

@@ -115,6 +115,18 @@ def test_should_refuse_a_gateway_too_little_memory() -> None:
     assert "a gateway needs 768 MiB and may use 767 MiB here" in result.stderr
 
 
+@pytest.mark.parametrize("own", [None, "", "glibc.malloc.hugetlb=0"])
+def test_should_start_a_worker_with_large_pages_unless_a_person_says_otherwise(tmp_path: Path, own: str | None) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text('#!/bin/sh\necho "[$GLIBC_TUNABLES]"')
+    java.chmod(0o755)
+    variables = {} if own is None else {"GLIBC_TUNABLES": own}
+    script = f'source {ROOT}/tools/cli/worker.sh; worker_command models 0 0 0; "${{WORKER[@]}}"'
+    result = shell(script, JAVA_HOME=str(tmp_path), JAR="worker.jar", ROUNDHOUSE_MEMORY_MIB="4096", **variables)
+    assert result.stdout == f"[{'glibc.malloc.hugetlb=1' if own is None else own}]\n", result.stderr
+
+
 def test_should_keep_a_jar_that_a_process_has_open(tmp_path: Path) -> None:
     run = tmp_path / "target" / "run"
     run.mkdir(parents=True)

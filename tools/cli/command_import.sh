@@ -15,7 +15,8 @@ Makes a bundle from a model, and compares its numbers with the model's own. SOUR
   model.pt2, model.pt            a program of torch.export, TorchScript
   model.joblib, .skops, .keras   an estimator, a Keras archive
   REPOSITORY/MODEL               a model of a Triton repository
-  REPOSITORY                     all models of a Triton repository, or a folder of .onnx files
+  REPOSITORY                     all models of a Triton repository, or a folder of .onnx files; with --trust its
+                                 TorchScript too
 
 What it needs of Python packages is installed into the cache, once for each kind; PyTorch's are about 8 GB.
 
@@ -25,7 +26,7 @@ TXT
 }
 
 command_import() {
-    local source='' models=models exporter_help='' options=() extra code=0
+    local source='' models=models exporter_help='' options=() trust=() extra code=0
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -41,7 +42,12 @@ command_import() {
                 models=$2
                 shift 2
                 ;;
-            --trust | --tune | --text | --as-lowered | --no-check | --json | --*=*)
+            --trust)
+                options+=("$1")
+                trust=("$1")
+                shift
+                ;;
+            --tune | --text | --as-lowered | --no-check | --json | --*=*)
                 options+=("$1")
                 shift
                 ;;
@@ -65,13 +71,12 @@ command_import() {
     fi
     [[ -n $source ]] || misuse "import needs a source" import
     begin_steps 1
+    extra=$(PYTHONPATH=$EXPORT_SOURCES python3 -m roundhouse_export.sources "$source" "${trust[@]}") || return
+    ensure_exporter "$extra"
     if [[ -d $source && ! -e $source/config.pbtxt ]] && has_foreign_models "$source"; then
-        ensure_exporter triton
         run_exporter repository "$source" --out "$models" "${options[@]}" || code=$?
         ((code > 1)) || printf 'serve them with: ./roundhouse up --models %q\n' "$models" >&2
         return "$code"
     fi
-    extra=$(PYTHONPATH=$EXPORT_SOURCES python3 -m roundhouse_export.sources "$source") || return
-    ensure_exporter "$extra"
     run_exporter "$source" --out "$models" "${options[@]}"
 }

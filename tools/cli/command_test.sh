@@ -241,7 +241,7 @@ exporter_tests() { # all, or nothing for what CI runs
 
 torch_tests() {
     cd "$ROOT/tools/model-export" || exit
-    exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider tests/test_torch_source.py tests/test_torch_files.py
+    exec "$EXPORT_PYTHON" -m pytest -q -p no:cacheprovider tests/test_torch_source.py tests/test_torch_files.py tests/test_triton_torch.py
 }
 
 # Results are kept in the cache until all are there and the page is written.

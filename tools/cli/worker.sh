@@ -10,7 +10,7 @@ fi
 # XLA takes memory for each run on the CPU from malloc and gives it back: with pages of 2 MiB, a run of resnet18 for eight
 # rows took 133 ms in place of 148 (docs/benchmarks.md).
 worker_environment() {
-    export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
+    export GLIBC_TUNABLES=${GLIBC_TUNABLES-glibc.malloc.hugetlb=1}
 }
 
 # worker_command MODELS HTTP GRPC METRICS: leaves the command line in WORKER.

@@ -120,7 +120,7 @@ def test_should_compute_as_linen_does_in_use() -> None:
 
 
 def test_should_refuse_without_shapes_and_name_the_parameter(net: Net) -> None:
-    with pytest.raises(RefusedError, match=r"takes images,.*--input images=f32\[n,4\]"):
+    with pytest.raises(RefusedError, match=r"takes images,.*--input 'images=f32\[n,4\]'"):
         flax.load_nnx(net, ImportOptions())
 
 

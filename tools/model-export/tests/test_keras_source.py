@@ -132,7 +132,7 @@ def test_should_build_a_subclassed_model_by_the_shapes_it_is_given() -> None:
             return {"hidden": self.dropout(self.hidden(x), training=training)}
 
     net = Net()
-    with pytest.raises(RefusedError, match=r"takes x,.*--input x=f32\[n,4\]"):
+    with pytest.raises(RefusedError, match=r"takes x,.*--input 'x=f32\[n,4\]'"):
         source.load_object(net, OPTIONS)
     options = ImportOptions(batch_sizes=(1, 3), inputs={"x": TensorSpec("x", "f32", ("n", 5))})
     served = ServedModel(source.load_object(net, options))

@@ -174,8 +174,8 @@ def test_should_leave_a_model_that_says_why_it_was_refused(
     ]
     config = models / "tf" / "config.pbtxt"
     assert rows[1].reason == (
-        f"{config}:1: backend 'tensorflow_savedmodel' has no counterpart here; only onnxruntime's "
-        "models are read"
+        f"{config}:1: backend 'tensorflow_savedmodel' has no counterpart here; only "
+        "onnxruntime's and pytorch's models are read"
     )
     assert "typo/config.pbtxt:1:1: " in rows[2].reason
     for row in rows[1:]:

@@ -297,3 +297,26 @@ def test_should_read_torchscript_when_trusted(tmp_path: Path, make: Callable[...
     assert model.name == "old"
     assert "conv.weight" in model.weights
     require_near(ServedModel(model)(x=images(3)), {"output": of(module, images(3)).numpy()})
+
+
+def test_should_suggest_the_shape_that_the_first_layer_takes(tmp_path: Path) -> None:
+    """``Tokens`` needs two inputs, and nobody knows which of them is the table's."""
+    image = "say each: --input 'x=f32[n,3,224,224]', with sizes of your own for 224,224"
+    words = nn.Sequential(nn.Embedding(11, 8), nn.Linear(8, 2))
+    for module, told in {
+        Image(): image,
+        words: "say each: --input 'input=i64[n,s]' --axis s=16,64 --wide cast",
+        nn.Linear(8, 2).half(): "say each: --input 'input=f16[n,8]'",
+        Tokens(): "say each: --input 'ids=f32[n,4]'",
+    }.items():
+        with pytest.raises(RefusedError) as refused:
+            source.load_object(module, ImportOptions())
+        assert str(refused.value).endswith(told)
+    for script in (
+        torch.jit.script(Image().eval()),
+        torch.jit.trace(Image().eval(), torch.from_numpy(images(1))),
+    ):
+        script.save(tmp_path / "image.pt")
+        with pytest.raises(RefusedError) as refused:
+            source.load(str(tmp_path / "image.pt"), ImportOptions(trust=True))
+        assert str(refused.value).endswith(image)

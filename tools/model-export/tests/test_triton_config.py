@@ -319,7 +319,6 @@ def test_should_choose_versions_as_triton_does(
     [
         ('\nbackend: "python"', ":2: backend 'python' has no counterpart here"),
         ('platform: "tensorrt_plan"', ":1: backend 'tensorrt_plan' has no counterpart"),
-        ('platform: "pytorch_libtorch"', ":1: backend 'pytorch' runs TorchScript"),
         ("max_batch_size: 1", ": nothing says what runs it, and no version has a model.onnx"),
         ('name: "other"', ":1: the model is named 'other', and its folder 'm'"),
     ],
@@ -330,5 +329,5 @@ def test_should_refuse_other_backends_by_line_and_name(
     (tmp_path / "m" / "1").mkdir(parents=True)
     (tmp_path / "m" / "config.pbtxt").write_text(config)
     with pytest.raises(RefusedError) as refused:
-        open_folder(tmp_path / "m").require_onnx()
+        open_folder(tmp_path / "m").require_backend()
     assert f"{tmp_path / 'm' / 'config.pbtxt'}{told}" in str(refused.value)

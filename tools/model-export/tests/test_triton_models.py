@@ -308,9 +308,7 @@ def test_should_say_so_when_clients_send_another_type(tmp_path: Path) -> None:
 
     sys.modules["roundhouse_export.sources.onnx"].load = narrow
     (note,) = load(folder, wide=Wide.CAST).notes
-    assert note.endswith(
-        "config.pbtxt:3: input 'x' is f32 here, not f64: clients send and get that"
-    )
+    assert note.endswith("config.pbtxt:3: input 'x' is f32 here, not f64: clients send f32")
 
 
 SEQUENCE = """\

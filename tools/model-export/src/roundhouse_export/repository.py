@@ -82,7 +82,8 @@ def _converted(
         reason = f"{target} is there and was not made from a repository; remove or rename it"
         return [Row(found.name, None, found.kind, Status.REFUSED, reason=reason)]
     try:
-        key = import_record.key(found.files(), options)
+        trust = options.trust and found.needs_trust
+        key = import_record.key(found.files(), dataclasses.replace(options, trust=trust))
     except (OSError, RefusedError) as wrong:
         key, loaders = "", _refusing(RefusedError(str(wrong)))
     else:

@@ -15,7 +15,7 @@ from roundhouse_export.sources import recognition
 
 if TYPE_CHECKING:
     from roundhouse_export.model import Model
-    from roundhouse_export.triton.onnx_signature import Signature
+    from roundhouse_export.triton.signature import Signature
 
 Loader = Callable[[ImportOptions], "Model"]
 
@@ -34,6 +34,11 @@ class FoundModel:
     @property
     def described(self) -> str:
         return "an ONNX file" if self.kind == "onnx" else "a model of Triton's"
+
+    @property
+    def needs_trust(self) -> bool:
+        """Whether its file is code, which ``ImportOptions.trust`` is about."""
+        return self.kind == "triton" and recognition.has_torchscript(str(self.path))
 
     def files(self) -> dict[str, Path]:
         """Every file that the model depends on, by a name that stays when all of it is moved."""
@@ -65,12 +70,11 @@ def versions(found: FoundModel) -> dict[int | None, Loader]:
     folder = open_folder(found.path)
     if folder.config is not None and folder.is_ensemble:
         raise ensemble.refusal(folder.config)
-    folder.require_onnx()
+    folder.require_backend()
 
     def load(version: int) -> Loader:
         def loader(options: ImportOptions) -> "Model":
-            file = folder.onnx_file(version)
-            own = options_of(found.name, options, _signature(file))
+            own = options_of(found.name, options, model_config.signature_of(folder, version))
             return model_config.load_version(folder, version, own)
 
         return loader
@@ -104,16 +108,12 @@ def options_of(name: str, options: ImportOptions, signature: "Signature") -> Imp
 
 
 def _plain_onnx(found: FoundModel, options: ImportOptions) -> "Model":
-    module = importlib.import_module("roundhouse_export.sources.onnx")
-    own = options_of(found.name, options, _signature(found.path))
-    model: Model = module.load(str(found.path), own)
-    return model
-
-
-def _signature(file: Path) -> "Signature":
     from roundhouse_export.triton import onnx_signature
 
-    return onnx_signature.read(file)
+    module = importlib.import_module("roundhouse_export.sources.onnx")
+    own = options_of(found.name, options, onnx_signature.read(found.path))
+    model: Model = module.load(str(found.path), own)
+    return model
 
 
 def _files_below(folder: Path) -> list[Path]:

@@ -7,15 +7,14 @@ care, until another one undoes them.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from roundhouse_export.passes.axis_attributes import integers
 from roundhouse_export.passes.dependence import known_values
 from roundhouse_export.passes.main_function import erase_unused, main_block, operations
-
-Order = tuple[int, ...]
+from roundhouse_export.passes.order import Order, inverse
 
 _BY_ELEMENT = frozenset(
     f"stablehlo.{name}"
@@ -82,7 +81,7 @@ class _Mover:
     def run(self) -> None:
         for operation in operations(self._block):
             if operation.name == "stablehlo.transpose" and self._starts(operation):
-                self._moved[operation.results[0]] = _integers(operation, "permutation")
+                self._moved[operation.results[0]] = integers(operation, "permutation")
                 continue
             orders = {self._moved[each] for each in operation.operands if each in self._moved}
             if len(orders) == 1:
@@ -93,7 +92,7 @@ class _Mover:
 
     def _starts(self, operation: ir.Operation) -> bool:
         """True for one that takes the last axis, of channels, to the second place."""
-        order = _integers(operation, "permutation")
+        order = integers(operation, "permutation")
         last = len(order) - 1
         computed = operation.results[0] not in self._known
         return computed and len(order) > 2 and order == (0, last, *range(1, last))
@@ -121,8 +120,8 @@ class _Mover:
     def _by_axis(self, operation: ir.Operation, order: Order) -> None:
         if self._take(operation, order, [operation.operands[0]]):
             for name in _BY_AXIS[operation.name]:
-                values = _integers(operation, name)
-                moved = [values[order.index(axis)] for axis in range(len(order))]
+                values = integers(operation, name)
+                moved = [values[axis] for axis in inverse(order)]
                 operation.attributes[name] = ir.DenseI64ArrayAttr.get(moved)
             self._turn_back(operation, order)
 
@@ -137,13 +136,13 @@ class _Mover:
         several = len(operation.operands) // 2
         if not self._take(operation, order, list(operation.operands)[:several]):
             return
-        axes = [order[axis] for axis in _integers(operation, "dimensions")]
+        axes = [order[axis] for axis in integers(operation, "dimensions")]
         operation.attributes["dimensions"] = ir.DenseI64ArrayAttr.get(sorted(axes))
         left = [axis for axis in range(len(order)) if axis not in axes]
         self._turn_back(operation, tuple(left.index(axis) for axis in order if axis in left))
 
     def _transpose(self, operation: ir.Operation, order: Order) -> None:
-        both = tuple(order[axis] for axis in _integers(operation, "permutation"))
+        both = tuple(order[axis] for axis in integers(operation, "permutation"))
         (moved,) = operation.operands
         source = moved.owner.operands[0]
         if both == tuple(range(len(both))):
@@ -164,7 +163,7 @@ class _Mover:
         short = [axis for axis, size in enumerate(shape) if size == 1]
         axes = short + [axis for _, axis in sorted(zip(places, long, strict=True))]
         operation.operands[0] = operation.operands[0].owner.operands[0]
-        self._turn_back(operation, tuple(axes.index(axis) for axis in range(len(shape))))
+        self._turn_back(operation, inverse(axes))
 
     def _take(self, operation: ir.Operation, order: Order, values: Sequence[ir.Value]) -> bool:
         """Gives the operation values in the order of before, of all of ``values`` or of none."""
@@ -178,7 +177,7 @@ class _Mover:
 
     def _before(self, value: ir.Value, order: Order, user: ir.Operation) -> ir.Value | None:
         """Returns what becomes the value when it is transposed; None where that costs something."""
-        back = tuple(order.index(axis) for axis in range(len(order)))
+        back = inverse(order)
         if value in self._known:
             # Folding makes weights lie so; what is made of constants XLA computes.
             with ir.InsertionPoint(user):
@@ -188,7 +187,7 @@ class _Mover:
         if isinstance(value, ir.BlockArgument):
             return None
         source = value.owner
-        if source.name == "stablehlo.transpose" and _integers(source, "permutation") == order:
+        if source.name == "stablehlo.transpose" and integers(source, "permutation") == order:
             return source.operands[0]
         with ir.InsertionPoint(user):
             return self._repeated(value, order)
@@ -197,7 +196,7 @@ class _Mover:
         """Writes a value that one element or one axis makes in the order of before."""
         if isinstance(value, ir.BlockArgument):
             return None
-        back = tuple(order.index(axis) for axis in range(len(order)))
+        back = inverse(order)
         wanted = _type(value, [value.type.shape[axis] for axis in back])
         source = value.owner
         match source.name:
@@ -209,7 +208,7 @@ class _Mover:
                     ir.DenseElementsAttr.get_splat(wanted, held.get_splat_value())
                 )
             case "stablehlo.broadcast_in_dim":
-                axes = [order[axis] for axis in _integers(source, "broadcast_dimensions")]
+                axes = [order[axis] for axis in integers(source, "broadcast_dimensions")]
                 return stablehlo.broadcast_in_dim(wanted, source.operands[0], axes)
             case "stablehlo.iota":
                 axis = ir.IntegerAttr(source.attributes["iota_dimension"]).value
@@ -218,7 +217,7 @@ class _Mover:
 
     def _turn_back(self, operation: ir.Operation, order: Order) -> None:
         """Types the results as they lie now, and transposes them for those who read them."""
-        back = tuple(order.index(axis) for axis in range(len(order)))
+        back = inverse(order)
         for result in operation.results:
             result.set_type(_type(result, [result.type.shape[axis] for axis in back]))
             if back == order == tuple(range(len(order))):
@@ -235,7 +234,3 @@ def _rank(value: ir.Value) -> int:
 
 def _type(value: ir.Value, shape: Sequence[int]) -> ir.Type:
     return ir.RankedTensorType.get(list(shape), value.type.element_type)
-
-
-def _integers(operation: Any, name: str) -> Order:
-    return tuple(ir.DenseI64ArrayAttr(operation.attributes[name]))

@@ -14,6 +14,7 @@ from jax.interpreters.mlir import make_ir_context
 from jaxlib import _jax, xla_client
 from jaxlib.mlir import ir
 
+from roundhouse_export.passes.axis_attributes import integers
 from roundhouse_export.passes.main_function import main_block, operations
 from roundhouse_export.passes.tensor_types import struct_of
 
@@ -89,14 +90,10 @@ def _constant(operation: ir.Operation, struct: jax.ShapeDtypeStruct) -> np.ndarr
     return np.broadcast_to(value, struct.shape)
 
 
-def _integers(operation: ir.Operation, name: str) -> list[int]:
-    return list(ir.DenseI64ArrayAttr(operation.attributes[name]))
-
-
 def _broadcast(
     operation: ir.Operation, struct: jax.ShapeDtypeStruct, array: np.ndarray
 ) -> np.ndarray:
-    axes = _integers(operation, "broadcast_dimensions")
+    axes = integers(operation, "broadcast_dimensions")
     sizes = [1] * len(struct.shape)
     for axis, size in zip(axes, array.shape, strict=True):
         sizes[axis] = size
@@ -105,7 +102,7 @@ def _broadcast(
 
 
 def _slice(operation: ir.Operation, _: jax.ShapeDtypeStruct, array: np.ndarray) -> np.ndarray:
-    bounds = (_integers(operation, name) for name in ("start_indices", "limit_indices", "strides"))
+    bounds = (integers(operation, name) for name in ("start_indices", "limit_indices", "strides"))
     return array[tuple(slice(*each) for each in zip(*bounds, strict=True))]
 
 
@@ -122,7 +119,7 @@ def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "stablehlo.constant": _constant,
     "stablehlo.transpose": lambda operation, _, array: array.transpose(
-        _integers(operation, "permutation")
+        integers(operation, "permutation")
     ),
     "stablehlo.reshape": lambda _, struct, array: array.reshape(struct.shape),
     "stablehlo.convert": lambda _, struct, array: array.astype(struct.dtype),
@@ -130,7 +127,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "stablehlo.slice": _slice,
     "stablehlo.concatenate": _concatenate,
     "stablehlo.reverse": lambda operation, _, array: np.flip(
-        array, tuple(_integers(operation, "dimensions"))
+        array, integers(operation, "dimensions")
     ),
     "stablehlo.add": _elementwise(np.add),
     "stablehlo.subtract": _elementwise(np.subtract),

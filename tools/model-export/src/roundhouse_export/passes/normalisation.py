@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxlib.mlir import ir
 
+from roundhouse_export.passes.axis_attributes import integers
 from roundhouse_export.passes.convolution.description import Layout, read
 from roundhouse_export.passes.convolution.rewriting import convolutions
 from roundhouse_export.passes.dependence import Known, known_values
@@ -83,7 +84,7 @@ def _per_channel(value: ir.Value, axis: int | None, channels: int) -> ir.Value |
         operation = value.owner
         if operation.name != "stablehlo.broadcast_in_dim":
             return None
-        axes = list(ir.DenseI64ArrayAttr(operation.attributes["broadcast_dimensions"]))
+        axes = integers(operation, "broadcast_dimensions")
         axis = axes.index(axis) if axis in axes else None
         value = operation.operands[0]
 

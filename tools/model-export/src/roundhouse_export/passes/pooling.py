@@ -13,10 +13,11 @@ import numpy as np
 from jax import lax
 from jaxlib.mlir import ir
 
+from roundhouse_export.passes.axis_attributes import Pairs, integers, padding
 from roundhouse_export.passes.main_function import main_block, nested, operations
+from roundhouse_export.passes.order import inverse
 from roundhouse_export.passes.tensor_types import struct_of
 from roundhouse_export.passes.traced import insert_before
-from roundhouse_export.passes.window_attributes import Pairs, integers, padding
 
 # Every position is read once for each result, in one loop that is unrolled.
 _MOST_POSITIONS = 64
@@ -74,7 +75,7 @@ class Pooling:
             for position in range(1, self.window[axis]):
                 pooled = combine(pooled, self._along(result, place, axis, position))
             result = pooled
-        return jnp.transpose(result, [order.index(axis) for axis in range(len(order))])
+        return jnp.transpose(result, inverse(order))
 
     def _along(self, image: jax.Array, place: int, axis: int, position: int) -> jax.Array:
         """Returns what one position in the window meets along one axis, for each result."""

@@ -29,7 +29,7 @@ class Source:
 
 
 SOURCES = (
-    Source("a Triton repository or model", "triton", "triton", recognition.is_triton),
+    Source("a Triton repository or model", "triton", "triton", recognition.is_triton, True),
     Source("an ONNX file", "onnx", "onnx", recognition.is_onnx),
     Source("a bundle of format 2.0", "jax", "format_2", recognition.is_format_2),
     Source("a torch.export program", "torch", "torch", recognition.is_torch_export, True),
@@ -49,8 +49,14 @@ def recognise(source: str) -> Source:
     raise RefusedError(f"'{source}' is none of: {kinds}")
 
 
-def extra_of(source: str) -> str:
-    """Returns the extra that reads a source; of a Python object, that of what its file imports."""
+def extra_of(source: str, trust: bool = False) -> str:
+    """Returns the extra that reads a source; of a Python object, that of what its file imports.
+
+    Of a repository it is one that reads all its models. TorchScript counts where it is trusted, as
+    it is refused elsewhere, and PyTorch is large.
+    """
+    if recognition.is_triton(source) or recognition.is_repository(source):
+        return "torch" if trust and recognition.has_torchscript(source) else "triton"
     found = recognise(source)
     return recognition.extra_of_object(source) if found.module == "python_object" else found.extra
 

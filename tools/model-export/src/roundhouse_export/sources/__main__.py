@@ -1,4 +1,4 @@
-"""``python -m roundhouse_export.sources SOURCE``: prints the extra that reads a source.
+"""``python -m roundhouse_export.sources SOURCE [--trust]``: prints the extra that reads a source.
 
 It needs the standard library alone, as it is asked before there is an environment.
 """
@@ -12,11 +12,12 @@ _REFUSED = 2
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: python -m roundhouse_export.sources SOURCE", file=sys.stderr)
+    trust = arguments[1:] == ["--trust"]
+    if len(arguments) != 1 + trust or arguments[0].startswith("-"):
+        print("usage: python -m roundhouse_export.sources SOURCE [--trust]", file=sys.stderr)
         return _REFUSED
     try:
-        print(sources.extra_of(arguments[0]))
+        print(sources.extra_of(arguments[0], trust))
     except RefusedError as refusal:
         print(f"roundhouse-export: {refusal}", file=sys.stderr)
         return _REFUSED

@@ -70,11 +70,20 @@ def binder(
     return lambda arrays: (tuple(arrays[name] for name in inputs), set_here)
 
 
-def parameter_names(function: Callable[..., Any], skip: int = 0) -> list[str]:
-    """Returns the names a person would give to a function's inputs; empty where it has no such."""
+def parameter_names(function: Callable[..., Any], skip: int = 0, needed: bool = False) -> list[str]:
+    """Returns the names a person would give to a function's inputs; empty where it has no such.
+
+    ``needed`` leaves out those that have a default.
+    """
     signature = _signature(function)
     parameters = list(signature.parameters.values())[skip:] if signature else []
-    return [p.name for p in parameters if p.kind in _POSITIONAL and p.name not in IN_USE]
+    return [
+        p.name
+        for p in parameters
+        if p.kind in _POSITIONAL
+        and p.name not in IN_USE
+        and not (needed and p.default is not p.empty)
+    ]
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:

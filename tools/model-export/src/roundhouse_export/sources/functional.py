@@ -20,14 +20,19 @@ Call = Callable[[Any, Mapping[str, Any]], Any]
 """Takes parameters and inputs by name, returns whatever the function returns."""
 
 
-def given_inputs(source: str, names: Sequence[str], options: ImportOptions) -> list[str]:
-    """Returns the names of ``--input``; RefusedError suggests some where there are none."""
+def given_inputs(
+    source: str, names: Sequence[str], options: ImportOptions, example: str | None = None
+) -> list[str]:
+    """Returns the names of ``--input``; RefusedError suggests some where there are none.
+
+    ``example`` is what to type for the first, where more is known of it than its name.
+    """
     if not options.inputs:
-        example = names[0] if names else "x"
+        example = example or f"--input '{names[0] if names else 'x'}=f32[n,4]'"
         takes = f", which takes {', '.join(names)}," if names else ""
         raise RefusedError(
             f"{source}: the function{takes} does not say the shapes of its inputs; "
-            f"say each: --input {example}=f32[n,4]"
+            f"say each: {example}"
         )
     return list(options.inputs)
 

@@ -16,6 +16,9 @@ _TRITONS_FILES = (
     "model.graphdef",
     "model.xml",
 )
+_BACKEND = re.compile(r"""\b(?:backend|platform|runtime)\s*:\s*["']([^"']*)["']""")
+_LIBTORCH = {"pytorch", "pytorch_libtorch"}
+_NO_TORCHSCRIPT = {"torch_aoti", "model.py"}
 _EXTRAS = {
     "torch": "torch",
     "torchvision": "torch",
@@ -64,6 +67,32 @@ def foreign_models(folder: Path) -> list[Path]:
         if not each.name.startswith(".") and (is_onnx(str(each)) or is_triton_model(each))
     ]
     return sorted(found)
+
+
+def is_repository(source: str) -> bool:
+    """A folder with models of Triton's or ``.onnx`` files in it."""
+    path = Path(source)
+    return path.is_dir() and bool(foreign_models(path))
+
+
+def has_torchscript(source: str) -> bool:
+    """Whether a model of Triton's, or one in a repository, is run by its libtorch backend."""
+    path = Path(source)
+    folder = path.parent if path.is_file() else path
+    models = [folder] if is_triton_model(folder) else foreign_models(folder)
+    return any(_is_torchscript_model(each) for each in models)
+
+
+def _is_torchscript_model(folder: Path) -> bool:
+    """Told from the configuration's text, as there may be nothing yet that reads protobuf."""
+    config = folder / "config.pbtxt"
+    if not config.is_file():
+        return False  # TorchScript alone does not say what its inputs are
+    text = re.sub(r"#.*", "", config.read_text(errors="replace"))
+    named = set(_BACKEND.findall(text))
+    if named:
+        return bool(named & _LIBTORCH) and not named & _NO_TORCHSCRIPT
+    return not any(folder.glob("*/model.onnx")) and any(folder.glob("*/model.pt"))
 
 
 def _has_model_file(folder: Path) -> bool:

@@ -17,6 +17,7 @@ from roundhouse_export import dtypes
 from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.shapes import SourceTensor, input_specs
+from roundhouse_export.sources import first_layer
 from roundhouse_export.sources.calling import Binder, binder, parameter_names
 from roundhouse_export.sources.functional import given_inputs, specs_of
 from roundhouse_export.sources.torch_archive import is_program, require_plain
@@ -24,6 +25,15 @@ from roundhouse_export.sources.user_code import user_code
 from roundhouse_export.torch_graph.conversion import FRAMEWORK, WAYS, Way, model_of
 from roundhouse_export.torch_graph.tensors import numpy_dtype
 from roundhouse_export.wide import settle_inputs
+
+
+@dataclass(frozen=True)
+class ScriptArgument:
+    """``kind`` is TorchScript's type, such as ``Tensor``."""
+
+    name: str
+    kind: str
+    has_default: bool
 
 
 def load(source: str, options: ImportOptions) -> Model:
@@ -42,10 +52,19 @@ def load_object(
 ) -> Model:
     """Makes a model of a module in memory, which is put into ``eval``."""
     module.eval()
-    inputs = given_inputs(source, parameter_names(module.forward), options)
+    names = parameter_names(module.forward)
+    needed = parameter_names(module.forward, needed=True)
+    inputs = given_inputs(source, names, options, _example(module, names, needed))
     bind = binder(source, module.forward, inputs)
     declared = {name: options.inputs[name].dtype for name in inputs}
     return model_of(source, module, bind, declared, specs_of(source, options), options, ways)
+
+
+def _example(module: torch.nn.Module, names: Sequence[str], needed: Sequence[str]) -> str | None:
+    """Of several that are needed nobody knows which one the first layer takes."""
+    if not names or len(needed) > 1:
+        return None
+    return first_layer.options_for(names[0], module.modules())
 
 
 def _load_script(source: str, options: ImportOptions) -> Model:
@@ -59,19 +78,53 @@ def _load_script(source: str, options: ImportOptions) -> Model:
             f"{source}: TorchScript is a program that can do more than compute; --trust loads it, "
             "or export the module with torch.export.save(..., 'model.pt2')"
         )
-    with user_code(f"{source}: cannot be loaded"):
-        module = torch.jit.load(source, map_location="cpu").eval()
-        arguments = [each.name for each in module.forward.schema.arguments[1:]]
-    inputs = given_inputs(source, arguments, options)
+    module = open_script(source)
+    takes = script_arguments(module)
+    arguments = [each.name for each in takes]
+    needed = [each.name for each in takes if not each.has_default]
+    inputs = given_inputs(source, arguments, options, _example(module, arguments, needed))
     strange = sorted(set(inputs) - set(arguments))
     if strange:
         raise RefusedError(f"{source}: --input names {strange}; it takes {', '.join(arguments)}")
+    tensors = [SourceTensor(spec.name, spec.dtype, ()) for spec in options.inputs.values()]
+    return script_model(source, module, tensors, lambda arrays: ((), dict(arrays)), options)
 
-    def bind(arrays: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {name: arrays[name] for name in inputs}
 
-    declared = {name: options.inputs[name].dtype for name in inputs}
-    return model_of(source, module, bind, declared, specs_of(source, options), options)
+def open_script(source: str) -> torch.jit.ScriptModule:
+    """Loads a program that may do anything: for files that are trusted."""
+    with user_code(f"{source}: cannot be loaded"):
+        return torch.jit.load(source, map_location="cpu").eval()
+
+
+def script_arguments(module: torch.jit.ScriptModule) -> list[ScriptArgument]:
+    """What ``forward`` takes, in order."""
+    return [
+        ScriptArgument(each.name, str(each.type), each.has_default_value())
+        for each in module.forward.schema.arguments[1:]
+    ]
+
+
+def script_result(module: torch.jit.ScriptModule) -> tuple[str, int]:
+    """What ``forward`` returns, and how many tensors that is: none where it is more than a tuple of
+    tensors."""
+    kind = module.forward.schema.returns[0].type
+    parts = kind.elements() if kind.kind() == "TupleType" else [kind]
+    tensors = all(part.kind() == "TensorType" for part in parts)
+    return str(kind).rpartition("__torch__.")[2], len(parts) if tensors else 0
+
+
+def script_model(
+    source: str,
+    module: torch.jit.ScriptModule,
+    tensors: Sequence[SourceTensor],
+    bind: Binder,
+    options: ImportOptions,
+) -> Model:
+    """``bind`` makes arguments of ``forward`` of arrays by the names of ``tensors``."""
+    specs, variants = input_specs(source, tensors, options)
+    specs = settle_inputs(source, specs, options.wide)
+    declared = {each.name: options.inputs.get(each.name, each).dtype for each in tensors}
+    return model_of(source, module, bind, declared, (specs, variants), options)
 
 
 def _load_exported(source: str, options: ImportOptions) -> Model:

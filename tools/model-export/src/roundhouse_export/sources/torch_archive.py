@@ -53,6 +53,8 @@ def require_plain(source: str) -> None:
 
 def is_program(source: str) -> bool:
     """Whether a file that PyTorch wrote has TorchScript's code, and not a pickle alone."""
+    if not zipfile.is_zipfile(source):
+        return False
     with zipfile.ZipFile(source) as archive:
         return any(name.endswith("/constants.pkl") for name in archive.namelist())
 

@@ -9,6 +9,7 @@ from roundhouse_export.custom_calls import library_folders
 from roundhouse_export.refusal import RefusedError
 
 _LONGEST = 300
+_INTERPRETER = "The following operation failed in the TorchScript interpreter"
 
 
 @contextmanager
@@ -28,6 +29,9 @@ def told(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.msg:
         lines = [error.msg]
     message = lines[0] if lines else ""
+    if message.startswith(_INTERPRETER):  # the cause comes after a trace of its own
+        causes = (line.partition("Error: ")[2] for line in reversed(lines))
+        message = next(filter(None, causes), message)
     if len(message) > _LONGEST:
         message = message[:_LONGEST] + "..."
     place = _place(error)

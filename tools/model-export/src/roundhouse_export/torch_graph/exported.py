@@ -1,5 +1,6 @@
 """The first way: ``torch.export`` writes a module down, and torchax's operators run that in JAX."""
 
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from roundhouse_export.sources.user_code import told, user_code
 from roundhouse_export.torch_graph import operators
 from roundhouse_export.torch_graph.flat import PREFIX, Flat
 from roundhouse_export.torch_graph.tensors import numpy_dtype, to_numpy
+
+# It warns of every size that it takes as fixed, and here all sizes are.
+logging.getLogger("torch._export.non_strict_utils").setLevel(logging.ERROR)
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 

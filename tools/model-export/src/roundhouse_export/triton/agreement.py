@@ -1,4 +1,4 @@
-"""Whether a configuration and its ONNX file say the same of inputs, and what they say together."""
+"""Whether a configuration and its model's file say the same of inputs, and what both say."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from roundhouse_export.model import ImportOptions
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.triton import data_types, sequence
 from roundhouse_export.triton.config_file import ConfigFile
-from roundhouse_export.triton.onnx_signature import Signature, SignatureTensor
+from roundhouse_export.triton.signature import Signature, SignatureTensor
 
 
 def axes(

@@ -9,11 +9,15 @@ from roundhouse_export.triton import config_file
 from roundhouse_export.triton.config_file import ConfigFile
 
 _VERSION = re.compile(r"[1-9][0-9]{0,17}")
-_ONNX = "onnxruntime"
-_BACKENDS = {"onnxruntime_onnx": _ONNX, "pytorch_libtorch": "pytorch", "ensemble": "ensemble"}
+ONNX = "onnxruntime"
+PYTORCH = "pytorch"
+_INDUCTOR = "torch_aoti"
+_BACKENDS = {"onnxruntime_onnx": ONNX, "pytorch_libtorch": PYTORCH, "ensemble": "ensemble"}
+_FILES = {ONNX: "model.onnx", PYTORCH: "model.pt"}
+"""Of the backends whose models are read."""
 _DEFAULT_FILES = {
-    "model.onnx": _ONNX,
-    "model.pt": "pytorch",
+    "model.onnx": ONNX,
+    "model.pt": PYTORCH,
     "model.plan": "tensorrt",
     "model.savedmodel": "tensorflow",
     "model.graphdef": "tensorflow",
@@ -69,10 +73,12 @@ class TritonFolder:
         ]
         return sorted(found)
 
-    def require_onnx(self) -> None:
+    def require_backend(self) -> None:
         """RefusedError, with the place and the backend, for a model that something else runs."""
         backend = self.backend
-        if backend == _ONNX:
+        if backend == PYTORCH and self.config is not None:
+            _require_script(self.config)
+        if backend in _FILES:
             return
         if not backend:
             raise RefusedError(
@@ -80,26 +86,36 @@ class TritonFolder:
                 "backend: 'onnxruntime' or the file"
             )
         place = self.config.at("backend", "platform") if self.config else self.place
-        if backend == "pytorch":
-            raise RefusedError(
-                f"{place}: backend '{backend}' runs TorchScript, which is not read from a "
-                "repository; give its file to 'roundhouse-export' by itself, or export it to ONNX"
-            )
         raise RefusedError(
-            f"{place}: backend '{backend}' has no counterpart here; only onnxruntime's models are "
-            "read"
+            f"{place}: backend '{backend}' has no counterpart here; only onnxruntime's and "
+            "pytorch's models are read"
         )
 
-    def onnx_file(self, version: int) -> Path:
-        """The model's file in a version's folder; with weights beside it, a folder may hold it."""
+    def model_file(self, version: int) -> Path:
+        """The model's file in a version's folder; ONNX with weights beside it may be a folder."""
+        usual = _FILES[self.backend]
         name = self.config.message.default_model_filename if self.config else ""
-        file = self.path / str(version) / (name or "model.onnx")
-        if file.is_dir():
-            file = file / "model.onnx"
+        file = self.path / str(version) / (name or usual)
+        if file.is_dir() and self.backend == ONNX:
+            file = file / usual
         if not file.is_file():
             place = self.config.at("default_model_filename") if self.config else self.place
             raise RefusedError(f"{place}: version {version} has no file {file}")
         return file
+
+
+def _require_script(config: ConfigFile) -> None:
+    """RefusedError for what Triton's backend pytorch runs beside TorchScript."""
+    if config.message.platform == _INDUCTOR:
+        raise RefusedError(
+            f"{config.at('platform')}: platform '{_INDUCTOR}' is machine code that nothing reads "
+            "back; import what it was compiled of, saved by torch.export.save(..., 'model.pt2')"
+        )
+    if config.message.runtime.endswith(".py"):
+        raise RefusedError(
+            f"{config.at('runtime')}: runtime '{config.message.runtime}' runs a class in Python; "
+            "import that: ./roundhouse import package.module:function, which builds the module"
+        )
 
 
 def open_folder(path: Path) -> TritonFolder:

@@ -4,7 +4,7 @@ import dataclasses
 import importlib
 from typing import Any
 
-from roundhouse_export.model import ImportOptions, Model, Wide
+from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.triton import (
     agreement,
     batch_sizes,
@@ -12,28 +12,30 @@ from roundhouse_export.triton import (
     counterparts,
     data_types,
     onnx_signature,
+    script_signature,
+    script_version,
     sequence,
     serving,
     versions,
 )
 from roundhouse_export.triton.config_file import ConfigFile
-from roundhouse_export.triton.folder import TritonFolder
-from roundhouse_export.triton.onnx_signature import Signature
+from roundhouse_export.triton.folder import PYTORCH, TritonFolder
+from roundhouse_export.triton.signature import Signature
 
 _ONNX = "roundhouse_export.sources.onnx"
 _SAME = "the operator has the same versions served with --set"
 
 
 def load_version(folder: TritonFolder, version: int, options: ImportOptions) -> Model:
-    """Returns the model of a version's ONNX file; RefusedError when it cannot be served."""
-    folder.require_onnx()
-    file = folder.onnx_file(version)
+    """Returns the model of a version's file; RefusedError when it cannot be served."""
+    signature = signature_of(folder, version)
+    if folder.backend == PYTORCH:
+        script_version.require_trust(folder, options)
     options = dataclasses.replace(options, name=options.name or folder.name)
     if folder.config is None:
-        return _load_onnx(str(file), options)
+        return _load_onnx(signature, options)
     config = folder.config
     counterparts.require(config)
-    signature = onnx_signature.read(file)
     clients_view.require_types(
         config, {each.name: each.dtype for each in signature.outputs}, signature.file
     )
@@ -43,7 +45,11 @@ def load_version(folder: TritonFolder, version: int, options: ImportOptions) -> 
         batch_sizes=_batch_sizes(config, options),
         axes=_axes(config, signature, options),
     )
-    model = clients_view.as_clients_see(_load_onnx(str(file), options), config)
+    if folder.backend == PYTORCH:
+        loaded = script_version.load(config, signature, options)
+    else:
+        loaded = _load_onnx(signature, options)
+    model = clients_view.as_clients_see(loaded, config)
     sequence.require_tensors(config, model.contract)
     setting = versions.setting(folder)
     return dataclasses.replace(
@@ -54,14 +60,23 @@ def load_version(folder: TritonFolder, version: int, options: ImportOptions) -> 
             *notes,
             *counterparts.notes(config),
             *_filled(config, signature),
-            *_cast(config, model, options),
+            *_cast(config, model),
             *([f"{config.at('version_policy')}: {_SAME} {setting}"] if setting else []),
         ),
     )
 
 
-def _load_onnx(file: str, options: ImportOptions) -> Model:
-    model: Model = importlib.import_module(_ONNX).load(file, options)
+def signature_of(folder: TritonFolder, version: int) -> Signature:
+    """What a version's inputs are: of ONNX its file says so, of TorchScript the configuration."""
+    folder.require_backend()
+    file = folder.model_file(version)
+    if folder.backend == PYTORCH:
+        return script_signature.read(folder, file)
+    return onnx_signature.read(file)
+
+
+def _load_onnx(signature: Signature, options: ImportOptions) -> Model:
+    model: Model = importlib.import_module(_ONNX).load(str(signature.file), options)
     return model
 
 
@@ -102,17 +117,16 @@ def _filled(config: ConfigFile, signature: Signature) -> list[str]:
     ]
 
 
-def _cast(config: ConfigFile, model: Model, options: ImportOptions) -> list[str]:
-    if options.wide is not Wide.CAST:
-        return []
+def _cast(config: ConfigFile, model: Model) -> list[str]:
     now = {spec.name: spec.dtype for spec in model.contract.inputs + model.contract.outputs}
     found = []
     for section in ("input", "output"):
         for position, each in enumerate(getattr(config.message, section)):
             was = data_types.token(each)
             if was and each.name in now and now[each.name] != was:
+                do = "send" if section == "input" else "get"
                 found.append(
                     f"{config.at(f'{section}[{position}].data_type')}: {section} '{each.name}' is "
-                    f"{now[each.name]} here, not {was}: clients send and get that"
+                    f"{now[each.name]} here, not {was}: clients {do} {now[each.name]}"
                 )
     return found

@@ -10,8 +10,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from roundhouse_export import dtypes
+from roundhouse_export.passes.axis_attributes import Pairs, integers, padding
+from roundhouse_export.passes.order import inverse
 from roundhouse_export.passes.tensor_types import struct_of
-from roundhouse_export.passes.window_attributes import Pairs, integers, padding
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def _layout(operation: ir.Operation) -> Layout:
             numbers.kernel_input_feature_dimension,
             numbers.kernel_output_feature_dimension,
         ),
-        tuple(output.index(axis) for axis in range(len(output))),
+        inverse(output),
         backwards,
     )
 

@@ -1,4 +1,4 @@
-"""Attributes that convolutions and pooling have in common, with a value for each axis."""
+"""Attributes of operations with a value for each axis."""
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -6,9 +6,9 @@ from jaxlib.mlir import ir
 Pairs = tuple[tuple[int, int], ...]
 
 
-def integers(operation: ir.Operation, name: str, rank: int) -> tuple[int, ...]:
-    """Returns an attribute's values, which are 1 where it is not there."""
-    if name not in operation.attributes:
+def integers(operation: ir.Operation, name: str, rank: int | None = None) -> tuple[int, ...]:
+    """Returns an attribute's values; with ``rank`` they are 1 where it is not there."""
+    if rank is not None and name not in operation.attributes:
         return (1,) * rank
     return tuple(ir.DenseI64ArrayAttr(operation.attributes[name]))
 
