@@ -82,7 +82,8 @@ public final class BundleReader {
 
   private static BundleException noBundle(Path folder) {
     if (!ConversionRefusal.isIn(folder)) {
-      return new BundleException(folder.toString(), "is no bundle: it has no " + MANIFEST);
+      return new BundleException(
+          folder.toString(), Misplaced.in(folder).orElse("is no bundle: it has no " + MANIFEST));
     }
     Path file = folder.resolve(ConversionRefusal.FILE);
     return ConversionRefusal.read(

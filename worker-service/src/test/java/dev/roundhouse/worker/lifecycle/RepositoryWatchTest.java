@@ -268,6 +268,19 @@ class RepositoryWatchTest {
     awaitOneVersion("m");
   }
 
+  @Test
+  void shouldSayOfAFolderThatNobodyServesWhatToDo() throws Exception {
+    Path folder = write("m");
+    Files.move(folder.resolve("manifest.yaml"), folder.resolve("manifest.yml"));
+    pollTwice();
+    ModelStatus status = models.index().getFirst().version().orElseThrow();
+    assertThat(status.state()).isEqualTo(ModelState.FAILED);
+    assertThat(status.reason()).endsWith("rename manifest.yml to manifest.yaml");
+    Files.move(folder.resolve("manifest.yml"), folder.resolve("manifest.yaml"));
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
+  }
+
   private static WorkerProperties properties(Path repository) {
     WorkerProperties[] bound = new WorkerProperties[1];
     new ApplicationContextRunner()
