@@ -2,6 +2,7 @@ package dev.roundhouse.platform.rest;
 
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.Set;
@@ -13,6 +14,7 @@ import org.apache.coyote.Processor;
 import org.apache.coyote.Request;
 import org.apache.coyote.http11.Http11NioProtocol;
 import org.apache.coyote.http11.Http11Processor;
+import org.apache.tomcat.util.buf.MessageBytes;
 import org.apache.tomcat.util.net.AbstractEndpoint.Handler.SocketState;
 import org.apache.tomcat.util.net.NioEndpoint;
 import org.apache.tomcat.util.net.SSLHostConfig;
@@ -185,6 +187,27 @@ public final class HttpProtocol extends Http11NioProtocol {
         busy.remove(socket);
       }
       return state == SocketState.LONG && isHeadLate() ? SocketState.CLOSED : state;
+    }
+
+    /**
+     * Tomcat has no underscore in the last part of a name, where Compose and Docker have them: it
+     * is shown another letter.
+     */
+    @Override
+    protected void parseHost(@Nullable MessageBytes host) {
+      if (host == null || host.isNull() || host.getByteChunk().indexOf('_', 0) < 0) {
+        super.parseHost(host);
+        return;
+      }
+      String asked = host.getByteChunk().toString();
+      byte[] shown = asked.replace('_', 'x').getBytes(StandardCharsets.ISO_8859_1);
+      MessageBytes other = MessageBytes.newInstance();
+      other.setBytes(shown, 0, shown.length);
+      super.parseHost(other);
+      MessageBytes name = getRequest().serverName();
+      if (!name.isNull()) {
+        name.setString(asked.substring(0, name.toString().length()));
+      }
     }
 
     /** True when part of a head has come for too long; Tomcat's own time begins with each byte. */
