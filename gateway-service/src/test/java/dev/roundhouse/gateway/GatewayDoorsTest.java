@@ -55,6 +55,36 @@ class GatewayDoorsTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"my_worker:8000", "a_b", "a.b_c:1"})
+  void shouldTakeNamesWithUnderscores(String host) throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway = new RunningGateway(List.of(worker))) {
+      gateway.awaitReady(1);
+      String asked = " HTTP/1.1\r\nConnection: close\r\nHost: " + host + "\r\n\r\n";
+      assertThat(exchange(gateway, "GET /v2/health/ready" + asked)).startsWith("HTTP/1.1 200");
+      assertThat(exchange(gateway, "local.management.port", "GET /metrics" + asked))
+          .startsWith("HTTP/1.1 200");
+      assertThat(exchange(gateway, "GET /v2 HTTP/1.1\r\nHost: a_b/c\r\n\r\n"))
+          .startsWith("HTTP/1.1 400");
+    }
+  }
+
+  @Test
+  void shouldSayWhatPortIsForGrpc(CapturedOutput output) throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway = new RunningGateway(List.of(worker))) {
+      gateway.awaitReady(1);
+      for (String begin : List.of("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\u0016\u0003\u0001")) {
+        assertThat(exchange(gateway.bean(GrpcServerLifecycle.class).getPort(), begin))
+            .startsWith("HTTP/1.1 400")
+            .contains("this is the gRPC port");
+      }
+      assertThat(gateway.management("/metrics")).contains("gateway_grpc_other_protocol_total 2.0");
+      assertThat(output).doesNotContain("ERROR");
+    }
+  }
+
   @Test
   void shouldRefuseWebPagesAndWriteDownWhatChanges(CapturedOutput output) throws Exception {
     try (FakeWorker worker = new FakeWorker("w0", "m");
@@ -150,8 +180,15 @@ class GatewayDoorsTest {
   }
 
   private static String exchange(RunningGateway gateway, String text) throws IOException {
-    int port =
-        gateway.bean(Environment.class).getRequiredProperty("local.server.port", Integer.class);
+    return exchange(gateway, "local.server.port", text);
+  }
+
+  private static String exchange(RunningGateway gateway, String port, String text)
+      throws IOException {
+    return exchange(gateway.bean(Environment.class).getRequiredProperty(port, Integer.class), text);
+  }
+
+  private static String exchange(int port, String text) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(60_000);
       socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));

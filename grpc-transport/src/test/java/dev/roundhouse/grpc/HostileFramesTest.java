@@ -21,6 +21,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What clients do that no gRPC library would: it costs them, and nobody else. */
 @Timeout(120)
@@ -265,15 +267,53 @@ class HostileFramesTest {
     assertGoAway(client, FRAME_SIZE_ERROR);
   }
 
-  @Test
-  void shouldCloseOnWhatIsNotHttp2() throws Exception {
-    client();
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.0\r\n\r\n",
+        "PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\nPRI * HTTP/2.0\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSMALL",
+        "\u0016\u0003\u0001\u0002\u0000\u0001", // TLS
+        "\u0000"
+      })
+  void shouldSayWhatPortThisIsToWhoDoesNotSpeakHttp2(String begin) throws Exception {
+    LoadCounts counts = new LoadCounts();
+    client(with -> with.loadListener(counts));
     RawClient web = another();
-    web.bytes("GET / HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-    assertThat(isEnded(web)).isTrue();
-    RawClient other = another();
-    other.bytes(new byte[100]);
-    assertThat(isEnded(other)).isTrue();
+    web.bytes(begin.getBytes(StandardCharsets.ISO_8859_1));
+    assertThat(web.rest())
+        .startsWith("HTTP/1.1 400 Bad Request\r\n")
+        .contains("Connection: close")
+        .contains("this is the gRPC port");
+    assertThat(counts.otherProtocol).hasValue(1);
+    web.close();
+    GrpcContract.await(() -> counts.connections.get() == 1); // the first
+    assertServes();
+  }
+
+  @Test
+  void shouldForgetOnlySoMuchOfWhatIsNotHttp2() throws Exception {
+    LoadCounts counts = new LoadCounts();
+    client(with -> with.loadListener(counts));
+    RawClient web = another();
+    flood(web, i -> web.bytes(new byte[1 << 10]));
+    RawClient silent = another();
+    silent.bytes(new byte[1]);
+    assertThat(silent.rest()).contains("this is the gRPC port");
+    GrpcContract.await(() -> counts.connections.get() == 1);
+  }
+
+  @Test
+  void shouldTakeAPrefaceInPieces() throws Exception {
+    client();
+    RawClient slow = another();
+    for (byte each : RawClient.PREFACE) {
+      slow.bytes(new byte[] {each});
+    }
+    slow.frame(RawClient.SETTINGS, 0, 0, new byte[0]);
+    slow.call(1, "Echo", 10);
+    assertThat(slow.awaitEnd(1).status()).isEqualTo(Status.Code.OK);
   }
 
   @Test
