@@ -92,7 +92,11 @@ final class AskedServers {
     ByteBuf have = kept.data();
     if (have.readableBytes() < PREFIX_BYTES) {
       if (call.isWhole()) {
-        call.end(Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));
+        boolean isNone = !have.isReadable() && !router.asksOnce(method);
+        call.end(
+            isNone // a stream of nothing, which nobody need be asked about
+                ? Status.OK
+                : Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));
       }
       return;
     }
