@@ -378,7 +378,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** False when connections are closed as soon as they may be. Any thread. */
   boolean mayStayOpen() {
-    return !server.isDraining();
+    return server.keepsConnections();
   }
 
   /** The request has come and its answer has left: the next one, or the end. */
@@ -386,9 +386,12 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     idleSinceNanos = System.nanoTime();
     current = null;
     forgetHead();
-    if (!keepAlive || !mayStayOpen()) {
+    if (!keepAlive) {
       close();
       return;
+    }
+    if (!mayStayOpen()) { // the client has not been told so
+      closeWhenIdle();
     }
     arrivedBefore = arrivals.bytes();
     while (!closing && !ahead.isEmpty() && (current == null || !current.isReceived())) {

@@ -64,6 +64,7 @@ public final class Http1Server implements AutoCloseable {
   private @Nullable EventLoops loops;
   private volatile @Nullable Channel listening;
   private volatile boolean draining;
+  private volatile boolean leaving;
 
   /** One more has been accepted than there may be, and waits. */
   private volatile boolean full;
@@ -191,8 +192,17 @@ public final class Http1Server implements AutoCloseable {
     }
   }
 
-  boolean isDraining() {
-    return draining;
+  /** False when each answer is the last of its connection. */
+  boolean keepsConnections() {
+    return !draining && !leaving;
+  }
+
+  /**
+   * From here on each answer says that its connection is closed, and it is: whoever still sends
+   * requests goes elsewhere. Connections are taken until {@link #drain}.
+   */
+  public void leave() {
+    leaving = true;
   }
 
   /** True while a connection waits for another to end. */

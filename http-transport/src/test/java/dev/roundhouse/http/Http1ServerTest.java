@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.roundhouse.grpc.Leaks;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -393,6 +394,44 @@ class Http1ServerTest {
         }
       }
       assertThat(served.passing()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldSayThatAConnectionIsClosedWhileItsClientsAreToLeave(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer idle = served.peer();
+        Peer busy = served.peer()) {
+      assertThat(idle.send(Peer.post(path, "x")).head()).doesNotContain("Connection: close");
+      busy.send(Peer.post(path, "x")).answer();
+      served.server.leave();
+      assertThat(busy.send(Peer.post(path, "x")).rest())
+          .startsWith("HTTP/1.1 200")
+          .contains("Connection: close");
+      try (Peer late = served.peer()) {
+        assertThat(late.send(Peer.post(path, "x")).rest())
+            .startsWith("HTTP/1.1 200")
+            .contains("Connection: close");
+      }
+    }
+  }
+
+  /** Its answer began before, and could not say so. */
+  @Test
+  void shouldAnswerOnceMoreWhoCouldNotKnow() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer busy = served.peer()) {
+      busy.send(Peer.post("/own/wide", "")).head();
+      CompletableFuture<Void> drained = served.server.drain();
+      busy.send(Peer.post("/own/echo", "y"));
+      String rest =
+          new String(
+              busy.socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      assertThat(rest.substring(rest.length() - 200))
+          .contains("HTTP/1.1 200", "Connection: close")
+          .endsWith("own y");
+      drained.get(60, TimeUnit.SECONDS);
     }
   }
 

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.coyote.Processor;
 import org.apache.coyote.Request;
+import org.apache.coyote.Response;
 import org.apache.coyote.http11.Http11NioProtocol;
 import org.apache.coyote.http11.Http11Processor;
 import org.apache.tomcat.util.buf.MessageBytes;
@@ -55,6 +56,42 @@ public final class HttpProtocol extends Http11NioProtocol {
   private final Set<SocketWrapperBase<?>> busy = ConcurrentHashMap.newKeySet();
   private long maxBody = Long.MAX_VALUE;
   private @Nullable ScheduledFuture<?> looking;
+  private volatile boolean leaving;
+
+  /** From here on each answer says that its connection is closed, and it is. Any thread. */
+  void leave() {
+    leaving = true;
+  }
+
+  /** Takes no further connections; those that there are go on. */
+  void closeDoor() {
+    leave();
+    closeServerSocketGraceful();
+  }
+
+  /** Closes those between two requests, whose clients would take them for open. */
+  void closeIdle() {
+    long before = System.currentTimeMillis() - LOOK_MILLIS;
+    getEndpoint().getConnections().stream()
+        .filter(socket -> !busy.contains(socket) && lastMoved(socket) <= before)
+        .forEach(SocketWrapperBase::close);
+  }
+
+  boolean hasConnections() {
+    return !getEndpoint().getConnections().isEmpty();
+  }
+
+  /**
+   * Tomcat asks this of each answer whose head it is about to write: no other moment is left to say
+   * that the connection is closed.
+   */
+  @Override
+  public boolean useCompression(Request request, Response response) {
+    if (leaving) {
+      response.setHeader("Connection", "close");
+    }
+    return super.useCompression(request, response);
+  }
 
   /** Call before the first connection: what a head may take, and the next part of a body. */
   void setStalled(Duration allowed) {
