@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.cert.Certificate;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -67,6 +69,32 @@ class GatewayDoorsTest {
           .startsWith("HTTP/1.1 200");
       assertThat(exchange(gateway, "GET /v2 HTTP/1.1\r\nHost: a_b/c\r\n\r\n"))
           .startsWith("HTTP/1.1 400");
+    }
+  }
+
+  /** Its worker takes longer than the gateway does between two looks whether its client is there. */
+  @Test
+  void shouldAnswerAClientThatSendsNoMore() throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway = new RunningGateway(List.of(worker))) {
+      gateway.awaitReady(1);
+      int port =
+          gateway.bean(Environment.class).getRequiredProperty("local.server.port", Integer.class);
+      try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        CountDownLatch held = new CountDownLatch(1);
+        worker.held = held;
+        socket
+            .getOutputStream()
+            .write(
+                "POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+                    .getBytes(StandardCharsets.US_ASCII));
+        socket.shutdownOutput();
+        RunningGateway.await("it has come", () -> worker.calls.contains("POST /v2/models/m/infer"));
+        assertThat(held.await(300, TimeUnit.MILLISECONDS)).isFalse();
+        held.countDown();
+        assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+            .startsWith("HTTP/1.1 200");
+      }
     }
   }
 

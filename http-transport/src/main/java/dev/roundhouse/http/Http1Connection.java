@@ -51,6 +51,12 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** For a request that its client has sent before it could know. */
   private static final long ON_ITS_WAY_MILLIS = 300;
 
+  /**
+   * How long a client that sends no more is taken to wait for its answers, from one to the next; and
+   * then to have gone. The two look the same until something is sent.
+   */
+  static final long ENDED_MILLIS = 1_000;
+
   /** Between looks while others need room. */
   private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -84,6 +90,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private int requests;
   private boolean closing;
 
+  /** The client sends no more. */
+  private boolean ended;
+
   /** What does not get on is looked for, since others need room. */
   private boolean relieving;
 
@@ -108,6 +117,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
     /** True when the last part has come. */
     boolean isReceived();
+
+    /** True when part of the answer may have left. */
+    boolean isAnswering();
 
     /** The client has gone. Called once. */
     void gone();
@@ -400,9 +412,41 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
     if (ahead.isEmpty() && !closing) {
       readAgain();
+      if (ended) { // after what has come meanwhile
+        context().executor().execute(this::closeIfAllIsAnswered);
+      }
       if (isIdle() && server.isFull()) {
         server.makeRoom();
       }
+    }
+  }
+
+  /** The client sends no more: what has come whole is answered. */
+  void inputEnded() {
+    ended = true;
+    closeIfAllIsAnswered();
+    closeUnlessAnswering();
+  }
+
+  private void closeIfAllIsAnswered() {
+    boolean underWay = current != null && current.isReceived();
+    if (!closing && !underWay && ahead.isEmpty() && !arrivals.isPaused()) {
+      close();
+    }
+  }
+
+  private void closeUnlessAnswering() {
+    if (!closing) {
+      context().executor().schedule(this::lookWhetherGone, ENDED_MILLIS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private void lookWhetherGone() {
+    Exchange taking = current;
+    if (taking == null || !taking.isAnswering()) {
+      close();
+    } else {
+      closeUnlessAnswering();
     }
   }
 

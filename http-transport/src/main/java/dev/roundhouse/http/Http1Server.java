@@ -90,6 +90,7 @@ public final class Http1Server implements AutoCloseable {
             .option(ChannelOption.SO_BACKLOG, settings.limits().backlog())
             .option(ChannelOption.RECVBUF_ALLOCATOR, oneByOne())
             .handler(new Accepting())
+            .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
             .childOption(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(READ_BYTES))
             .childHandler(new Accepted());
     listening = own.listen(bootstrap, settings.address());

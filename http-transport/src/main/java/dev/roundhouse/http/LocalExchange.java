@@ -189,6 +189,12 @@ final class LocalExchange implements Http1Connection.Exchange {
   }
 
   @Override
+  public boolean isAnswering() {
+    Reply begun = reply;
+    return replied || (begun != null && begun.hasBegun());
+  }
+
+  @Override
   public void gone() {
     if (body != null) {
       body.close();

@@ -289,6 +289,45 @@ class Http1ServerTest {
   }
 
   @Test
+  void shouldAnswerAClientThatSendsNoMore() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a") + Peer.get("/b") + Peer.post("/own/echo", "c"));
+      peer.send(Peer.post("/own/echo", "d") + Peer.get("/e"));
+      Reply reply = served.waiting.take();
+      peer.socket.shutdownOutput();
+      served.end(reply, "a");
+      for (String answer : List.of("a", "behind /b ", "own c", "own d", "behind /e ")) {
+        assertThat(peer.answer()).isEqualTo("200 " + answer);
+      }
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"POST /own/echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nx", "GET / HT", ""})
+  void shouldCloseWhenAClientSendsNoMoreThanPartOfARequest(String begun) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(begun).socket.shutdownOutput();
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  @Test
+  void shouldTakeAClientForGoneThatSendsNoMoreAndHasNoAnswerForLong() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a")).socket.shutdownOutput();
+      Reply reply = served.waiting.take();
+      await(reply::isGone);
+      assertThat(served.gone).hasValue(1);
+      reply.end(() -> {});
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  @Test
   void shouldPassOnAnAnswerAsItsClientReads() throws Exception {
     try (Served served = Served.start(folder);
         Peer peer = served.peer()) {

@@ -2,8 +2,10 @@ package dev.roundhouse.platform.rest;
 
 import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletRequest;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
 import org.apache.catalina.connector.Request;
 import org.apache.catalina.connector.Response;
 import org.apache.catalina.valves.ValveBase;
@@ -19,10 +21,16 @@ public final class ClientConnection {
   private static final String ATTRIBUTE = ClientConnection.class.getName();
   private static final String CLIENT = ATTRIBUTE + ".client";
 
+  /** As of the worker's own server. */
+  private static final long ENDED_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private final @Nullable SocketWrapperBase<?> socket;
 
   /** The client has sent more than the request: no end of it is seen behind that. */
   private boolean hasMore;
+
+  private boolean hasEnded;
+  private long endedNanos;
 
   private ClientConnection(@Nullable SocketWrapperBase<?> socket) {
     this.socket = socket;
@@ -41,7 +49,10 @@ public final class ClientConnection {
         : request.getRemoteAddr() + ":" + request.getRemotePort();
   }
 
-  /** True when the client has closed its side. What it has sent meanwhile stays to be read. */
+  /**
+   * True when the client has closed its side, and has not been answered for a while: one that waits
+   * for its answer looks the same at first. What it has sent meanwhile stays to be read.
+   */
   public boolean isGone() {
     if (socket == null || hasMore) {
       return false;
@@ -53,10 +64,21 @@ public final class ClientConnection {
         hasMore = true;
         socket.unRead(next.flip());
       }
-      return count < 0;
+      return count < 0 && hasEndedForLong();
+    } catch (EOFException e) {
+      return hasEndedForLong();
     } catch (IOException e) {
       return true;
     }
+  }
+
+  private boolean hasEndedForLong() {
+    long now = System.nanoTime();
+    if (!hasEnded) {
+      hasEnded = true;
+      endedNanos = now;
+    }
+    return now - endedNanos >= ENDED_NANOS;
   }
 
   /**
