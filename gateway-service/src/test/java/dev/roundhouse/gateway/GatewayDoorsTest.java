@@ -72,7 +72,28 @@ class GatewayDoorsTest {
     }
   }
 
-  /** Its worker takes longer than the gateway does between two looks whether its client is there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"local.server.port", "local.management.port"})
+  void shouldTellAClientThatSendsAllBeforeItReads(String port) throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway = new RunningGateway(List.of(worker))) {
+      gateway.awaitReady(1);
+      String body = "x".repeat(30_000_000);
+      assertThat(
+              exchange(
+                  gateway,
+                  port,
+                  "POST /v2/models/m/infer HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+                      + body.length()
+                      + "\r\n\r\n"
+                      + body))
+          .matches("(?s)HTTP/1.1 40[04] .*");
+    }
+  }
+
+  /**
+   * Its worker takes longer than the gateway does between two looks whether its client is there.
+   */
   @Test
   void shouldAnswerAClientThatSendsNoMore() throws Exception {
     try (FakeWorker worker = new FakeWorker("w0", "m");

@@ -6,7 +6,6 @@ import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.grpc.memory.MemoryBudget;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
@@ -52,8 +51,8 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private static final long ON_ITS_WAY_MILLIS = 300;
 
   /**
-   * How long a client that sends no more is taken to wait for its answers, from one to the next; and
-   * then to have gone. The two look the same until something is sent.
+   * How long a client that sends no more is taken to wait for its answers, from one to the next;
+   * and then to have gone. The two look the same until something is sent.
    */
   static final long ENDED_MILLIS = 1_000;
 
@@ -367,7 +366,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** Nothing that follows what has come can be understood. */
   private void refuse(int code, String text) {
     closing = true;
-    refuse(code, text, false).addListener(ChannelFutureListener.CLOSE);
+    refuse(code, text, false).addListener(told -> server.endInStages(context()));
   }
 
   /** Tells why there is no other answer, which is counted while the client does not read it. */
@@ -395,9 +394,15 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** The request has come and its answer has left: the next one, or the end. */
   void done(boolean keepAlive) {
+    boolean mayFollow = current != null && !current.isReceived();
     idleSinceNanos = System.nanoTime();
     current = null;
     forgetHead();
+    if (!keepAlive && mayFollow) {
+      closing = true;
+      server.endInStages(context());
+      return;
+    }
     if (!keepAlive) {
       close();
       return;
@@ -424,7 +429,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** The client sends no more: what has come whole is answered. */
   void inputEnded() {
     ended = true;
-    closeIfAllIsAnswered();
+    context().executor().execute(this::closeIfAllIsAnswered); // after what waits to be decoded
     closeUnlessAnswering();
   }
 

@@ -1,6 +1,7 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.EventLoops;
+import dev.roundhouse.grpc.StagedClose;
 import dev.roundhouse.grpc.memory.ConnectionMemory;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
@@ -22,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,6 +58,12 @@ public final class Http1Server implements AutoCloseable {
   /** Between looks for room while a connection waits. */
   private static final long FULL_MILLIS = 50;
 
+  /** What ends in stages: connections at a time, what is read of one, and how long. */
+  private static final int MOST_ENDING = 64;
+
+  private static final long ENDING_BYTES = 64 << 20;
+  private static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private static final Seldom WARNING = new Seldom();
 
   private final Http1Settings settings;
@@ -63,6 +71,10 @@ public final class Http1Server implements AutoCloseable {
   private final CompletableFuture<Void> drained = new CompletableFuture<>();
   private @Nullable EventLoops loops;
   private volatile @Nullable Channel listening;
+
+  /** Connections that are being ended in stages. */
+  private final AtomicInteger ending = new AtomicInteger();
+
   private volatile boolean draining;
   private volatile boolean leaving;
 
@@ -191,6 +203,20 @@ public final class Http1Server implements AutoCloseable {
       }
       ctx.fireChannelInactive();
     }
+  }
+
+  /**
+   * Ends a connection whose client may still be sending and has been told why it need not; at once
+   * when there are many of the kind.
+   */
+  void endInStages(ChannelHandlerContext ctx) {
+    if (draining || ending.incrementAndGet() > MOST_ENDING) {
+      ending.decrementAndGet();
+      ctx.close();
+      return;
+    }
+    ctx.channel().closeFuture().addListener(closed -> ending.decrementAndGet());
+    StagedClose.begin(ctx, ENDING_BYTES, ENDING_NANOS);
   }
 
   /** False when each answer is the last of its connection. */

@@ -239,6 +239,39 @@ class Http1ServerTest {
     }
   }
 
+  /** As many clients do. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", "Expect: 100-continue\r\n", "Expect: miracles\r\n", "Transfer-Encoding: x\r\n"})
+  void shouldTellAClientThatSendsAllBeforeItReads(String field) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      int length = 30_000_000;
+      peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + field);
+      peer.send(field.startsWith("Transfer") ? "\r\n" : "Content-Length: " + length + "\r\n\r\n");
+      peer.socket.getOutputStream().write(new byte[length]);
+      assertThat(new String(peer.socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII))
+          .matches("(?s)HTTP/1.1 (400|417|501) .*Connection: close.*");
+      assertThat(served.passing()).isZero();
+    }
+  }
+
+  @Test
+  void shouldForgetOnlySoMuchOfABodyThatNobodyWants() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n");
+      byte[] piece = new byte[1 << 20];
+      assertThatThrownBy(
+              () -> {
+                for (int i = 0; i < 1000; i++) {
+                  peer.socket.getOutputStream().write(piece);
+                }
+              })
+          .isInstanceOf(IOException.class);
+    }
+  }
+
   @Test
   void shouldHoldWhatHasComeAndNotWhatWasAnnounced() throws Exception {
     try (Served served = Served.start(folder);
