@@ -3,6 +3,7 @@ package dev.roundhouse.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import io.grpc.Status;
 import java.util.Set;
 import java.util.TreeSet;
@@ -43,7 +44,11 @@ class GatewayRestTest extends TwoWorkers {
   void shouldAskAnotherOverHttp() throws Exception {
     w0.failure = Status.UNAVAILABLE;
     for (int i = 0; i < 3; i++) {
-      assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").body()).startsWith("w1 ");
+      var answer = gateway.send("POST", "/v2/models/both/infer", "{}", SpentHeader.NAME, "7777777");
+      assertThat(answer.body()).startsWith("w1 ");
+      assertThat(answer.headers().firstValue("X-Spent").orElseThrow())
+          .matches("\\[[1-9][0-9]*]")
+          .isNotEqualTo("[7777777]");
     }
     w1.failure = Status.UNAVAILABLE;
     assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").statusCode()).isEqualTo(503);

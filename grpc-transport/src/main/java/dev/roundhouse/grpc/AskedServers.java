@@ -166,7 +166,7 @@ final class AskedServers {
   }
 
   private Http2Headers headers(UpstreamConnection to, long leftNanos) {
-    Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 2);
+    Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 3);
     headers
         .method(request.method())
         .scheme(to.scheme())
@@ -181,6 +181,13 @@ final class AskedServers {
     String caller = router.callerHeader();
     if (!caller.isEmpty()) {
       headers.set(caller, Integer.toString(client.memory().peerNumber()));
+    }
+    String spent = router.spentHeader();
+    if (!spent.isEmpty()) {
+      headers.remove(spent);
+      if (wholeNanos != 0 && router.asksOnce(method)) {
+        headers.set(spent, Long.toString(System.nanoTime() - wholeNanos));
+      }
     }
     if (leftNanos != Long.MAX_VALUE) {
       headers.set(TIMEOUT, GrpcTimeout.text(leftNanos));

@@ -219,12 +219,19 @@ final class AskedWorkers implements AutoCloseable {
           workers
               .worker(route.worker())
               .map(WorkerLink::worker)
-              .map(worker -> http.infer(request, worker.http(), body.publisher(), body.caller()))
+              .map(
+                  worker ->
+                      http.infer(
+                          request, worker.http(), body.publisher(), body.caller(), spentNanos()))
               .orElseGet(
                   () ->
                       CompletableFuture.failedFuture(
                           new LostCall("the worker is none any more", Seen.NO, Fault.NOBODYS)));
       var unused = answer.whenComplete((head, failure) -> told.add(this));
+    }
+
+    private long spentNanos() {
+      return body.isWhole() ? System.nanoTime() - beganNanos : 0;
     }
 
     /** Null when there is none. */
