@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.grpc.Leaks;
+import dev.roundhouse.grpc.memory.Kept;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -242,7 +243,12 @@ class Http1ServerTest {
   /** As many clients do. */
   @ParameterizedTest
   @ValueSource(
-      strings = {"", "Expect: 100-continue\r\n", "Expect: miracles\r\n", "Transfer-Encoding: x\r\n"})
+      strings = {
+        "",
+        "Expect: 100-continue\r\n",
+        "Expect: miracles\r\n",
+        "Transfer-Encoding: x\r\n"
+      })
   void shouldTellAClientThatSendsAllBeforeItReads(String field) throws Exception {
     try (Served served = Served.start(folder);
         Peer peer = served.peer()) {
@@ -291,12 +297,9 @@ class Http1ServerTest {
         Peer peer = served.peer()) {
       peer.send(Peer.post("/own/wide", ""));
       assertThat(peer.head()).contains("Transfer-Encoding: chunked");
-      int before = -1;
-      while (before != served.pieces.get()) {
-        before = served.pieces.get();
-        TimeUnit.MILLISECONDS.sleep(200); // long enough for another piece, were it not waiting
-      }
-      assertThat(before).isLessThan(1 << 9);
+      Thread writer = served.writer.take();
+      await(() -> writer.getState() == Thread.State.WAITING && served.memory.held(Kept.ANSWER) > 0);
+      assertThat(served.pieces.get()).isLessThan(1 << 9);
       assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
     }
   }
@@ -366,7 +369,7 @@ class Http1ServerTest {
         Peer peer = served.peer()) {
       peer.send(Peer.get("/wide"));
       peer.head();
-      TimeUnit.MILLISECONDS.sleep(500); // what is not bounded is here by then
+      await(() -> served.memory.held(Kept.ANSWER) > 0);
       assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
       assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
     }
@@ -461,7 +464,7 @@ class Http1ServerTest {
           if (request.startsWith("POST")) {
             await(() -> served.sent.get() > sent);
           }
-          TimeUnit.MILLISECONDS.sleep(4 * SHORT.toMillis());
+          await(() -> served.heldInAll() == 0); // its connection has been closed
           assertThat(peer.rest().length()).isLessThan(64 << 20);
         }
       }
@@ -498,8 +501,7 @@ class Http1ServerTest {
       CompletableFuture<Void> drained = served.server.drain();
       busy.send(Peer.post("/own/echo", "y"));
       String rest =
-          new String(
-              busy.socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+          new String(busy.socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
       assertThat(rest.substring(rest.length() - 200))
           .contains("HTTP/1.1 200", "Connection: close")
           .endsWith("own y");

@@ -117,7 +117,12 @@ class RestClientsTest {
     Socket socket = open();
     send(socket, (head(BODY.length()) + BODY).repeat(3));
     GATE.awaitArrival();
-    TimeUnit.MILLISECONDS.sleep(300); // long enough for a look whether the client is there
+    long cancelled = cancelled();
+    Socket gone = open();
+    send(gone, head(BODY.length()) + BODY);
+    await(() -> engine().openRequests() == 2);
+    gone.close();
+    await(() -> cancelled() == cancelled + 1); // by then it was looked whether clients are there
     GATE.open();
     for (int i = 0; i < 3; i++) {
       String head = head(socket);
