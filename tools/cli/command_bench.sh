@@ -113,7 +113,7 @@ bench_models() { # [--quick] [--json] [--only=NAMES] [--tune]
     export PYTHONPATH=$ROOT/tools/model-export/src
     "$VENV/bin/python" "$ROOT/tools/model-bench/bench_models.py" prepare --folder "$folder" --plugin "$plugin" \
         --cache "$CACHE" "${preparing[@]}"
-    start_private_worker "$folder/models"
+    start_private_worker "$folder/models" # after which the plugin and onnxruntime have a worker's pages, too
     "$VENV/bin/python" "$ROOT/tools/model-bench/bench_models.py" run --folder "$folder" --plugin "$plugin" \
         --http-port "$HTTP_PORT" "${running[@]}"
 }

@@ -7,7 +7,7 @@ IMAGE_JDK=eclipse-temurin:25-jdk-noble
 IMAGE_CUDA_BASE=nvidia/cuda:13.0.1-base-ubuntu24.04
 IMAGE_CUDA=roundhouse-cuda
 
-# What Spring needs, the compiler for hooks, and jcmd for whoever looks at a process that runs.
+# What Spring needs, the compiler, and jcmd for whoever looks at a process that runs.
 IMAGE_MODULES=java.base,java.compiler,java.desktop,java.instrument,java.logging,java.management,java.naming,java.net.http
 IMAGE_MODULES+=,java.prefs,java.security.jgss,java.sql,java.xml,jdk.compiler,jdk.jcmd,jdk.jfr,jdk.management,jdk.net
 IMAGE_MODULES+=,jdk.unsupported,jdk.zipfs

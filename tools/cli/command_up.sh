@@ -135,6 +135,7 @@ up_node() {
         worker_jar=("--roundhouse.node.worker.jar=${JARS[1]}"
             "--roundhouse.node.worker.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}")")
     fi
+    worker_environment
     exec "$JAVA_HOME/bin/java" "${NODE_OPTIONS[@]}" --enable-native-access=ALL-UNNAMED -jar "${JARS[0]}" \
         --roundhouse.node.devices.platform=cpu "--roundhouse.node.devices.cpu-workers=$workers" \
         "--roundhouse.node.ports.http=$http" "--roundhouse.node.ports.grpc=$grpc" \

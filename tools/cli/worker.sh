@@ -7,9 +7,16 @@ if [[ -n ${ROUNDHOUSE_CACHE:-${CACHE:-}} ]]; then
     WORKER_OPTIONS+=("-XX:ErrorFile=${ROUNDHOUSE_CACHE:-$CACHE}/journal/hs_err_%p.log")
 fi
 
+# XLA takes memory for each run on the CPU from malloc and gives it back: with pages of 2 MiB, a run of resnet18 for eight
+# rows took 133 ms in place of 148 (docs/benchmarks.md).
+worker_environment() {
+    export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
+}
+
 # worker_command MODELS HTTP GRPC METRICS: leaves the command line in WORKER.
 worker_command() {
     memory_options
+    worker_environment
     WORKER=("$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}" -jar "$JAR"
         "--roundhouse.worker.repository.directories=$1"
         "--server.port=$2" "--spring.grpc.server.port=$3" "--management.server.port=$4")

@@ -17,11 +17,12 @@ from pathlib import Path
 import numpy as np
 from roundhouse_export.stored import StoredBundle
 from roundhouse_export.table import rendered
+from roundhouse_export.timing import take_turns
 
 from asked import AskedModel
 from models import MODELS, BenchModel
 
-ROUNDS, QUICK_ROUNDS, WARMING = 25, 5, 3
+ROUNDS, QUICK_ROUNDS = 15, 5
 THREADS = 2  # of onnxruntime, and of the requests that a server is asked at a time
 THROUGHPUT_SECONDS, QUICK_SECONDS = 3.0, 0.6
 TOLERANCE = 2e-3
@@ -157,7 +158,7 @@ def timed(model: BenchModel, rows: int, peer: Path, options: argparse.Namespace)
         "server": asked.ask,
         "onnxruntime": session,
     }
-    took = rounds(calls, QUICK_ROUNDS if options.quick else ROUNDS)
+    took = take_turns(calls, QUICK_ROUNDS if options.quick else ROUNDS)
     is_best = rows == max(model.batch_sizes)
     what = f"{model.name} x{rows}"
     goal = AT_ONE if rows == 1 else AT_BEST
@@ -203,19 +204,6 @@ def same_numbers(model: BenchModel, ours: list[np.ndarray], theirs: list[np.ndar
         worst = np.abs(mine - other).max() / max(1.0, float(np.abs(other).max()))
         if not worst <= TOLERANCE:
             raise SystemExit(f"{model.name}: an output differs by {worst:.2g} of its largest value")
-
-
-def rounds(calls: dict[str, Callable[[], object]], count: int) -> dict[str, list[float]]:
-    """Each is called once a round, in another order each time."""
-    took: dict[str, list[float]] = {name: [] for name in calls}
-    names = list(calls)
-    for turn in range(count + WARMING):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            began = time.perf_counter()
-            calls[name]()
-            if turn >= WARMING:
-                took[name].append(time.perf_counter() - began)
-    return took
 
 
 def ratio_cell(cell: str, ours: list[float], peer: list[float], goal: float) -> Cell:

@@ -2,16 +2,19 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from roundhouse_export.contract import ProgramKey
 from roundhouse_export.model import Reference
 from roundhouse_export.stored import StoredBundle
 from roundhouse_export.validation import kinds_of_inputs
 
-_WARMING_ROUNDS = 3
+_LEAST_CALLS, _MOST_CALLS, _TURN_SECONDS = 3, 50, 0.03
+# Threads of whoever ran before go on spinning, onnxruntime's for some 20 ms.
+_PAUSE_SECONDS = 0.06
 _TENTHS = (0.1, 0.9)
 
 
@@ -37,32 +40,66 @@ def time_bundle(
     plugin: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[Cell]:
-    """One round runs each of the two once, in turns, with weights on the device already."""
+    """Both take turns, with weights on the device already."""
     bundle = StoredBundle(folder)
     keys = list(bundle.contract.programs())
     cells = []
     for number, key in enumerate(keys):
-        _, inputs = next(kinds_of_inputs(bundle, key))
-        program = bundle.executable(key, plugin)
-        held = program.put(list(bundle.weights.values()))
-        given = [inputs[spec.name] for spec in bundle.contract.inputs]
-        ours: list[float] = []
-        theirs: list[float] = []
-        for turn in range(rounds + _WARMING_ROUNDS):
-            progress(number * rounds + min(turn, rounds), len(keys) * rounds)
-            began = time.perf_counter()
-            program.call([*program.put(given), *held])
-            ended = time.perf_counter()
-            if turn >= _WARMING_ROUNDS:
-                ours.append(ended - began)
-            if beside is not None:
-                began = time.perf_counter()
-                beside(inputs)
-                ended = time.perf_counter()
-                if turn >= _WARMING_ROUNDS:
-                    theirs.append(ended - began)
+
+        def step(turn: int, done: int = number * rounds) -> None:
+            progress(done + turn, len(keys) * rounds)
+
+        seconds = take_turns(_calls(bundle, key, beside, plugin), rounds, step)
+        ours, theirs = seconds["ours"], seconds.get("beside", [])
         cells.append(_cell(key.file_name, key.batch or 1, ours, theirs))
     return cells
+
+
+def _calls(
+    bundle: StoredBundle, key: ProgramKey, beside: Reference | None, plugin: Path | None
+) -> dict[str, Callable[[], object]]:
+    _, inputs = next(kinds_of_inputs(bundle, key))
+    program = bundle.executable(key, plugin)
+    held = program.put(list(bundle.weights.values()))
+    given = [inputs[spec.name] for spec in bundle.contract.inputs]
+    calls: dict[str, Callable[[], object]] = {
+        "ours": lambda: program.call([*program.put(given), *held])
+    }
+    if beside is not None:
+        calls["beside"] = lambda: beside(inputs)
+    return calls
+
+
+def take_turns(
+    calls: Mapping[str, Callable[[], object]],
+    rounds: int,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[str, list[float]]:
+    """Returns seconds of a call, by round. Each has a turn a round, in another order each time.
+
+    A turn is a pause, a call, and more whose median counts, for 30 ms: with two processors, a
+    thread that still spins after another one's call would be half the machine.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    names = list(calls)
+    for turn in range(rounds):
+        progress(turn)
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            time.sleep(_PAUSE_SECONDS)
+            calls[name]()
+            seconds[name].append(_median_seconds(calls[name]))
+    progress(rounds)
+    return seconds
+
+
+def _median_seconds(call: Callable[[], object]) -> float:
+    taken: list[float] = []
+    while len(taken) < _LEAST_CALLS or (sum(taken) < _TURN_SECONDS and len(taken) < _MOST_CALLS):
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken)
 
 
 def _cell(program: str, rows: int, ours: list[float], theirs: list[float]) -> Cell:

@@ -10,9 +10,9 @@ from roundhouse_export.command.progress import Steps
 from roundhouse_export.table import rendered
 
 ABOUT = (
-    "Times a bundle's programs beside the framework that it was made from. Both run in the same "
-    "rounds on the same inputs: medians, and the spread of the ratio. Beside an .onnx file that is "
-    "onnxruntime with two threads."
+    "Times a bundle's programs beside the framework that it was made from. Both take turns in "
+    "rounds, with a pause before each, on the same inputs: medians, and the spread of the ratio. "
+    "Beside an .onnx file that is onnxruntime with two threads."
 )
 
 

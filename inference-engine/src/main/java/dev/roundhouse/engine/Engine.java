@@ -33,6 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -378,6 +379,11 @@ public final class Engine implements AutoCloseable {
   /** Every model, by name; of its versions the one that answers, or says best why none does. */
   public List<ModelStatus> models() {
     return registry.statuses();
+  }
+
+  /** Models that serve although newer files of them could not be loaded, and why; by name. */
+  public SortedMap<String, String> stale() {
+    return registry.stale();
   }
 
   /** What there is to say of every model, by name; see {@link #report(String)}. */

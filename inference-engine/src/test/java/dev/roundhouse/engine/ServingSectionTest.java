@@ -51,7 +51,8 @@ class ServingSectionTest {
     Outcome.Refused refused = (Outcome.Refused) engine.outcome(submit(3));
     assertThat(refused.status()).isEqualTo(Status.RESOURCE_EXHAUSTED);
     assertThat(refused.message())
-        .contains("Exceeds maximum queue size: 2 requests wait for model 'm' and the limit is 2");
+        .contains("Exceeds maximum queue size: 2 requests wait for model 'm' and the limit is 2")
+        .endsWith("raise serving.queue.max_size in the model's manifest");
     engine.run();
     accepted.forEach(engine::completed);
     done();
@@ -63,7 +64,8 @@ class ServingSectionTest {
     for (int i = 0; i < 8; i++) {
       submit(i);
     }
-    assertThat(engine.outcome(submit(9))).isInstanceOf(Outcome.Refused.class);
+    assertThat(((Outcome.Refused) engine.outcome(submit(9))).message())
+        .endsWith("raise roundhouse.worker.scheduler.max-queue-depth");
     engine.run();
     done();
   }

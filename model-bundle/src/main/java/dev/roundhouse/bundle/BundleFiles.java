@@ -14,7 +14,8 @@ import java.util.TreeMap;
 
 /**
  * The files of a bundle by name, every one of them inside the folder. Names that start with a dot
- * are no part of a bundle: Kubernetes and desktops leave such entries behind.
+ * and those that Windows makes are no part of a bundle: Kubernetes and desktops leave such entries
+ * behind.
  */
 final class BundleFiles {
   private static final int MAX_DEPTH = 8;
@@ -39,6 +40,14 @@ final class BundleFiles {
       throw BundleException.inaccessible(folder, "cannot be listed", e);
     }
     return files;
+  }
+
+  /** True of what is no part of a bundle. */
+  static boolean isHidden(Path path) {
+    String name = path.getFileName().toString();
+    return name.startsWith(".")
+        || name.equalsIgnoreCase("Thumbs.db")
+        || name.equalsIgnoreCase("desktop.ini");
   }
 
   Optional<Path> find(String name) {
@@ -128,10 +137,6 @@ final class BundleFiles {
       if (!Files.isRegularFile(target)) {
         throw new BundleException(path.toString(), "is a link to something that is not a file");
       }
-    }
-
-    private static boolean isHidden(Path path) {
-      return path.getFileName().toString().startsWith(".");
     }
   }
 }

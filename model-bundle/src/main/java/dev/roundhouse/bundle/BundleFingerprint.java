@@ -35,14 +35,14 @@ public final class BundleFingerprint {
         new SimpleFileVisitor<>() {
           @Override
           public FileVisitResult preVisitDirectory(Path path, BasicFileAttributes attributes) {
-            boolean hidden = !path.equals(folder) && isHidden(path);
+            boolean hidden = !path.equals(folder) && BundleFiles.isHidden(path);
             return hidden ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
           }
 
           @Override
           public FileVisitResult visitFile(Path path, BasicFileAttributes attributes)
               throws IOException {
-            if (!isHidden(path)) {
+            if (!BundleFiles.isHidden(path)) {
               files.put(folder.relativize(path).toString(), describe(path, attributes));
             }
             return FileVisitResult.CONTINUE;
@@ -71,10 +71,6 @@ public final class BundleFingerprint {
 
   private static String sizeAndTime(BasicFileAttributes attributes) {
     return attributes.size() + "@" + attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS);
-  }
-
-  private static boolean isHidden(Path path) {
-    return path.getFileName().toString().startsWith(".");
   }
 
   private static String digest(String text) {

@@ -82,7 +82,8 @@ public final class BundleReader {
 
   private static BundleException noBundle(Path folder) {
     if (!ConversionRefusal.isIn(folder)) {
-      return new BundleException(folder.toString(), "is no bundle: it has no " + MANIFEST);
+      return new BundleException(
+          folder.toString(), Misplaced.in(folder).orElse("is no bundle: it has no " + MANIFEST));
     }
     Path file = folder.resolve(ConversionRefusal.FILE);
     return ConversionRefusal.read(
@@ -105,19 +106,14 @@ public final class BundleReader {
     if (files.has(JULIA) && !source && !jar) {
       throw new BundleException(
           folder.resolve(JULIA).toString(),
-          "is Julia, which this server does not run; write its hooks as "
-              + SOURCE
-              + " in the same folder");
+          "holds hooks, and this server runs none; serve its programs as a bundle without hooks");
     }
     Glue glue = source ? Glue.JAVA_SOURCE : jar ? Glue.JAR : Glue.NONE;
     if (glue == Glue.NONE && (spec.client().isPresent() || spec.kind() == Kind.META)) {
       throw new BundleException(
           folder.resolve(MANIFEST).toString(),
           (spec.kind() == Kind.META ? "is of kind meta" : "has client_inputs and client_outputs")
-              + ", which needs glue: add "
-              + SOURCE
-              + " or "
-              + JAR);
+              + ", which needs hooks, and this server runs none; serve its programs as a bundle without hooks");
     }
     return glue;
   }

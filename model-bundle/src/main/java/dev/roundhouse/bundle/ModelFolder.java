@@ -14,7 +14,8 @@ import java.util.stream.Stream;
 
 /**
  * A model's folder in a repository: a bundle, or numeric sub-folders that each hold one. A folder
- * that a converter has left a refusal in stands for the bundle that it could not make.
+ * that a converter has left a refusal in stands for the bundle that it could not make, and one that
+ * holds a model where none is looked for for that model: reading it says what to do.
  */
 public final class ModelFolder {
   private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,17}");
@@ -35,12 +36,16 @@ public final class ModelFolder {
       return List.of(new Version(1, folder));
     }
     try (Stream<Path> entries = Files.list(folder)) {
-      return entries
-          .filter(entry -> NUMBER.matcher(entry.getFileName().toString()).matches())
-          .filter(ModelFolder::mayBeBundle)
-          .map(entry -> new Version(Long.parseLong(entry.getFileName().toString()), entry))
-          .sorted(Comparator.comparingLong(Version::number))
-          .toList();
+      List<Version> versions =
+          entries
+              .filter(entry -> NUMBER.matcher(entry.getFileName().toString()).matches())
+              .filter(ModelFolder::mayBeBundle)
+              .map(entry -> new Version(Long.parseLong(entry.getFileName().toString()), entry))
+              .sorted(Comparator.comparingLong(Version::number))
+              .toList();
+      return versions.isEmpty() && Misplaced.in(folder).isPresent()
+          ? List.of(new Version(1, folder))
+          : versions;
     } catch (NoSuchFileException e) {
       throw new BundleException(folder.toString(), "is not there", e);
     } catch (IOException | UncheckedIOException e) {
@@ -51,7 +56,8 @@ public final class ModelFolder {
   private static boolean mayBeBundle(Path directory) {
     return Files.isDirectory(directory)
         && (mayHold(directory, BundleReader.MANIFEST)
-            || mayHold(directory, ConversionRefusal.FILE));
+            || mayHold(directory, ConversionRefusal.FILE)
+            || Misplaced.hasMisnamedManifest(directory));
   }
 
   private static boolean mayHold(Path directory, String file) {

@@ -279,11 +279,11 @@ class BundleReaderTest {
   }
 
   @Test
-  void shouldSayWhatToWriteWhenGlueIsMissingOrJulia() {
+  void shouldSayWhatToServeWhenHooksAreMissingOrJulia() {
     assertRefused(
         BundleFolder.format2(folder, "").file("model.mlir", "x").file("model.jl", "x").write(),
         "model.jl",
-        "write its hooks as Model.java");
+        "holds hooks, and this server runs none; serve its programs as a bundle without hooks");
     folder = root.resolve("client");
     assertRefused(
         BundleFolder.format3(
@@ -292,13 +292,14 @@ class BundleReaderTest {
             .file("model.mlir", "x")
             .write(),
         "manifest.yaml",
-        "has client_inputs and client_outputs, which needs glue");
+        "has client_inputs and client_outputs, which needs hooks, and this server runs none");
     folder = root.resolve("meta");
     Path meta = format3().write();
     rewrite(
         meta,
         "format_version: \"2.0\"\nkind: meta\nmeta: {calls: []}\nclient_inputs: [{name: x, dtype: f32, shape: \"\"}]\nclient_outputs: [{name: x, dtype: f32, shape: \"\"}]\n");
-    assertRefused(meta, "manifest.yaml", "is of kind meta, which needs glue");
+    assertRefused(
+        meta, "manifest.yaml", "is of kind meta, which needs hooks, and this server runs none");
   }
 
   @Test

@@ -9,7 +9,11 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.device.DeviceProgram;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -73,6 +77,25 @@ class CompileTest {
     assertThatThrownBy(() -> compile(text, CompileOptions.DEFAULTS).close())
         .isInstanceOf(DeviceException.class)
         .hasMessageStartingWith("m/model.mlir: ");
+  }
+
+  /** Text, and a portable artifact, whose operations come from a file beside the test. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<4xf32>) -> tensor<4xf32> loc(\"target/quote-file\":2:1)\n return %0 : tensor<4xf32> }",
+        "TUzvUg1TdGFibGVITE9fdjEuMC4wAAEZBQEFCQEDCwMHDxMXAzsZEwENCxMTCxMTAw0LDwsLCy8DExMHEzMHGwcTEwKfBQ0XBwUDFwEBAQUPFwEDMRcBA1cDAR8RASMLHREdEx8PEQAAAAAAAAAAKQMRAwkpAwUNKQMA//////////8DHREFAQUDBxspAwUJKQMBCQRTBQFQBQEHBEMDAQUDUAMDBwQvAwcLBQMJCwsABUYDBQMHBQEDBwQDAwUGAwEFAQDbFQ8LJQUVOREPCxFidWlsdGluAHZobG8AbW9kdWxlAGZ1bmNfdjEAZHluYW1pY19icm9hZGNhc3RfaW5fZGltX3YxAHJldHVybl92MQAtAHRhcmdldC9xdW90ZS1maWxlAG1haW4AcHVibGljAAgdBwUBAQsNEQ0TFQcXDw8=",
+      })
+  void shouldNotQuoteTheFileThatALocationNames(String program) throws IOException {
+    Files.writeString(Path.of("target/quote-file"), "first\nsecret ü\nthird\n");
+    byte[] code =
+        program.startsWith("func")
+            ? program.getBytes(StandardCharsets.UTF_8)
+            : Base64.getDecoder().decode(program);
+    assertThatThrownBy(() -> client.compile("m/model.mlir", code, CompileOptions.DEFAULTS).close())
+        .hasMessageStartingWith("m/model.mlir: ")
+        .hasMessageContaining("target/quote-file:2:1: error: ")
+        .hasMessageNotContaining("secret");
   }
 
   @Test

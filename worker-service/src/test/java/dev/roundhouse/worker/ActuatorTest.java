@@ -104,6 +104,12 @@ class ActuatorTest {
 
     assertThat(one.at("/requests")).isEqualTo(get("/actuator/models").at("/models/1/requests"));
     assertThat(one.at("/queueDepth").asInt()).isOne();
+    assertThat(one.at("/share").asDouble()).isEqualTo(1);
+    assertThat(get("/actuator/models/other").at("/share").isNull()).as("idles").isTrue();
+    for (JsonNode program : one.at("/programs")) {
+      assertThat(program.at("/highMicros").asDouble())
+          .isGreaterThanOrEqualTo(program.at("/meanMicros").asDouble());
+    }
     assertThat(one.at("/oldestWaitMicros").asDouble()).isPositive();
     assertThat(one.at("/programs/1/meanFill").asDouble()).isEqualTo(1);
     assertThat(worker.get("metrics", "/actuator/models/nobody")).startsWith("404");

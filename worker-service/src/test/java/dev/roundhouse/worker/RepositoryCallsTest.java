@@ -100,6 +100,36 @@ class RepositoryCallsTest {
   }
 
   @Test
+  void shouldShowOperatorsAModelThatServesWhileItsNewerFilesDoNot() throws Exception {
+    Path folder = TestBundle.doubling(2, 1).write(repository, "a");
+    Path program = folder.resolve("model.b1.mlir");
+    byte[] sound = Files.readAllBytes(program);
+    try (RunningWorker worker = explicit()) {
+      worker.stub().repositoryModelLoad(load("a"));
+      assertStale(worker, "\"stale\":{}", 0);
+      Files.writeString(program, "not a program");
+      refused(() -> worker.stub().repositoryModelLoad(load("a")), Code.INTERNAL, "model.b1.mlir");
+      worker.stub().modelInfer(WorkerTest.request("a", 1, 1, 2));
+      assertStale(worker, "\"stale\":{\"a\":\"", 1);
+      assertThat(worker.get("metrics", "/actuator/health")).contains("model.b1.mlir");
+
+      Files.write(program, sound);
+      worker.stub().repositoryModelLoad(load("a"));
+      assertStale(worker, "\"stale\":{}", 0);
+    }
+  }
+
+  /** It stays UP, and counts no failed model. */
+  private static void assertStale(RunningWorker worker, String detail, int count) throws Exception {
+    assertThat(worker.get("metrics", "/actuator/health"))
+        .startsWith("200 ")
+        .contains("\"status\":\"UP\"", "\"ready\":1", "\"failed\":{}", detail);
+    assertThat(worker.get("metrics", "/metrics"))
+        .contains("roundhouse_models_stale %d.0".formatted(count))
+        .contains("roundhouse_models{state=\"failed\"} 0.0");
+  }
+
+  @Test
   void shouldRefuseWhatItDoesNotKnow() throws Exception {
     try (RunningWorker worker = explicit()) {
       var named = RepositoryIndexRequest.newBuilder().setRepositoryName("r").build();

@@ -142,7 +142,7 @@ class WorkerTest {
   void shouldShowOperatorsWhatFailedWhileOthersServe() throws Exception {
     assertThat(worker.get("metrics", "/actuator/health"))
         .startsWith("200 ")
-        .contains("\"ready\":1", "\"failed\":{\"broken\":", "weights.safetensors");
+        .contains("\"ready\":1", "\"failed\":{\"broken\":", "weights.safetensors", "\"stale\":{}");
     assertThat(worker.get("metrics", "/actuator/health/readiness")).startsWith("200 ");
     assertThat(worker.get("metrics", "/actuator/info"))
         .contains(
@@ -160,6 +160,7 @@ class WorkerTest {
           .startsWith("200 ")
           .contains("roundhouse_models{state=\"ready\"} 1.0")
           .contains("roundhouse_models{state=\"failed\"} 1.0")
+          .contains("roundhouse_models_stale 0.0")
           .contains("roundhouse_requests_completed_total{model=\"double\"}");
     }
   }

@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.rest;
 
+import dev.roundhouse.bundle.error.JsonProblem;
 import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.rest.ClientMemory;
@@ -59,7 +60,7 @@ final class JsonBodies {
         return body;
       }
     } catch (JacksonException e) {
-      throw JsonBody.refused("failed to parse the request JSON buffer: " + e.getOriginalMessage());
+      throw JsonBody.refused("failed to parse the request JSON buffer: " + JsonProblem.of(e));
     }
     throw JsonBody.refused("the request's body is no JSON object");
   }

@@ -262,8 +262,12 @@ public final class Admission {
       }
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
-          "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queue-depth"
-              .formatted(model.counters().waiting(), model.name(), limit));
+          "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise %s"
+              .formatted(
+                  model.counters().waiting(),
+                  model.name(),
+                  limit,
+                  model.queueRules().depthSetting(maxQueueDepth)));
     }
     shares.enter(share);
     request.countIn(share);

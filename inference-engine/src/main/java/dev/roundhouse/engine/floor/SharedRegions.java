@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A region is a file whose lock says who uses it: alone while it is filled, together with others
  * from then on. Whoever gets the lock alone trusts what is complete and removes what is not. The
- * last user removes it. See docs/decisions/0007-shared-floors.md.
+ * last user removes it. See docs/decisions/0009-host-floors.md.
  */
 final class SharedRegions {
   private static final Logger log = LoggerFactory.getLogger(SharedRegions.class);

@@ -5,6 +5,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
@@ -45,6 +47,15 @@ public final class ModelRegistry {
         .flatMap(model -> model.versions().all().stream())
         .map(PublishedVersion::status)
         .toList();
+  }
+
+  /** Names that answer although newer files of them could not be loaded, and why. */
+  public SortedMap<String, String> stale() {
+    SortedMap<String, String> stale = new TreeMap<>();
+    byName
+        .values()
+        .forEach(model -> model.versions().stale().ifPresent(why -> stale.put(model.name(), why)));
+    return stale;
   }
 
   public Collection<RegisteredModel> models() {

@@ -53,6 +53,20 @@ public final class ModelVersions {
     return head != null && head.status().isReady();
   }
 
+  /** Why newer files than those that answer do not; empty when they do, or nothing answers. */
+  Optional<String> stale() {
+    PublishedVersion answers = isReady() ? head : null;
+    if (answers == null) {
+      return Optional.empty();
+    }
+    return all().stream()
+        .filter(each -> each.status().isReady() || number(each) > number(answers))
+        .filter(each -> each.status().isReady() || each.status().state() == ModelState.FAILED)
+        .map(each -> each.status().reason())
+        .filter(reason -> !reason.isEmpty())
+        .findFirst();
+  }
+
   /** True when nothing answers, and something soon may. */
   boolean isLoading() {
     return head != null && head.status().state() == ModelState.LOADING;

@@ -59,4 +59,11 @@ public record QueueRules(
   public int depth(int enginesLimit) {
     return maxSize == 0 ? enginesLimit : Math.min(maxSize, enginesLimit);
   }
+
+  /** What holds {@link #depth}, as an operator writes it. */
+  public String depthSetting(int enginesLimit) {
+    return maxSize == 0 || maxSize > enginesLimit
+        ? "roundhouse.worker.scheduler.max-queue-depth"
+        : "serving.queue.max_size in the model's manifest";
+  }
 }

@@ -1,6 +1,7 @@
 package dev.roundhouse.bundle.manifest;
 
 import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.error.JsonProblem;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -67,7 +68,7 @@ final class ManifestYaml {
     } catch (CharacterCodingException e) {
       throw new BundleException(file, "is not UTF-8 text", e);
     } catch (JacksonException e) {
-      throw new BundleException(file, "is not valid YAML: " + firstLine(e), e);
+      throw new BundleException(file, "is not valid YAML: " + JsonProblem.of(e), e);
     }
   }
 
@@ -106,9 +107,5 @@ final class ManifestYaml {
         throw new BundleException(file, "holds more than one YAML document");
       }
     }
-  }
-
-  private static String firstLine(JacksonException e) {
-    return String.valueOf(e.getOriginalMessage()).lines().findFirst().orElse("unreadable");
   }
 }

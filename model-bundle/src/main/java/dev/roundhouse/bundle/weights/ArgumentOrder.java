@@ -1,6 +1,7 @@
 package dev.roundhouse.bundle.weights;
 
 import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.error.JsonProblem;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -68,7 +69,7 @@ final class ArgumentOrder {
       return names;
     } catch (JacksonException e) {
       throw new BundleException(
-          file, KEY + " is not a JSON list of strings: " + e.getOriginalMessage(), e);
+          file, KEY + " is not a JSON list of strings: " + JsonProblem.of(e), e);
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.roundhouse.bundle.weights;
 
 import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.error.JsonProblem;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.CodingErrorAction;
@@ -46,7 +47,7 @@ record SafetensorsHeader(List<FileTensor> tensors, Map<String, String> metadata)
     try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), utf8)) {
       return new Reading(json, file).header();
     } catch (JacksonException e) {
-      throw new BundleException(file, "header is not valid JSON: " + e.getOriginalMessage(), e);
+      throw new BundleException(file, "header is not valid JSON: " + JsonProblem.of(e), e);
     }
   }
 

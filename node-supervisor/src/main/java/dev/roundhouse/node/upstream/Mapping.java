@@ -24,7 +24,7 @@ record Mapping(
 
   /** Variables are named after their keys. */
   static Mapping of(Scope scope, String key, Conversion conversion, String ours, String note) {
-    boolean inFileOnly = scope == Scope.NODE || key.contains("NAME");
+    boolean inFileOnly = scope == Scope.NODE || (scope != Scope.VARIABLE && key.contains("NAME"));
     return new Mapping(
         scope,
         key,

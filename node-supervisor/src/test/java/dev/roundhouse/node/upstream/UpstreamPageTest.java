@@ -55,6 +55,14 @@ class UpstreamPageTest {
     }
   }
 
+  /** A file's key may be without a variable, a variable's row not. */
+  @Test
+  void shouldNameTheVariableOfEveryRowOfVariables() {
+    assertThat(UpstreamTable.ALL)
+        .filteredOn(mapping -> mapping.scope() == Scope.VARIABLE)
+        .allSatisfy(mapping -> assertThat(mapping.variableName()).startsWith("REACTANT_"));
+  }
+
   private static String page() {
     StringBuilder page = new StringBuilder(HEAD);
     for (Scope scope : Scope.values()) {

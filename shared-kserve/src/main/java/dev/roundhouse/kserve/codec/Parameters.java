@@ -24,13 +24,20 @@ final class Parameters {
 
   private Parameters() {}
 
-  static void checkReserved(Map<String, ParameterValue> parameters) {
-    for (String name : parameters.keySet()) {
+  /** Of all parameters of a request, those too that mean nothing here: Triton's rules. */
+  static void check(Map<String, ParameterValue> parameters) {
+    for (Map.Entry<String, ParameterValue> parameter : parameters.entrySet()) {
+      String name = parameter.getKey();
+      if (parameter.getValue() instanceof ParameterValue.Unset none) {
+        throw wrongType(
+            name, "bool_param, int64_param, uint64_param, double_param or string_param", none);
+      }
       if (name.startsWith(RESERVED_PREFIX) && !name.equals(EMPTY_FINAL_RESPONSE)) {
         throw WireException.invalidArgument(
             "parameter '" + name + "' is reserved for Triton usage; rename it");
       }
     }
+    flag(parameters, EMPTY_FINAL_RESPONSE);
   }
 
   /** The caller's remaining budget; absent, zero and negative mean none. */
@@ -42,11 +49,17 @@ final class Parameters {
     };
   }
 
-  /** The level asked for; 0, as absent and negative, is the model's default. */
+  /** The level asked for; 0, as absent, is the model's default. */
   static long priority(Map<String, ParameterValue> parameters) {
     return switch (parameters.get(PRIORITY)) {
       case null -> 0;
-      case ParameterValue.Signed(long level) -> Math.max(0, level);
+      case ParameterValue.Signed(long level) -> {
+        if (level < 0) {
+          throw WireException.invalidArgument(
+              "invalid value for 'priority' parameter, expected 0 or more but got " + level);
+        }
+        yield level;
+      }
       // Above the largest long it is beyond the levels of any model: the default, as in Triton.
       case ParameterValue.Unsigned(long level) -> Math.max(0, level);
       case ParameterValue other -> throw wrongType(PRIORITY, "int64_param or uint64_param", other);

@@ -35,7 +35,7 @@ public final class RequestCheck {
       throw WireException.invalidArgument("Model name cannot be empty");
     }
     String version = ModelVersion.parse(message.modelVersion());
-    Parameters.checkReserved(message.parameters());
+    Parameters.check(message.parameters());
     RequestCheck check = new RequestCheck(message);
     return new WireRequest(
         message.modelName(),

@@ -16,10 +16,27 @@ import org.junit.jupiter.api.Test;
 class ParametersTest {
 
   @Test
-  void shouldReadThePriorityOfEitherSign() {
+  void shouldRefuseAsTritonDoesWhatMeansNothingHere() {
+    Parameters.check(
+        Map.of("mine", new Text(""), "triton_enable_empty_final_response", new Flag(true)));
+    assertThatThrownBy(() -> Parameters.check(Map.of("mine", ParameterValue.UNSET)))
+        .isInstanceOf(WireException.class)
+        .hasMessageContaining("invalid value type for 'mine' parameter")
+        .hasMessageEndingWith("got no value");
+    assertThatThrownBy(
+            () -> Parameters.check(Map.of("triton_enable_empty_final_response", new Text("true"))))
+        .hasMessageContaining("expected bool_param but got string_param");
+    assertThatThrownBy(() -> Parameters.check(Map.of("triton_mine", new Flag(true))))
+        .hasMessageContaining("is reserved for Triton usage");
+  }
+
+  @Test
+  void shouldReadThePriorityOfEitherType() {
     assertThat(Parameters.priority(Map.of())).isZero();
     assertThat(Parameters.priority(Map.of("priority", new Signed(3)))).isEqualTo(3);
-    assertThat(Parameters.priority(Map.of("priority", new Signed(-3)))).isZero();
+    assertThatThrownBy(() -> Parameters.priority(Map.of("priority", new Signed(-3))))
+        .isInstanceOf(WireException.class)
+        .hasMessageContaining("'priority' parameter, expected 0 or more but got -3");
     assertThat(Parameters.priority(Map.of("priority", new Unsigned(7)))).isEqualTo(7);
     assertThat(Parameters.priority(Map.of("priority", new Unsigned(-1)))).isZero();
     assertThatThrownBy(() -> Parameters.priority(Map.of("priority", new Text("3"))))

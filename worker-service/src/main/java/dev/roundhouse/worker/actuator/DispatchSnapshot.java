@@ -8,6 +8,7 @@ import java.math.BigInteger;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -71,6 +72,14 @@ record DispatchSnapshot(
       return unknownBecause;
     }
     return "the model was not ready when the dispatch thread was asked";
+  }
+
+  /** True when nothing of a model waits or runs: it takes no part in what others share. */
+  boolean idles(LaneState lane) {
+    DispatchState known = Objects.requireNonNull(state);
+    return lane.queued() == 0
+        && !lane.model().equals(known.running())
+        && !lane.model().equals(known.armed());
   }
 
   private static DispatchSnapshot unknown(String reason) {

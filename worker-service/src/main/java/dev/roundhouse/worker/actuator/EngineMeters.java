@@ -47,6 +47,9 @@ public final class EngineMeters implements MeterBinder {
           .tag("state", state.name().toLowerCase(Locale.ROOT))
           .register(meters);
     }
+    Gauge.builder("roundhouse.models.stale", engine, each -> each.stale().size())
+        .description("Models that serve although newer files of them could not be loaded")
+        .register(meters);
     Gauge.builder("roundhouse.requests.open", engine, Engine::openRequests)
         .description("Accepted requests that have not ended")
         .register(meters);

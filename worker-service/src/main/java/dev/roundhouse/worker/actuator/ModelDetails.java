@@ -44,7 +44,7 @@ public record ModelDetails(
         report.status().state().name(),
         report.status().reason(),
         lane == null ? null : lane.weight(),
-        standing == null ? null : standing.share(),
+        lane == null || standing == null || dispatch.idles(lane) ? null : standing.share(),
         standing == null ? null : standing.deficit(),
         lane == null ? null : lane.held(),
         dispatch.whyUnknown(name, report.status().isReady()),
@@ -80,7 +80,7 @@ public record ModelDetails(
           program.variant(),
           program.batchSize(),
           program.meanNanos() / 1e3,
-          program.highNanos() / 1e3,
+          Math.max(program.highNanos(), program.meanNanos()) / 1e3,
           program.runs(),
           program.rows(),
           room == 0 ? null : (double) program.rows() / room);

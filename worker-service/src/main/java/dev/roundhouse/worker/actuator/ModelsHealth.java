@@ -10,7 +10,8 @@ import org.springframework.boot.health.contributor.Health;
 
 /**
  * Health {@code models}: out of service while a model is loading or the worker stops. A model that
- * failed is named with its reason and leaves the worker up, because the others serve.
+ * failed is named with its reason and leaves the worker up, because the others serve; so is one
+ * that serves although its newer files could not be loaded.
  */
 public final class ModelsHealth extends AbstractHealthIndicator {
   private final Engine engine;
@@ -43,6 +44,7 @@ public final class ModelsHealth extends AbstractHealthIndicator {
         .withDetail("ready", ready)
         .withDetail("loading", loading)
         .withDetail("failed", failed)
+        .withDetail("stale", engine.stale())
         .withDetail("stopping", readiness.isStopping());
   }
 }

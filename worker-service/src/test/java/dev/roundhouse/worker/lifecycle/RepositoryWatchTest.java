@@ -124,10 +124,12 @@ class RepositoryWatchTest {
     pollTwice();
     assertThat(state("m")).isEqualTo(ModelState.READY);
     assertThat(engine.index().getFirst().reason()).contains("still serves", "model.b1.mlir");
+    assertThat(engine.stale()).containsOnlyKeys("m");
     Files.write(folder.resolve("model.b1.mlir"), sound);
     pollTwice();
     assertThat(state("m")).isEqualTo(ModelState.READY);
     assertThat(engine.index().getFirst().reason()).isEmpty();
+    assertThat(engine.stale()).isEmpty();
   }
 
   @Test
@@ -266,6 +268,25 @@ class RepositoryWatchTest {
     pollTwice();
     assertThat(engine.model("m").orElseThrow().version()).isEqualTo("2");
     awaitOneVersion("m");
+    Path third = TestBundle.doubling(2, 1).write(repository.resolve("m"), "3");
+    Files.writeString(third.resolve("model.b1.mlir"), "not a program");
+    pollTwice();
+    assertThat(engine.model("m").orElseThrow().version()).isEqualTo("2");
+    assertThat(engine.stale()).containsOnlyKeys("m");
+    assertThat(engine.stale().get("m")).contains("model.b1.mlir");
+  }
+
+  @Test
+  void shouldSayOfAFolderThatNobodyServesWhatToDo() throws Exception {
+    Path folder = write("m");
+    Files.move(folder.resolve("manifest.yaml"), folder.resolve("manifest.yml"));
+    pollTwice();
+    ModelStatus status = models.index().getFirst().version().orElseThrow();
+    assertThat(status.state()).isEqualTo(ModelState.FAILED);
+    assertThat(status.reason()).endsWith("rename manifest.yml to manifest.yaml");
+    Files.move(folder.resolve("manifest.yml"), folder.resolve("manifest.yaml"));
+    pollTwice();
+    assertThat(state("m")).isEqualTo(ModelState.READY);
   }
 
   private static WorkerProperties properties(Path repository) {

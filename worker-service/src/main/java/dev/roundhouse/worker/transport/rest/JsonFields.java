@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.bundle.error.JsonProblem;
 import dev.roundhouse.kserve.codec.MessageLimits;
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.status.WireException;
@@ -36,7 +37,7 @@ final class JsonFields {
     long at = failure.getLocation() == null ? -1 : failure.getLocation().getByteOffset();
     return WireException.invalidArgument(
         "failed to parse the request JSON buffer: %s%s"
-            .formatted(failure.getOriginalMessage(), at < 0 ? "" : " at byte " + at));
+            .formatted(JsonProblem.of(failure), at < 0 ? "" : " at byte " + at));
   }
 
   /** Requires that the current value is an object, and stands before its first name. */
