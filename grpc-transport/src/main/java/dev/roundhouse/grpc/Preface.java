@@ -6,20 +6,42 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Waits for what every client of HTTP/2 sends first, before anything is sent to it: whoever begins
- * otherwise, with HTTP/1, TLS or a line of a proxy, is told in HTTP/1.1 what port this is. For one
- * event loop.
+ * with HTTP/1, TLS or a line of a proxy is told in HTTP/1.1 what port this is, and others would not
+ * understand that. For one event loop.
  */
 final class Preface extends ChannelInboundHandlerAdapter {
   private static final Logger log = LoggerFactory.getLogger(Preface.class);
   private static final byte[] EXPECTED = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII);
+
+  /** Of those who can be told, or whose operator may see it. */
+  private static final List<byte[]> OTHERS =
+      Stream.of(
+              "GET ",
+              "HEAD ",
+              "POST ",
+              "PUT ",
+              "PATCH ",
+              "DELETE ",
+              "OPTIONS ",
+              "TRACE ",
+              "CONNECT ",
+              "PRI ",
+              "PROXY ",
+              "\r\n\r\n\0\r\nQUIT\n",
+              "\u0016\u0003")
+          .map(begin -> begin.getBytes(US_ASCII))
+          .toList();
+
   private static final String TEXT =
       "this is the gRPC port, which speaks HTTP/2 from the first byte on; HTTP/1.1 and metrics are on other ports\n";
   private static final byte[] ANSWER =
@@ -65,11 +87,10 @@ final class Preface extends ChannelInboundHandlerAdapter {
     ByteBuf data = (ByteBuf) message;
     int before = part == null ? 0 : part.readableBytes();
     int count = Math.min(data.readableBytes(), EXPECTED.length - before);
-    if (refused
-        || !Unpooled.wrappedBuffer(EXPECTED, before, count)
-            .equals(data.slice(data.readerIndex(), count))) {
+    if (refused) {
       data.release();
-      refuse(ctx);
+    } else if (!begins(EXPECTED, before, data, count)) {
+      refuse(ctx, data);
     } else if (before + count < EXPECTED.length) {
       part = part == null ? ctx.alloc().buffer(EXPECTED.length, EXPECTED.length) : part;
       part.writeBytes(data);
@@ -90,12 +111,30 @@ final class Preface extends ChannelInboundHandlerAdapter {
     ctx.pipeline().remove(this);
   }
 
-  private void refuse(ChannelHandlerContext ctx) {
-    if (refused) {
-      return;
-    }
+  /** True when the next bytes are those from an offset on. */
+  private static boolean begins(byte[] with, int offset, ByteBuf data, int count) {
+    return Unpooled.wrappedBuffer(with, offset, count)
+        .equals(data.slice(data.readerIndex(), count));
+  }
+
+  private void refuse(ChannelHandlerContext ctx, ByteBuf data) {
     refused = true;
-    tell(ctx, load);
+    ByteBuf come =
+        part == null
+            ? data
+            : Unpooled.wrappedBuffer(part.retainedDuplicate(), data); // of which data is a part now
+    boolean known =
+        OTHERS.stream()
+            .anyMatch(
+                other -> begins(other, 0, come, Math.min(other.length, come.readableBytes())));
+    come.release();
+    if (known) {
+      tell(ctx, load);
+    } else {
+      log.debug("{} does not speak HTTP/2", ctx.channel().remoteAddress());
+      load.otherProtocol();
+      ctx.close();
+    }
   }
 
   /** Says what port this is to a client that does not speak HTTP/2, and ends its connection. */

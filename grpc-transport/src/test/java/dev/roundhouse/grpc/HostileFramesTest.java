@@ -275,13 +275,15 @@ class HostileFramesTest {
         "PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\nPRI * HTTP/2.0\r\n",
         "PRI * HTTP/2.0\r\n\r\nSMALL",
         "\u0016\u0003\u0001\u0002\u0000\u0001", // TLS
-        "\u0000"
+        "\r\n\r\n\u0000\r\nQUIT\n!"
       })
   void shouldSayWhatPortThisIsToWhoDoesNotSpeakHttp2(String begin) throws Exception {
     LoadCounts counts = new LoadCounts();
     client(with -> with.loadListener(counts));
     RawClient web = another();
-    web.bytes(begin.getBytes(StandardCharsets.ISO_8859_1));
+    for (byte each : begin.getBytes(StandardCharsets.ISO_8859_1)) {
+      web.bytes(new byte[] {each});
+    }
     assertThat(web.rest())
         .startsWith("HTTP/1.1 400 Bad Request\r\n")
         .contains("Connection: close")
@@ -292,14 +294,29 @@ class HostileFramesTest {
     assertServes();
   }
 
+  /** They could not tell the answer from what they wait for. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"\u0000", "INVALID CONNECTION PREFACE\r\n\r\n", "SSH-2.0-a\r\n", "GETS /"})
+  void shouldCloseWithoutAWordOnOthers(String begin) throws Exception {
+    LoadCounts counts = new LoadCounts();
+    client(with -> with.loadListener(counts));
+    RawClient other = another();
+    other.bytes(begin.getBytes(StandardCharsets.ISO_8859_1));
+    assertThat(other.rest()).isEmpty();
+    assertThat(counts.otherProtocol).hasValue(1);
+    GrpcContract.await(() -> counts.connections.get() == 1);
+    assertServes();
+  }
+
   @Test
   void shouldForgetOnlySoMuchOfWhatIsNotHttp2() throws Exception {
     LoadCounts counts = new LoadCounts();
     client(with -> with.loadListener(counts));
     RawClient web = another();
-    flood(web, i -> web.bytes(new byte[1 << 10]));
+    flood(web, i -> web.bytes("GET ".repeat(256).getBytes(StandardCharsets.US_ASCII)));
     RawClient silent = another();
-    silent.bytes(new byte[1]);
+    silent.bytes(new byte[] {'G'});
     assertThat(silent.rest()).contains("this is the gRPC port");
     GrpcContract.await(() -> counts.connections.get() == 1);
   }
