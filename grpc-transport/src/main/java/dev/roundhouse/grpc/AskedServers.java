@@ -166,7 +166,7 @@ final class AskedServers {
   }
 
   private Http2Headers headers(UpstreamConnection to, long leftNanos) {
-    Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 3);
+    Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 2);
     headers
         .method(request.method())
         .scheme(to.scheme())

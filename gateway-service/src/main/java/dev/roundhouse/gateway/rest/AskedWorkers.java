@@ -76,7 +76,7 @@ final class AskedWorkers implements AutoCloseable {
    * @throws ClientAbortException when the client has gone
    */
   HttpResponse<InputStream> answer(long maxBodyBytes) throws IOException, StatusException {
-    first.begin();
+    first.begin(0);
     while (true) {
       Attempt next = await();
       HttpResponse<InputStream> answer = next.answered();
@@ -137,8 +137,12 @@ final class AskedWorkers implements AutoCloseable {
     WorkerRoute other = mayRunTwice.getAsBoolean() ? first.route.hedge() : null;
     if (other != null) {
       second = new Attempt(other);
-      second.begin();
+      second.begin(spentNanos());
     }
+  }
+
+  private long spentNanos() {
+    return System.nanoTime() - beganNanos;
   }
 
   /** True when a worker could not answer, and another has been asked or is asked now. */
@@ -161,7 +165,7 @@ final class AskedWorkers implements AutoCloseable {
     }
     hedgeAfterNanos = Route.NEVER;
     first = new Attempt(other);
-    first.begin();
+    first.begin(spentNanos());
     return true;
   }
 
@@ -214,7 +218,10 @@ final class AskedWorkers implements AutoCloseable {
       this.route = route;
     }
 
-    void begin() {
+    /**
+     * @param spentNanos of the request's budget; 0 when no other was asked before
+     */
+    void begin(long spentNanos) {
       answer =
           workers
               .worker(route.worker())
@@ -222,16 +229,12 @@ final class AskedWorkers implements AutoCloseable {
               .map(
                   worker ->
                       http.infer(
-                          request, worker.http(), body.publisher(), body.caller(), spentNanos()))
+                          request, worker.http(), body.publisher(), body.caller(), spentNanos))
               .orElseGet(
                   () ->
                       CompletableFuture.failedFuture(
                           new LostCall("the worker is none any more", Seen.NO, Fault.NOBODYS)));
       var unused = answer.whenComplete((head, failure) -> told.add(this));
-    }
-
-    private long spentNanos() {
-      return body.isWhole() ? System.nanoTime() - beganNanos : 0;
     }
 
     /** Null when there is none. */

@@ -75,7 +75,7 @@ public final class WorkerHttp implements AutoCloseable {
    * Sends a request for inference; the body of its answer is the caller's to close.
    *
    * @param asking whose request it is, as the worker is told
-   * @param spentNanos for which all of it has been here, as it is told too
+   * @param spentNanos for which all of it has been here, as it is told too; not when it is 0
    */
   CompletableFuture<HttpResponse<InputStream>> infer(
       HttpServletRequest request,
@@ -83,10 +83,12 @@ public final class WorkerHttp implements AutoCloseable {
       BodyPublisher body,
       int asking,
       long spentNanos) {
-    return send(
-        passedOn(request, worker, body)
-            .header(CallerHeader.NAME, Integer.toString(asking))
-            .header(SpentHeader.NAME, Long.toString(spentNanos)));
+    HttpRequest.Builder asked =
+        passedOn(request, worker, body).header(CallerHeader.NAME, Integer.toString(asking));
+    if (spentNanos > 0) {
+      asked.header(SpentHeader.NAME, Long.toString(spentNanos));
+    }
+    return send(asked);
   }
 
   private CompletableFuture<HttpResponse<InputStream>> send(HttpRequest.Builder request) {
