@@ -36,7 +36,9 @@ public final class StagedClose extends ChannelInboundHandlerAdapter {
    * @param mostNanos how long at most
    */
   public static void begin(ChannelHandlerContext ctx, long mostBytes, long mostNanos) {
-    if (ctx.channel().isActive() && ctx.pipeline().get(StagedClose.class) == null) {
+    if (((SocketChannel) ctx.channel()).isInputShutdown()) {
+      ctx.close(); // nothing comes that could be forgotten
+    } else if (ctx.channel().isActive() && ctx.pipeline().get(StagedClose.class) == null) {
       ctx.pipeline().addFirst(new StagedClose(mostBytes, mostNanos));
     }
   }

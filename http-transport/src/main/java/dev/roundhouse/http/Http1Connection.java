@@ -50,11 +50,8 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** For a request that its client has sent before it could know. */
   private static final long ON_ITS_WAY_MILLIS = 300;
 
-  /**
-   * How long a client that sends no more is taken to wait for its answers, from one to the next;
-   * and then to have gone. The two look the same until something is sent.
-   */
-  static final long ENDED_MILLIS = 1_000;
+  /** When a client that sends no more is first asked whether it is there; then twice as late. */
+  private static final long FIRST_ASKED_MILLIS = 250;
 
   /** Between looks while others need room. */
   private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -85,7 +82,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
    */
   private volatile @Nullable Exchange current;
 
+  /** The answer to it may follow others that are not the last word. */
+  private boolean takesInterim;
+
   private @Nullable ScheduledFuture<?> timer;
+  private @Nullable ScheduledFuture<?> asking;
   private int requests;
   private boolean closing;
 
@@ -201,7 +202,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private void readAgain() {
     forgetAhead();
     arrivals.resume();
-    context().channel().config().setAutoRead(true);
+    context().channel().config().setAutoRead(!ended);
   }
 
   /** Part of a head may have come, which is kept as it came. */
@@ -234,6 +235,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   private void begin(HttpRequest head, long countedBytes) {
     requests++;
+    takesInterim = head.protocolVersion().compareTo(HttpVersion.HTTP_1_1) >= 0;
     forgetPart();
     Throwable malformed = head.decoderResult().cause();
     if (malformed != null) {
@@ -356,7 +358,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return known;
   }
 
-  /** Has a client send its body that waits to be asked for it. */
+  /** Has a client send its body that waits to be asked for it; to others it says nothing. */
   void sendContinue() {
     context()
         .writeAndFlush(
@@ -429,8 +431,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** The client sends no more: what has come whole is answered. */
   void inputEnded() {
     ended = true;
+    context().channel().config().setAutoRead(false); // the end would be read over and over
     context().executor().execute(this::closeIfAllIsAnswered); // after what waits to be decoded
-    closeUnlessAnswering();
+    askLater(FIRST_ASKED_MILLIS);
   }
 
   private void closeIfAllIsAnswered() {
@@ -440,19 +443,26 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  private void closeUnlessAnswering() {
+  private void askLater(long millis) {
     if (!closing) {
-      context().executor().schedule(this::lookWhetherGone, ENDED_MILLIS, TimeUnit.MILLISECONDS);
+      asking =
+          context()
+              .executor()
+              .schedule(() -> askWhetherThere(millis), millis, TimeUnit.MILLISECONDS);
     }
   }
 
-  private void lookWhetherGone() {
-    Exchange taking = current;
-    if (taking == null || !taking.isAnswering()) {
-      close();
-    } else {
-      closeUnlessAnswering();
+  /**
+   * A client that sends no more waits for its answer or has gone, and the two look the same until
+   * something is sent: then the system of one that has gone resets the connection, and the next
+   * write fails. So it is sent what every client of HTTP/1.1 passes over (RFC 9110, 15.2).
+   */
+  private void askWhetherThere(long waitedMillis) {
+    Exchange waiting = current;
+    if (!closing && takesInterim && waiting != null && !waiting.isAnswering()) {
+      sendContinue();
     }
+    askLater(2 * waitedMillis);
   }
 
   /** True between requests; any thread, as far as that can be known there. */
@@ -489,8 +499,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       arrivals.pause();
     } else if (ahead.isEmpty() && arrivals.isPaused()) {
       arrivals.resume();
+      if (ended) { // after what is decoded now
+        context().executor().execute(this::closeIfAllIsAnswered);
+      }
     }
-    context().channel().config().setAutoRead(wanted && ahead.isEmpty());
+    context().channel().config().setAutoRead(wanted && ahead.isEmpty() && !ended);
   }
 
   /** Others need room: for as long as they do, ends what does not get on. */
@@ -589,6 +602,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private void end() {
     if (timer != null) {
       timer.cancel(false);
+    }
+    if (asking != null) {
+      asking.cancel(false);
     }
     while (!ahead.isEmpty()) {
       ReferenceCountUtil.release(ahead.remove().message());

@@ -62,7 +62,7 @@ public final class Http1Server implements AutoCloseable {
   private static final int MOST_ENDING = 64;
 
   private static final long ENDING_BYTES = 64 << 20;
-  private static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
+  static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private static final Seldom WARNING = new Seldom();
 

@@ -205,7 +205,7 @@ final class LocalExchange implements Http1Connection.Exchange {
   @Override
   public boolean isAnswering() {
     Reply begun = reply;
-    return replied || (begun != null && begun.hasBegun());
+    return begun == null ? body == null : replied || begun.hasBegun();
   }
 
   @Override

@@ -341,7 +341,13 @@ class Http1ServerTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"POST /own/echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nx", "GET / HT", ""})
+  @ValueSource(
+      strings = {
+        "POST /own/echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
+        "POST /other HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
+        "GET / HT",
+        ""
+      })
   void shouldCloseWhenAClientSendsNoMoreThanPartOfARequest(String begun) throws Exception {
     try (Served served = Served.start(folder);
         Peer peer = served.peer()) {
@@ -350,16 +356,76 @@ class Http1ServerTest {
     }
   }
 
+  /** Between, it is asked whether it is there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/later", "/later"})
+  void shouldAnswerAClientThatSendsNoMoreHoweverLongThatTakes(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post(path, "a") + Peer.post("/own/echo", "b")).socket.shutdownOutput();
+      for (int i = 0; i < 3; i++) {
+        assertThat(peer.head()).isEqualTo(Peer.INTERIM);
+      }
+      if (path.startsWith("/own")) {
+        served.end(served.waiting.take(), "behind later");
+      } else {
+        served.behind.mayAnswer.release();
+      }
+      assertThat(peer.lastAnswer()).isEqualTo("200 behind later");
+      assertThat(peer.answer()).isEqualTo("200 own b");
+      assertThat(peer.rest()).isEmpty();
+      assertThat(served.gone).hasValue(0);
+    }
+  }
+
+  /** Interim answers are none of HTTP/1.0. */
   @Test
-  void shouldTakeAClientForGoneThatSendsNoMoreAndHasNoAnswerForLong() throws Exception {
+  void shouldAnswerAnOldClientThatSendsNoMoreOnce() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer old = served.peer();
+        Peer other = served.peer()) {
+      old.send("POST /own/later HTTP/1.0\r\nContent-Length: 1\r\n\r\na").socket.shutdownOutput();
+      Reply first = served.waiting.take();
+      other.send(Peer.post("/own/later", "b")).socket.shutdownOutput();
+      for (int i = 0; i < 2; i++) {
+        assertThat(other.head()).isEqualTo(Peer.INTERIM);
+      }
+      served.end(first, "a");
+      assertThat(old.answer()).isEqualTo("200 a");
+      served.end(served.waiting.take(), "b");
+      assertThat(other.lastAnswer()).isEqualTo("200 b");
+    }
+  }
+
+  @Test
+  void shouldEndARequestWhoseClientGoesAfterItHasSentAll() throws Exception {
     try (Served served = Served.start(folder);
         Peer peer = served.peer()) {
       peer.send(Peer.post("/own/later", "a")).socket.shutdownOutput();
       Reply reply = served.waiting.take();
+      assertThat(peer.head()).isEqualTo(Peer.INTERIM);
+      assertThat(reply.isGone()).isFalse();
+      peer.close();
       await(reply::isGone);
       assertThat(served.gone).hasValue(1);
-      reply.end(() -> {});
+      served.end(reply, "nobody reads it");
+    }
+  }
+
+  @Test
+  void shouldCloseAtOnceOnARefusalToAClientThatSendsNoMore() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a") + "POST /b HTTP/1.1\r\nExpect: miracles\r\n\r\n");
+      Reply reply = served.waiting.take();
+      peer.socket.shutdownOutput();
+      served.end(reply, "a");
+      assertThat(peer.answer()).isEqualTo("200 a");
+      assertThat(peer.answer()).startsWith("417 ");
       assertThat(peer.rest()).isEmpty();
+      long told = System.nanoTime();
+      await(() -> served.heldInAll() == 0); // its connection has been closed
+      assertThat(System.nanoTime() - told).isLessThan(Http1Server.ENDING_NANOS / 2);
     }
   }
 
