@@ -4,6 +4,7 @@ import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsServer;
 import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -73,6 +74,9 @@ final class FakeHttp implements AutoCloseable {
       exchange
           .getResponseHeaders()
           .add("X-Callers", String.valueOf(exchange.getRequestHeaders().get(CallerHeader.NAME)));
+      exchange
+          .getResponseHeaders()
+          .add("X-Spent", String.valueOf(exchange.getRequestHeaders().get(SpentHeader.NAME)));
       exchange.sendResponseHeaders(code, text.length);
       exchange.getResponseBody().write(text);
     } catch (IOException e) {

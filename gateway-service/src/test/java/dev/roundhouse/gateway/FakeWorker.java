@@ -1,9 +1,13 @@
 package dev.roundhouse.gateway;
 
 import dev.roundhouse.gateway.fleet.WorkerAddress;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptors;
 import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.StreamObserver;
@@ -27,6 +31,8 @@ import org.jspecify.annotations.Nullable;
 final class FakeWorker implements AutoCloseable {
   static final Metadata.Key<String> BEGAN =
       Metadata.Key.of("roundhouse-began", Metadata.ASCII_STRING_MARSHALLER);
+  private static final Metadata.Key<String> SPENT =
+      Metadata.Key.of(SpentHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
   static final Metadata.Key<String> ABOUT =
       Metadata.Key.of("roundhouse-about", Metadata.ASCII_STRING_MARSHALLER);
   private static final long MOST_SECONDS = 120;
@@ -38,6 +44,9 @@ final class FakeWorker implements AutoCloseable {
 
   /** Every call but looks, as {@code method model}. */
   final List<String> calls = new CopyOnWriteArrayList<>();
+
+  /** What each inference over gRPC was said to have spent; 0 where it was not said. */
+  final List<Long> spent = new CopyOnWriteArrayList<>();
 
   volatile boolean ready = true;
   volatile Status failure = Status.OK;
@@ -128,7 +137,7 @@ final class FakeWorker implements AutoCloseable {
     memory.forget();
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(loopback(port))
-            .addService(new FakeInference(this))
+            .addService(ServerInterceptors.intercept(new FakeInference(this), this::noteSpent))
             .addService(new FakeControl(this));
     if (keys != null) {
       builder.sslContext(keys.grpc());
@@ -136,6 +145,14 @@ final class FakeWorker implements AutoCloseable {
     server = builder.build();
     server.start();
     port = server.getPort();
+  }
+
+  private <Q, R> ServerCall.Listener<Q> noteSpent(
+      ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+    if (call.getMethodDescriptor().getFullMethodName().endsWith("/ModelInfer")) {
+      spent.add(SpentHeader.nanos(headers.get(SPENT)));
+    }
+    return next.startCall(call, headers);
   }
 
   void stop() throws InterruptedException {

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.cert.Certificate;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -52,6 +53,88 @@ class GatewayDoorsTest {
                   + lengths
                   + "\r\n\r\n0\r\n\r\nPOST /v2/models/m/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}");
       assertThat(answers).startsWith("HTTP/1.1 400").containsOnlyOnce("HTTP/1.1");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"my_worker:8000", "a_b", "a.b_c:1"})
+  void shouldTakeNamesWithUnderscores(String host) throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway = new RunningGateway(List.of(worker))) {
+      gateway.awaitReady(1);
+      String asked = " HTTP/1.1\r\nConnection: close\r\nHost: " + host + "\r\n\r\n";
+      assertThat(exchange(gateway, "GET /v2/health/ready" + asked)).startsWith("HTTP/1.1 200");
+      assertThat(exchange(gateway, "local.management.port", "GET /metrics" + asked))
+          .startsWith("HTTP/1.1 200");
+      assertThat(exchange(gateway, "GET /v2 HTTP/1.1\r\nHost: a_b/c\r\n\r\n"))
+          .startsWith("HTTP/1.1 400");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"local.server.port", "local.management.port"})
+  void shouldTellAClientThatSendsAllBeforeItReads(String port) throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway =
+            new RunningGateway(
+                List.of(worker), "--roundhouse.gateway.server.max-message-size=8MB")) {
+      gateway.awaitReady(1);
+      String body = "x".repeat(30_000_000);
+      assertThat(
+              exchange(
+                  gateway,
+                  port,
+                  "POST /v2/models/m/infer HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+                      + body.length()
+                      + "\r\n\r\n"
+                      + body))
+          .matches("(?s)HTTP/1.1 40[04] .*");
+    }
+  }
+
+  /** Its worker takes longer than the gateway takes to ask whether its client is there. */
+  @Test
+  void shouldAnswerAClientThatSendsNoMoreHoweverLongThatTakes() throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway = new RunningGateway(List.of(worker))) {
+      gateway.awaitReady(1);
+      int port =
+          gateway.bean(Environment.class).getRequiredProperty("local.server.port", Integer.class);
+      try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        CountDownLatch held = new CountDownLatch(1);
+        worker.held = held;
+        socket
+            .getOutputStream()
+            .write(
+                "POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+                    .getBytes(StandardCharsets.US_ASCII));
+        socket.shutdownOutput();
+        RunningGateway.await("it has come", () -> worker.calls.contains("POST /v2/models/m/infer"));
+        String interim = "HTTP/1.1 100 Continue\r\n\r\n";
+        assertThat(
+                new String(
+                    socket.getInputStream().readNBytes(3 * interim.length()),
+                    StandardCharsets.US_ASCII))
+            .isEqualTo(interim.repeat(3));
+        held.countDown();
+        assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+            .contains("HTTP/1.1 200");
+      }
+    }
+  }
+
+  @Test
+  void shouldSayWhatPortIsForGrpc(CapturedOutput output) throws Exception {
+    try (FakeWorker worker = new FakeWorker("w0", "m");
+        RunningGateway gateway = new RunningGateway(List.of(worker))) {
+      gateway.awaitReady(1);
+      for (String begin : List.of("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\u0016\u0003\u0001")) {
+        assertThat(exchange(gateway.bean(GrpcServerLifecycle.class).getPort(), begin))
+            .startsWith("HTTP/1.1 400")
+            .contains("this is the gRPC port");
+      }
+      assertThat(gateway.management("/metrics")).contains("gateway_grpc_other_protocol_total 2.0");
+      assertThat(output).doesNotContain("ERROR");
     }
   }
 
@@ -150,8 +233,15 @@ class GatewayDoorsTest {
   }
 
   private static String exchange(RunningGateway gateway, String text) throws IOException {
-    int port =
-        gateway.bean(Environment.class).getRequiredProperty("local.server.port", Integer.class);
+    return exchange(gateway, "local.server.port", text);
+  }
+
+  private static String exchange(RunningGateway gateway, String port, String text)
+      throws IOException {
+    return exchange(gateway.bean(Environment.class).getRequiredProperty(port, Integer.class), text);
+  }
+
+  private static String exchange(int port, String text) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(60_000);
       socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));

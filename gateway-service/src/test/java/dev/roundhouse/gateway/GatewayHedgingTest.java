@@ -52,6 +52,8 @@ class GatewayHedgingTest {
   void shouldBeginWithOneThatDoesNotAnswer() {
     slow.calls.clear();
     fast.calls.clear();
+    slow.spent.clear();
+    fast.spent.clear();
     slow.cancelled.set(0);
     fast.cancelled.set(0);
     slow.held = answers;
@@ -93,6 +95,10 @@ class GatewayHedgingTest {
     RunningGateway.await(
         "the slow one is told that nobody waits", () -> slow.cancelled.get() == slow.calls.size());
     assertThat(fast.calls).as("one for each call").hasSize(calls);
+    assertThat(fast.spent)
+        .as("of a second's budget, the time before it was asked")
+        .anyMatch(nanos -> nanos >= 50_000_000);
+    assertThat(slow.spent).containsOnly(0L);
     assertThat(hedging().wonEver() - won)
         .as("of those that were started: the slow one may not have heard of a call at all")
         .isBetween(1L, hedging().startedEver() - started);

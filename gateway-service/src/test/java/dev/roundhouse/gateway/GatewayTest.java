@@ -142,6 +142,31 @@ class GatewayTest extends TwoWorkers {
   }
 
   @Test
+  void shouldEndAStreamWithoutAMessageAsAWorkerDoes() throws Exception {
+    CompletableFuture<Throwable> end = new CompletableFuture<>();
+    gateway
+        .asyncStub()
+        .modelStreamInfer(
+            new StreamObserver<>() {
+              @Override
+              public void onNext(ModelStreamInferResponse answer) {}
+
+              @Override
+              public void onError(Throwable failure) {
+                end.complete(failure);
+              }
+
+              @Override
+              public void onCompleted() {
+                end.complete(null);
+              }
+            })
+        .onCompleted();
+    assertThat(end.get(60, TimeUnit.SECONDS)).isNull();
+    assertThat(w0.calls.size() + w1.calls.size()).isZero();
+  }
+
+  @Test
   void shouldLookAgainWhenAWorkerHasNotTheModelAnyMore() throws Exception {
     w1.add("left", 0);
     RunningGateway.await("w1 has it", () -> metadataOf("left").size() == 2);

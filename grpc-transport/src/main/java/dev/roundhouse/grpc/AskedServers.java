@@ -10,7 +10,9 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
@@ -20,11 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which servers a call is sent to: the first by what its message says, another when one cannot
- * answer, and a second beside the first when that takes long. Whichever answers first answers the
- * call. On the event loop of the call.
+ * Sends a call to the servers that {@link Attempts} says: the first by what its message says. On
+ * the event loop of the call.
  */
-final class AskedServers {
+final class AskedServers implements Attempts.Sender<Attempt> {
   private static final Logger log = LoggerFactory.getLogger(AskedServers.class);
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
@@ -46,17 +47,9 @@ final class AskedServers {
   private final HeldMemory memory;
   private final KeptRequest kept;
 
-  /** The server that is asked; once an answer is passed on, the one whose answer it is. */
-  private @Nullable Attempt asked;
-
-  /** A second one that is asked as well. */
-  private @Nullable Attempt hedge;
+  private final Attempts<Attempt> attempts = new Attempts<>(this, System::nanoTime);
 
   private @Nullable ScheduledFuture<?> hedgeAlarm;
-
-  /** When all of the request was here. */
-  private long wholeNanos;
-
   private boolean compressed;
 
   AskedServers(
@@ -82,7 +75,12 @@ final class AskedServers {
 
   /** The server that is asked; null until it is known which. */
   @Nullable Attempt asked() {
-    return asked;
+    return attempts.asked();
+  }
+
+  /** Until the deadline that servers are told; {@link Long#MAX_VALUE} for none. */
+  long leftNanos() {
+    return call.leftNanos();
   }
 
   // The first.
@@ -92,7 +90,11 @@ final class AskedServers {
     ByteBuf have = kept.data();
     if (have.readableBytes() < PREFIX_BYTES) {
       if (call.isWhole()) {
-        call.end(Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));
+        boolean isNone = !have.isReadable() && !router.asksOnce(method);
+        call.end(
+            isNone // a stream of nothing, which nobody need be asked about
+                ? Status.OK
+                : Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));
       }
       return;
     }
@@ -113,7 +115,7 @@ final class AskedServers {
         found = router.route(method, shown, more);
       }
       if (found != null) {
-        begin(found);
+        attempts.begin(found);
       } else if (!more) {
         call.end(
             Status.INVALID_ARGUMENT.withDescription("the message does not say where it is to go"));
@@ -140,25 +142,26 @@ final class AskedServers {
     call.end(Status.INTERNAL.withDescription("the call cannot be sent on"));
   }
 
+  // As a sender.
+
+  @Override
+  public Attempt attempt(Route route, boolean isAgain) {
+    return new Attempt(this, route, isAgain);
+  }
+
   /** Sends what is here to a server, and from then on what comes. */
-  private void begin(Route to) {
-    Attempt attempt = new Attempt(this, to);
-    asked = attempt;
+  @Override
+  public void send(Attempt attempt) {
     if (call.leftNanos() <= 0) {
       call.late();
       return;
     }
-    open(attempt);
-    hedgeLater();
-  }
-
-  private void open(Attempt attempt) {
     UpstreamConnection to = servers.connection(loop(), attempt.route().address());
-    if (!to.takesCallsOf(client)) {
+    if (to.takesCallsOf(client)) {
+      attempt.open(to, client, headers(to, call.leftNanos()), kept, call.isWhole());
+    } else {
       onLost(attempt, LEFT_TOO_MANY);
-      return;
     }
-    attempt.open(to, client, headers(to, call.leftNanos()), kept, call.isWhole());
   }
 
   private Http2Headers headers(UpstreamConnection to, long leftNanos) {
@@ -178,59 +181,59 @@ final class AskedServers {
     if (!caller.isEmpty()) {
       headers.set(caller, Integer.toString(client.memory().peerNumber()));
     }
+    String spent = router.spentHeader();
+    if (!spent.isEmpty()) {
+      headers.remove(spent);
+      long nanos = router.asksOnce(method) ? attempts.spentNanos() : 0;
+      if (nanos > 0) {
+        headers.set(spent, Long.toString(nanos));
+      }
+    }
     if (leftNanos != Long.MAX_VALUE) {
       headers.set(TIMEOUT, GrpcTimeout.text(leftNanos));
     }
     return headers;
   }
 
-  // A second beside it.
-
-  /** Has a second server be asked if the first takes long, once all of the request is here. */
-  void hedgeLater() {
-    Attempt first = asked;
-    if (call.isOver() || !call.isWhole() || first == null || wholeNanos != 0) {
-      return;
-    }
-    wholeNanos = System.nanoTime();
-    long after = first.route().hedgeAfterNanos();
-    if (after != Route.NEVER) {
-      hedgeAlarm = loop().schedule(this::hedge, after, TimeUnit.NANOSECONDS);
-    }
+  @Override
+  public boolean canBeSentAgain() {
+    return kept.canBeSent();
   }
 
-  private void hedge() {
-    Attempt first = asked;
-    if (call.isOver() || call.isAnswered() || first == null || first.hasBegin()) {
-      return;
-    }
-    if (!kept.canBeSent() || compressed || memory.isCrowded() || call.leftNanos() <= 0) {
-      return;
+  @Override
+  public @Nullable Route second(Attempt first) {
+    if (first.hasBegin() || compressed || memory.isCrowded()) {
+      return null;
     }
     try (InputStream message = kept.firstMessage()) {
-      Route second = first.route().hedge(message);
-      if (second != null) {
-        Attempt also = new Attempt(this, second);
-        hedge = also;
-        open(also);
-      }
-    } catch (Throwable e) {
-      log.error("{} cannot be sent to a second server", method, e); // the first may still answer
+      return first.route().hedge(message);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // it is read from memory
     }
   }
 
-  private void stopHedging() {
+  @Override
+  public void hedgeAfter(long nanos) {
+    hedgeAlarm = loop().schedule(attempts::hedgeIsDue, nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void hedgeNoMore() {
     if (hedgeAlarm != null) {
       hedgeAlarm.cancel(false);
       hedgeAlarm = null;
     }
   }
 
+  /** All of the request is here. */
+  void whole() {
+    attempts.whole();
+  }
+
   // What they say.
 
   void onData(Attempt by, UpstreamConnection.Exchange from, ByteBuf data, boolean last) {
-    if (!call.isOver()) {
-      win(by);
+    if (attempts.answered(by)) {
       call.pass(from, data, last);
     }
   }
@@ -238,12 +241,14 @@ final class AskedServers {
   void onTrailers(Attempt by, Status said, Http2Headers trailers) {
     Status status = withRefusal(said, trailers);
     String keepsCall = router.keepsCall();
-    boolean isKept = !keepsCall.isEmpty() && trailers.contains(keepsCall);
-    if (call.isOver() || (!isKept && goesOnWithout(by, status, isOfTheServer(status)))) {
-      return;
+    boolean keeps = !keepsCall.isEmpty() && trailers.contains(keepsCall);
+    try {
+      if (attempts.said(by, status, keeps)) {
+        call.passEnd(status, trailers);
+      }
+    } catch (Throwable e) {
+      failed(e);
     }
-    win(by);
-    call.passEnd(status, trailers);
   }
 
   private Status withRefusal(Status said, Http2Headers trailers) {
@@ -253,143 +258,32 @@ final class AskedServers {
   }
 
   void onLost(Attempt by, Status status) {
-    if (!call.isOver() && !isAskedAgain(by, status) && !goesOnWithout(by, status, true)) {
-      call.end(status);
-    }
-  }
-
-  /**
-   * A server that has certainly not begun with the call is asked once more, by a new connection.
-   */
-  private boolean isAskedAgain(Attempt lost, Status status) {
-    if (!(status.getCause() instanceof LostCall why)
-        || !why.isUnseen()
-        || status.getCode() != Status.Code.UNAVAILABLE
-        || call.isAnswered()
-        || !kept.canBeSent()
-        || call.leftNanos() <= 0) {
-      return false;
-    }
-    Attempt again = lost.again();
-    if (again == null) {
-      return false;
-    }
-    if (lost == hedge) {
-      hedge = again;
-    } else {
-      asked = again;
-    }
     try {
-      open(again);
+      if (attempts.lost(by, status)) {
+        call.end(status);
+      }
     } catch (Throwable e) {
       failed(e);
     }
-    return true;
   }
 
   /** What the answer begins with, if that is to be passed on now. */
   @Nullable Http2Headers takeBegin() {
-    Attempt by = asked;
+    Attempt by = attempts.asked();
     Http2Headers first = by == null ? null : by.takeBegin();
-    if (by != null && first != null && wholeNanos != 0) {
-      by.route().answering(System.nanoTime() - wholeNanos);
+    if (first != null) {
+      attempts.answering();
     }
     return first;
   }
 
-  /** The call is answered by this server, whoever else was asked. */
-  private void win(Attempt winner) {
-    stopHedging();
-    Attempt loser = winner == asked ? hedge : asked;
-    asked = winner;
-    hedge = null;
-    if (loser != null && loser != winner) {
-      giveWay(loser, Status.CANCELLED.withDescription("another server has answered first"));
-      loser.leave(call.leftNanos());
-    }
-  }
-
-  private void giveWay(Attempt loser, Status status) {
-    try {
-      loser.route().gaveWay(status);
-    } catch (Throwable e) {
-      log.error("the end of {} at one of two servers could not be noted", method, e);
-    }
-  }
-
-  /**
-   * True when a server could not answer, and another has been asked or is asked now.
-   *
-   * @param yields whether the call is better answered by the other, if there are two
-   */
-  private boolean goesOnWithout(Attempt failed, Status status, boolean yields) {
-    Attempt second = hedge;
-    if (second == null) {
-      return tryAnother(status);
-    }
-    if (!yields) {
-      return false;
-    }
-    asked = failed == second ? asked : second;
-    hedge = null;
-    giveWay(failed, status);
-    return true;
-  }
-
-  private boolean tryAnother(Status status) {
-    Attempt failed = asked;
-    if (status.isOk() || call.isAnswered() || !kept.canBeSent() || failed == null) {
-      return false;
-    }
-    try {
-      Route other = failed.route().other(status);
-      if (other == null) {
-        return false;
-      }
-      stopHedging();
-      begin(other);
-    } catch (Throwable e) {
-      failed(e);
-    }
-    return true;
-  }
-
-  /** What another server may well answer otherwise. */
-  private static boolean isOfTheServer(Status status) {
-    return switch (status.getCode()) {
-      case UNAVAILABLE, NOT_FOUND, RESOURCE_EXHAUSTED -> true;
-      default -> false;
-    };
-  }
-
-  // How it ends.
-
   /** The call is over; once. */
   void ended(Status status) {
-    stopHedging();
-    Attempt also = hedge;
-    if (also != null) {
-      giveWay(also, Status.CANCELLED.withDescription("the call is over"));
-    }
-    Attempt last = asked;
-    if (last != null) {
-      try {
-        last.route().ended(status);
-      } catch (Throwable e) {
-        log.error("the end of {} could not be noted", method, e);
-      }
-    }
+    attempts.ended(status);
   }
 
   /** Whoever still answers need not. */
   void leave() {
-    Attempt last = asked;
-    if (last != null) {
-      last.leave(call.leftNanos());
-    }
-    Attempt also = hedge;
-    if (also != null) {
-      also.leave(call.leftNanos());
-    }
+    attempts.leave();
   }
 }

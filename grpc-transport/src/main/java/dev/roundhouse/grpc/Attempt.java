@@ -9,7 +9,7 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /** One server that a call is sent to, and what it says. On the event loop of the call. */
-final class Attempt implements UpstreamConnection.Answers {
+final class Attempt implements Attempts.Attempt, UpstreamConnection.Answers {
   private static final AsciiString STATUS = AsciiString.cached("grpc-status");
   private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
 
@@ -21,23 +21,20 @@ final class Attempt implements UpstreamConnection.Answers {
   /** What its answer begins with, until it is known whether this is the answer. */
   private @Nullable Http2Headers begin;
 
-  Attempt(AskedServers of, Route route) {
-    this(of, route, false);
-  }
-
-  private Attempt(AskedServers of, Route route, boolean isAgain) {
+  Attempt(AskedServers of, Route route, boolean isAgain) {
     this.of = of;
     this.route = route;
     this.isAgain = isAgain;
   }
 
-  /** The same server once more, which has not seen the call; null when it was asked again. */
-  @Nullable Attempt again() {
-    return isAgain ? null : new Attempt(of, route, true);
+  @Override
+  public Route route() {
+    return route;
   }
 
-  Route route() {
-    return route;
+  @Override
+  public boolean isAgain() {
+    return isAgain;
   }
 
   /**
@@ -69,14 +66,10 @@ final class Attempt implements UpstreamConnection.Answers {
     }
   }
 
-  /**
-   * What it says is not wanted any more.
-   *
-   * @param leftNanos until the deadline that it was told; {@link Long#MAX_VALUE} for none
-   */
-  void leave(long leftNanos) {
+  @Override
+  public void leave() {
     if (exchange != null) {
-      exchange.leave(leftNanos);
+      exchange.leave(of.leftNanos());
     }
   }
 

@@ -54,6 +54,15 @@ public interface CallRouter {
     return "";
   }
 
+  /**
+   * The header by which servers are told for how many nanoseconds all of a request has been here,
+   * of one message, when they are not the first that are asked; empty for none. What a client sends
+   * under that name is not passed on.
+   */
+  default String spentHeader() {
+    return "";
+  }
+
   /** A call's way to a server. On the event loop of the call. */
   interface Route {
     /** Of a call that one server alone is asked. */

@@ -123,10 +123,11 @@ final class ForwardedCall implements StreamHandler {
       to.send(part, endOfStream);
     }
     kept.add(part, servers.asked() == null);
+    if (endOfStream) {
+      servers.whole();
+    }
     if (to == null) {
       servers.choose();
-    } else {
-      servers.hedgeLater();
     }
     return bytes;
   }
@@ -141,8 +142,9 @@ final class ForwardedCall implements StreamHandler {
     Attempt to = servers.asked();
     if (to != null) {
       to.sendEnd();
-      servers.hedgeLater();
-    } else {
+    }
+    servers.whole();
+    if (to == null) {
       servers.choose();
     }
   }

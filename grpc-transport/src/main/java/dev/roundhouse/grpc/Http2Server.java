@@ -14,6 +14,7 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
+import io.netty.handler.ssl.NotSslRecordException;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import java.io.IOException;
@@ -114,7 +115,7 @@ final class Http2Server extends Server {
       Supplier<SslContext> secured = settings.tls();
       if (secured == null) {
         socket.config().setRecvByteBufAllocator(new ReceiveBuffers());
-        addHttp2(socket.pipeline(), memory);
+        awaitHttp2(socket.pipeline(), memory);
         return;
       }
       SslHandler tls = secured.get().newHandler(socket.alloc());
@@ -148,9 +149,16 @@ final class Http2Server extends Server {
     }
   }
 
-  private void addHttp2(ChannelPipeline pipeline, ConnectionMemory memory) {
+  private void awaitHttp2(ChannelPipeline pipeline, ConnectionMemory memory) {
     pipeline.addLast(
-        new SmallWrites(), new FrameCutter(), ConnectionBuilder.connection(this, settings, memory));
+        new Preface(
+            () ->
+                pipeline.addLast(
+                    new SmallWrites(),
+                    new FrameCutter(),
+                    ConnectionBuilder.connection(this, settings, memory)),
+            settings.load(),
+            settings.handshakeNanos()));
   }
 
   /** Goes on when both sides have agreed on HTTP/2. */
@@ -165,15 +173,18 @@ final class Http2Server extends Server {
     @Override
     protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
       if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
-        addHttp2(ctx.pipeline(), memory);
+        awaitHttp2(ctx.pipeline(), memory);
       } else {
-        ctx.close();
+        Preface.tell(ctx, settings.load());
       }
     }
 
     @Override
     protected void handshakeFailure(ChannelHandlerContext ctx, Throwable cause) {
       log.debug("no TLS with {}", ctx.channel().remoteAddress(), cause);
+      if (cause.getCause() instanceof NotSslRecordException) {
+        settings.load().otherProtocol();
+      }
       ctx.close();
     }
 
@@ -243,6 +254,11 @@ final class Http2Server extends Server {
       listening.close().awaitUninterruptibly();
     }
     connections.forEach(connection -> connection.drain("shutting down"));
+    for (Channel socket : sockets) {
+      if (socket.pipeline().get(Preface.class) != null) {
+        socket.close(); // nothing was asked
+      }
+    }
     if (sockets.isEmpty()) {
       terminate();
     }

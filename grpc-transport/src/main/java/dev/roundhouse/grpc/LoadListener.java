@@ -22,6 +22,9 @@ public interface LoadListener {
 
         @Override
         public void stalled() {}
+
+        @Override
+        public void otherProtocol() {}
       };
 
   /** A socket was accepted; its handshake may still be to come. */
@@ -36,4 +39,7 @@ public interface LoadListener {
 
   /** A call, or a connection, is ended because its client has stopped sending or reading. */
   void stalled();
+
+  /** A connection is ended because its client does not speak HTTP/2. */
+  void otherProtocol();
 }

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What clients do that no gRPC library would: it costs them, and nobody else. */
 @Timeout(120)
@@ -265,15 +267,70 @@ class HostileFramesTest {
     assertGoAway(client, FRAME_SIZE_ERROR);
   }
 
-  @Test
-  void shouldCloseOnWhatIsNotHttp2() throws Exception {
-    client();
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.0\r\n\r\n",
+        "PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\nPRI * HTTP/2.0\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSMALL",
+        "\u0016\u0003\u0001\u0002\u0000\u0001", // TLS
+        "\r\n\r\n\u0000\r\nQUIT\n!"
+      })
+  void shouldSayWhatPortThisIsToWhoDoesNotSpeakHttp2(String begin) throws Exception {
+    LoadCounts counts = new LoadCounts();
+    client(with -> with.loadListener(counts));
     RawClient web = another();
-    web.bytes("GET / HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-    assertThat(isEnded(web)).isTrue();
+    for (byte each : begin.getBytes(StandardCharsets.ISO_8859_1)) {
+      web.bytes(new byte[] {each});
+    }
+    assertThat(web.rest())
+        .startsWith("HTTP/1.1 400 Bad Request\r\n")
+        .contains("Connection: close")
+        .contains("this is the gRPC port");
+    assertThat(counts.otherProtocol).hasValue(1);
+    web.close();
+    GrpcContract.await(() -> counts.connections.get() == 1); // the first
+    assertServes();
+  }
+
+  /** They could not tell the answer from what they wait for. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"\u0000", "INVALID CONNECTION PREFACE\r\n\r\n", "SSH-2.0-a\r\n", "GETS /"})
+  void shouldCloseWithoutAWordOnOthers(String begin) throws Exception {
+    LoadCounts counts = new LoadCounts();
+    client(with -> with.loadListener(counts));
     RawClient other = another();
-    other.bytes(new byte[100]);
-    assertThat(isEnded(other)).isTrue();
+    other.bytes(begin.getBytes(StandardCharsets.ISO_8859_1));
+    assertThat(other.rest()).isEmpty();
+    assertThat(counts.otherProtocol).hasValue(1);
+    GrpcContract.await(() -> counts.connections.get() == 1);
+    assertServes();
+  }
+
+  @Test
+  void shouldForgetOnlySoMuchOfWhatIsNotHttp2() throws Exception {
+    LoadCounts counts = new LoadCounts();
+    client(with -> with.loadListener(counts));
+    RawClient web = another();
+    flood(web, i -> web.bytes("GET ".repeat(256).getBytes(StandardCharsets.US_ASCII)));
+    RawClient silent = another();
+    silent.bytes(new byte[] {'G'});
+    assertThat(silent.rest()).contains("this is the gRPC port");
+    GrpcContract.await(() -> counts.connections.get() == 1);
+  }
+
+  @Test
+  void shouldTakeAPrefaceInPieces() throws Exception {
+    client();
+    RawClient slow = another();
+    for (byte each : RawClient.PREFACE) {
+      slow.bytes(new byte[] {each});
+    }
+    slow.frame(RawClient.SETTINGS, 0, 0, new byte[0]);
+    slow.call(1, "Echo", 10);
+    assertThat(slow.awaitEnd(1).status()).isEqualTo(Status.Code.OK);
   }
 
   @Test

@@ -8,6 +8,8 @@ final class LoadCounts implements LoadListener {
   final AtomicInteger calls = new AtomicInteger();
   final AtomicInteger stalled = new AtomicInteger();
 
+  final AtomicInteger otherProtocol = new AtomicInteger();
+
   /** Ends that were told without a beginning. */
   final AtomicInteger belowZero = new AtomicInteger();
 
@@ -34,6 +36,11 @@ final class LoadCounts implements LoadListener {
   @Override
   public void stalled() {
     stalled.incrementAndGet();
+  }
+
+  @Override
+  public void otherProtocol() {
+    otherProtocol.incrementAndGet();
   }
 
   private void left(AtomicInteger count) {

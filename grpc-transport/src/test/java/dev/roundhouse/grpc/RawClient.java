@@ -84,6 +84,11 @@ final class RawClient implements AutoCloseable {
     return this;
   }
 
+  /** What comes until the server closes its side. */
+  String rest() throws IOException {
+    return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
+  }
+
   /** Sends bytes as they are. */
   void bytes(byte[] bytes) throws IOException {
     out.write(bytes);

@@ -21,6 +21,7 @@ import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -45,6 +46,7 @@ class TlsTest {
 
   private final AtomicReference<@Nullable SSLSession> session = new AtomicReference<>();
   private final AtomicReference<@Nullable SecurityLevel> level = new AtomicReference<>();
+  private final LoadCounts counts = new LoadCounts();
   private @Nullable Server server;
 
   @BeforeAll
@@ -68,6 +70,7 @@ class TlsTest {
             .tls(keys, trusted, clients)
             .addService(new TestService().definition())
             .intercept(new Noting())
+            .loadListener(counts)
             .build()
             .start();
     server = started;
@@ -180,12 +183,15 @@ class TlsTest {
       parameters.setApplicationProtocols(new String[] {"http/1.1"});
       socket.setSSLParameters(parameters);
       socket.startHandshake();
-      assertThat(socket.getInputStream().read()).isEqualTo(-1);
+      assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII))
+          .startsWith("HTTP/1.1 400 ")
+          .contains("this is the gRPC port");
     }
     try (RawClient plain = new RawClient(started.getPort())) {
       plain.settings();
       plain.drain();
     }
+    GrpcContract.await(() -> counts.otherProtocol.get() == 2);
     assertThat(echo(started, false)).hasSize(100_000);
   }
 

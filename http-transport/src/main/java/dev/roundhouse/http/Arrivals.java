@@ -3,6 +3,7 @@ package dev.roundhouse.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,19 @@ final class Arrivals extends ChannelInboundHandlerAdapter {
       bytes += data.readableBytes();
     }
     context.fireChannelRead(message);
+  }
+
+  /**
+   * The client sends no more. What waits here may hold further requests, so that the decoder is not
+   * told: it would drop them.
+   */
+  @Override
+  public void userEventTriggered(ChannelHandlerContext context, Object event) {
+    if (event instanceof ChannelInputShutdownEvent) {
+      context.pipeline().get(Http1Connection.class).inputEnded();
+    } else {
+      context.fireUserEventTriggered(event);
+    }
   }
 
   @Override

@@ -251,6 +251,11 @@ final class Bridge implements Http1Connection.Exchange {
   }
 
   @Override
+  public boolean isAnswering() {
+    return answering;
+  }
+
+  @Override
   public void gone() {
     close();
   }

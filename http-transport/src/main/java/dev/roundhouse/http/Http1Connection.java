@@ -6,7 +6,6 @@ import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.grpc.memory.MemoryBudget;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
@@ -51,6 +50,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** For a request that its client has sent before it could know. */
   private static final long ON_ITS_WAY_MILLIS = 300;
 
+  /** When a client that sends no more is first asked whether it is there; then twice as late. */
+  private static final long FIRST_ASKED_MILLIS = 250;
+
   /** Between looks while others need room. */
   private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -80,9 +82,16 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
    */
   private volatile @Nullable Exchange current;
 
+  /** The answer to it may follow others that are not the last word. */
+  private boolean takesInterim;
+
   private @Nullable ScheduledFuture<?> timer;
+  private @Nullable ScheduledFuture<?> asking;
   private int requests;
   private boolean closing;
+
+  /** The client sends no more. */
+  private boolean ended;
 
   /** What does not get on is looked for, since others need room. */
   private boolean relieving;
@@ -108,6 +117,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
     /** True when the last part has come. */
     boolean isReceived();
+
+    /** True when part of the answer may have left. */
+    boolean isAnswering();
 
     /** The client has gone. Called once. */
     void gone();
@@ -190,7 +202,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private void readAgain() {
     forgetAhead();
     arrivals.resume();
-    context().channel().config().setAutoRead(true);
+    context().channel().config().setAutoRead(!ended);
   }
 
   /** Part of a head may have come, which is kept as it came. */
@@ -223,6 +235,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   private void begin(HttpRequest head, long countedBytes) {
     requests++;
+    takesInterim = head.protocolVersion().compareTo(HttpVersion.HTTP_1_1) >= 0;
     forgetPart();
     Throwable malformed = head.decoderResult().cause();
     if (malformed != null) {
@@ -345,7 +358,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return known;
   }
 
-  /** Has a client send its body that waits to be asked for it. */
+  /** Has a client send its body that waits to be asked for it; to others it says nothing. */
   void sendContinue() {
     context()
         .writeAndFlush(
@@ -355,7 +368,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** Nothing that follows what has come can be understood. */
   private void refuse(int code, String text) {
     closing = true;
-    refuse(code, text, false).addListener(ChannelFutureListener.CLOSE);
+    refuse(code, text, false).addListener(told -> server.endInStages(context()));
   }
 
   /** Tells why there is no other answer, which is counted while the client does not read it. */
@@ -378,17 +391,26 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** False when connections are closed as soon as they may be. Any thread. */
   boolean mayStayOpen() {
-    return !server.isDraining();
+    return server.keepsConnections();
   }
 
   /** The request has come and its answer has left: the next one, or the end. */
   void done(boolean keepAlive) {
+    boolean mayFollow = current != null && !current.isReceived();
     idleSinceNanos = System.nanoTime();
     current = null;
     forgetHead();
-    if (!keepAlive || !mayStayOpen()) {
+    if (!keepAlive && mayFollow) {
+      closing = true;
+      server.endInStages(context());
+      return;
+    }
+    if (!keepAlive) {
       close();
       return;
+    }
+    if (!mayStayOpen()) { // the client has not been told so
+      closeWhenIdle();
     }
     arrivedBefore = arrivals.bytes();
     while (!closing && !ahead.isEmpty() && (current == null || !current.isReceived())) {
@@ -397,10 +419,50 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
     if (ahead.isEmpty() && !closing) {
       readAgain();
+      if (ended) { // after what has come meanwhile
+        context().executor().execute(this::closeIfAllIsAnswered);
+      }
       if (isIdle() && server.isFull()) {
         server.makeRoom();
       }
     }
+  }
+
+  /** The client sends no more: what has come whole is answered. */
+  void inputEnded() {
+    ended = true;
+    context().channel().config().setAutoRead(false); // the end would be read over and over
+    context().executor().execute(this::closeIfAllIsAnswered); // after what waits to be decoded
+    askLater(FIRST_ASKED_MILLIS);
+  }
+
+  private void closeIfAllIsAnswered() {
+    boolean underWay = current != null && current.isReceived();
+    if (!closing && !underWay && ahead.isEmpty() && !arrivals.isPaused()) {
+      close();
+    }
+  }
+
+  private void askLater(long millis) {
+    if (!closing) {
+      asking =
+          context()
+              .executor()
+              .schedule(() -> askWhetherThere(millis), millis, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
+   * A client that sends no more waits for its answer or has gone, and the two look the same until
+   * something is sent: then the system of one that has gone resets the connection, and the next
+   * write fails. So it is sent what every client of HTTP/1.1 passes over (RFC 9110, 15.2).
+   */
+  private void askWhetherThere(long waitedMillis) {
+    Exchange waiting = current;
+    if (!closing && takesInterim && waiting != null && !waiting.isAnswering()) {
+      sendContinue();
+    }
+    askLater(2 * waitedMillis);
   }
 
   /** True between requests; any thread, as far as that can be known there. */
@@ -437,8 +499,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       arrivals.pause();
     } else if (ahead.isEmpty() && arrivals.isPaused()) {
       arrivals.resume();
+      if (ended) { // after what is decoded now
+        context().executor().execute(this::closeIfAllIsAnswered);
+      }
     }
-    context().channel().config().setAutoRead(wanted && ahead.isEmpty());
+    context().channel().config().setAutoRead(wanted && ahead.isEmpty() && !ended);
   }
 
   /** Others need room: for as long as they do, ends what does not get on. */
@@ -537,6 +602,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private void end() {
     if (timer != null) {
       timer.cancel(false);
+    }
+    if (asking != null) {
+      asking.cancel(false);
     }
     while (!ahead.isEmpty()) {
       ReferenceCountUtil.release(ahead.remove().message());

@@ -1,6 +1,7 @@
 package dev.roundhouse.http;
 
 import dev.roundhouse.grpc.EventLoops;
+import dev.roundhouse.grpc.StagedClose;
 import dev.roundhouse.grpc.memory.ConnectionMemory;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
@@ -22,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,6 +58,12 @@ public final class Http1Server implements AutoCloseable {
   /** Between looks for room while a connection waits. */
   private static final long FULL_MILLIS = 50;
 
+  /** What ends in stages: connections at a time, what is read of one, and how long. */
+  private static final int MOST_ENDING = 64;
+
+  private static final long ENDING_BYTES = 64 << 20;
+  static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private static final Seldom WARNING = new Seldom();
 
   private final Http1Settings settings;
@@ -63,7 +71,12 @@ public final class Http1Server implements AutoCloseable {
   private final CompletableFuture<Void> drained = new CompletableFuture<>();
   private @Nullable EventLoops loops;
   private volatile @Nullable Channel listening;
+
+  /** Connections that are being ended in stages. */
+  private final AtomicInteger ending = new AtomicInteger();
+
   private volatile boolean draining;
+  private volatile boolean leaving;
 
   /** One more has been accepted than there may be, and waits. */
   private volatile boolean full;
@@ -89,6 +102,7 @@ public final class Http1Server implements AutoCloseable {
             .option(ChannelOption.SO_BACKLOG, settings.limits().backlog())
             .option(ChannelOption.RECVBUF_ALLOCATOR, oneByOne())
             .handler(new Accepting())
+            .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
             .childOption(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(READ_BYTES))
             .childHandler(new Accepted());
     listening = own.listen(bootstrap, settings.address());
@@ -191,8 +205,31 @@ public final class Http1Server implements AutoCloseable {
     }
   }
 
-  boolean isDraining() {
-    return draining;
+  /**
+   * Ends a connection whose client may still be sending and has been told why it need not; at once
+   * when there are many of the kind.
+   */
+  void endInStages(ChannelHandlerContext ctx) {
+    if (draining || ending.incrementAndGet() > MOST_ENDING) {
+      ending.decrementAndGet();
+      ctx.close();
+      return;
+    }
+    ctx.channel().closeFuture().addListener(closed -> ending.decrementAndGet());
+    StagedClose.begin(ctx, ENDING_BYTES, ENDING_NANOS);
+  }
+
+  /** False when each answer is the last of its connection. */
+  boolean keepsConnections() {
+    return !draining && !leaving;
+  }
+
+  /**
+   * From here on each answer says that its connection is closed, and it is: whoever still sends
+   * requests goes elsewhere. Connections are taken until {@link #drain}.
+   */
+  public void leave() {
+    leaving = true;
   }
 
   /** True while a connection waits for another to end. */

@@ -47,8 +47,8 @@ public record Http1Settings(
   /**
    * What a request that is answered here may hold.
    *
-   * @param maxBytes of a body as it is sent; of one that is refused, so many are read and forgotten
-   *     so that its client reads why
+   * @param maxBytes of a body as it is sent; of one that is refused, so many and 64 MiB are read
+   *     and forgotten in 30 s, so that its client reads why
    * @param remedy what a client is told whose body is larger
    */
   public record BodyLimits(int maxBytes, String remedy) {}

@@ -5,6 +5,7 @@ import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,8 +43,18 @@ final class LocalExchange implements Http1Connection.Exchange {
   private boolean replied;
   private boolean ended;
 
-  /** Bytes of a body that is not wanted. */
+  /**
+   * Of a body that is not wanted, beyond what a body may have: many clients send all before they
+   * read why it is not.
+   */
+  static final long FORGOTTEN_BYTES = 64 << 20;
+
+  static final long FORGOTTEN_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  /** Bytes of a body that is not wanted, and since when they come. */
   private long forgotten;
+
+  private long forgetsSinceNanos;
 
   LocalExchange(Http1Connection connection, HttpRequest head, RequestHandler handler) {
     this.connection = connection;
@@ -98,10 +109,13 @@ final class LocalExchange implements Http1Connection.Exchange {
   private void add(ByteBuf data) {
     BodyAssembly wanted = body;
     if (wanted == null) {
-      if (forgotten > connection.settings().body().maxBytes()) {
+      long now = System.nanoTime();
+      forgetsSinceNanos = forgotten == 0 ? now : forgetsSinceNanos;
+      forgotten += data.readableBytes();
+      long most = connection.settings().body().maxBytes() + FORGOTTEN_BYTES;
+      if (forgotten > most || now - forgetsSinceNanos > FORGOTTEN_NANOS) {
         connection.close();
       }
-      forgotten += data.readableBytes();
       return;
     }
     try {
@@ -186,6 +200,12 @@ final class LocalExchange implements Http1Connection.Exchange {
   @Override
   public boolean isReceived() {
     return received;
+  }
+
+  @Override
+  public boolean isAnswering() {
+    Reply begun = reply;
+    return begun == null ? body == null : replied || begun.hasBegun();
   }
 
   @Override

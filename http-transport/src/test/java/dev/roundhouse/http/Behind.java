@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -27,6 +28,9 @@ final class Behind implements AutoCloseable {
   private final Set<SocketChannel> open = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
   final AtomicInteger connections = new AtomicInteger();
+
+  /** Answers to {@code /later} that may be given. */
+  final Semaphore mayAnswer = new Semaphore(0);
 
   /** Bytes of bodies that have come. */
   final AtomicInteger bodyBytes = new AtomicInteger();
@@ -110,6 +114,10 @@ final class Behind implements AutoCloseable {
       }
       case "/none" -> {
         return false;
+      }
+      case "/later" -> {
+        mayAnswer.acquireUninterruptibly();
+        send(out, 200, "behind later");
       }
       default -> {
         if (line[0].equals("HEAD")) {

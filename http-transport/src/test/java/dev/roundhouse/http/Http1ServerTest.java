@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.grpc.Leaks;
+import dev.roundhouse.grpc.memory.Kept;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -238,6 +240,44 @@ class Http1ServerTest {
     }
   }
 
+  /** As many clients do. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "Expect: 100-continue\r\n",
+        "Expect: miracles\r\n",
+        "Transfer-Encoding: x\r\n"
+      })
+  void shouldTellAClientThatSendsAllBeforeItReads(String field) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      int length = 30_000_000;
+      peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + field);
+      peer.send(field.startsWith("Transfer") ? "\r\n" : "Content-Length: " + length + "\r\n\r\n");
+      peer.socket.getOutputStream().write(new byte[length]);
+      assertThat(new String(peer.socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII))
+          .matches("(?s)HTTP/1.1 (400|417|501) .*Connection: close.*");
+      assertThat(served.passing()).isZero();
+    }
+  }
+
+  @Test
+  void shouldForgetOnlySoMuchOfABodyThatNobodyWants() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n");
+      byte[] piece = new byte[1 << 20];
+      assertThatThrownBy(
+              () -> {
+                for (int i = 0; i < 1000; i++) {
+                  peer.socket.getOutputStream().write(piece);
+                }
+              })
+          .isInstanceOf(IOException.class);
+    }
+  }
+
   @Test
   void shouldHoldWhatHasComeAndNotWhatWasAnnounced() throws Exception {
     try (Served served = Served.start(folder);
@@ -257,12 +297,9 @@ class Http1ServerTest {
         Peer peer = served.peer()) {
       peer.send(Peer.post("/own/wide", ""));
       assertThat(peer.head()).contains("Transfer-Encoding: chunked");
-      int before = -1;
-      while (before != served.pieces.get()) {
-        before = served.pieces.get();
-        TimeUnit.MILLISECONDS.sleep(200); // long enough for another piece, were it not waiting
-      }
-      assertThat(before).isLessThan(1 << 9);
+      Thread writer = served.writer.take();
+      await(() -> writer.getState() == Thread.State.WAITING && served.memory.held(Kept.ANSWER) > 0);
+      assertThat(served.pieces.get()).isLessThan(1 << 9);
       assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
     }
   }
@@ -288,12 +325,117 @@ class Http1ServerTest {
   }
 
   @Test
+  void shouldAnswerAClientThatSendsNoMore() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a") + Peer.get("/b") + Peer.post("/own/echo", "c"));
+      peer.send(Peer.post("/own/echo", "d") + Peer.get("/e"));
+      Reply reply = served.waiting.take();
+      peer.socket.shutdownOutput();
+      served.end(reply, "a");
+      for (String answer : List.of("a", "behind /b ", "own c", "own d", "behind /e ")) {
+        assertThat(peer.answer()).isEqualTo("200 " + answer);
+      }
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "POST /own/echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
+        "POST /other HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
+        "GET / HT",
+        ""
+      })
+  void shouldCloseWhenAClientSendsNoMoreThanPartOfARequest(String begun) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(begun).socket.shutdownOutput();
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  /** Between, it is asked whether it is there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/later", "/later"})
+  void shouldAnswerAClientThatSendsNoMoreHoweverLongThatTakes(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post(path, "a") + Peer.post("/own/echo", "b")).socket.shutdownOutput();
+      for (int i = 0; i < 3; i++) {
+        assertThat(peer.head()).isEqualTo(Peer.INTERIM);
+      }
+      if (path.startsWith("/own")) {
+        served.end(served.waiting.take(), "behind later");
+      } else {
+        served.behind.mayAnswer.release();
+      }
+      assertThat(peer.lastAnswer()).isEqualTo("200 behind later");
+      assertThat(peer.answer()).isEqualTo("200 own b");
+      assertThat(peer.rest()).isEmpty();
+      assertThat(served.gone).hasValue(0);
+    }
+  }
+
+  /** Interim answers are none of HTTP/1.0. */
+  @Test
+  void shouldAnswerAnOldClientThatSendsNoMoreOnce() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer old = served.peer();
+        Peer other = served.peer()) {
+      old.send("POST /own/later HTTP/1.0\r\nContent-Length: 1\r\n\r\na").socket.shutdownOutput();
+      Reply first = served.waiting.take();
+      other.send(Peer.post("/own/later", "b")).socket.shutdownOutput();
+      for (int i = 0; i < 2; i++) {
+        assertThat(other.head()).isEqualTo(Peer.INTERIM);
+      }
+      served.end(first, "a");
+      assertThat(old.answer()).isEqualTo("200 a");
+      served.end(served.waiting.take(), "b");
+      assertThat(other.lastAnswer()).isEqualTo("200 b");
+    }
+  }
+
+  @Test
+  void shouldEndARequestWhoseClientGoesAfterItHasSentAll() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a")).socket.shutdownOutput();
+      Reply reply = served.waiting.take();
+      assertThat(peer.head()).isEqualTo(Peer.INTERIM);
+      assertThat(reply.isGone()).isFalse();
+      peer.close();
+      await(reply::isGone);
+      assertThat(served.gone).hasValue(1);
+      served.end(reply, "nobody reads it");
+    }
+  }
+
+  @Test
+  void shouldCloseAtOnceOnARefusalToAClientThatSendsNoMore() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a") + "POST /b HTTP/1.1\r\nExpect: miracles\r\n\r\n");
+      Reply reply = served.waiting.take();
+      peer.socket.shutdownOutput();
+      served.end(reply, "a");
+      assertThat(peer.answer()).isEqualTo("200 a");
+      assertThat(peer.answer()).startsWith("417 ");
+      assertThat(peer.rest()).isEmpty();
+      long told = System.nanoTime();
+      await(() -> served.heldInAll() == 0); // its connection has been closed
+      assertThat(System.nanoTime() - told).isLessThan(Http1Server.ENDING_NANOS / 2);
+    }
+  }
+
+  @Test
   void shouldPassOnAnAnswerAsItsClientReads() throws Exception {
     try (Served served = Served.start(folder);
         Peer peer = served.peer()) {
       peer.send(Peer.get("/wide"));
       peer.head();
-      TimeUnit.MILLISECONDS.sleep(500); // what is not bounded is here by then
+      await(() -> served.memory.held(Kept.ANSWER) > 0);
       assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
       assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
     }
@@ -388,11 +530,48 @@ class Http1ServerTest {
           if (request.startsWith("POST")) {
             await(() -> served.sent.get() > sent);
           }
-          TimeUnit.MILLISECONDS.sleep(4 * SHORT.toMillis());
+          await(() -> served.heldInAll() == 0); // its connection has been closed
           assertThat(peer.rest().length()).isLessThan(64 << 20);
         }
       }
       assertThat(served.passing()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldSayThatAConnectionIsClosedWhileItsClientsAreToLeave(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer idle = served.peer();
+        Peer busy = served.peer()) {
+      assertThat(idle.send(Peer.post(path, "x")).head()).doesNotContain("Connection: close");
+      busy.send(Peer.post(path, "x")).answer();
+      served.server.leave();
+      assertThat(busy.send(Peer.post(path, "x")).rest())
+          .startsWith("HTTP/1.1 200")
+          .contains("Connection: close");
+      try (Peer late = served.peer()) {
+        assertThat(late.send(Peer.post(path, "x")).rest())
+            .startsWith("HTTP/1.1 200")
+            .contains("Connection: close");
+      }
+    }
+  }
+
+  /** Its answer began before, and could not say so. */
+  @Test
+  void shouldAnswerOnceMoreWhoCouldNotKnow() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer busy = served.peer()) {
+      busy.send(Peer.post("/own/wide", "")).head();
+      CompletableFuture<Void> drained = served.server.drain();
+      busy.send(Peer.post("/own/echo", "y"));
+      String rest =
+          new String(busy.socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      assertThat(rest.substring(rest.length() - 200))
+          .contains("HTTP/1.1 200", "Connection: close")
+          .endsWith("own y");
+      drained.get(60, TimeUnit.SECONDS);
     }
   }
 

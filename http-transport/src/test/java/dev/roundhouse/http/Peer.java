@@ -10,6 +10,8 @@ import java.util.Locale;
 
 /** A client that writes what it likes. */
 final class Peer implements AutoCloseable {
+  static final String INTERIM = "HTTP/1.1 100 Continue\r\n\r\n";
+
   final Socket socket;
   private final InputStream in;
 
@@ -49,7 +51,19 @@ final class Peer implements AutoCloseable {
 
   /** The next answer: its status and its body. */
   String answer() throws IOException {
+    return answer(head());
+  }
+
+  /** As {@link #answer()}, after those that are not the last word. */
+  String lastAnswer() throws IOException {
     String head = head();
+    while (head.equals(INTERIM)) {
+      head = head();
+    }
+    return answer(head);
+  }
+
+  private String answer(String head) throws IOException {
     String code = head.substring(9, 12);
     String lower = head.toLowerCase(Locale.ROOT);
     StringBuilder body = new StringBuilder();

@@ -29,6 +29,9 @@ final class Served implements AutoCloseable, MemoryRoot {
   /** Replies that wait for the test. */
   final BlockingQueue<Reply> waiting = new LinkedBlockingQueue<>();
 
+  /** Who writes a wide reply. */
+  final BlockingQueue<Thread> writer = new LinkedBlockingQueue<>();
+
   private final CompletableFuture<Throwable> failure = new CompletableFuture<>();
   final AtomicInteger gone = new AtomicInteger();
   final AtomicInteger sent = new AtomicInteger();
@@ -169,7 +172,7 @@ final class Served implements AutoCloseable, MemoryRoot {
       String body = new String(request.body(), 0, request.length(), StandardCharsets.ISO_8859_1);
       switch (name) {
         case "later" -> waiting.add(reply);
-        case "wide" -> Thread.ofVirtual().start(() -> wide(reply));
+        case "wide" -> writer.add(Thread.ofVirtual().start(() -> wide(reply)));
         case "ends-loop" -> LoopEnd.ofThisThread();
         case "throws" -> throw new IllegalStateException("as asked");
         default -> end(reply, "own " + body);

@@ -79,6 +79,15 @@ class NodeTest {
       assertThat(get(node, "/actuator/node"))
           .startsWith("200 {\"ready\":true,\"devices\":{\"platform\":\"cpu\"")
           .contains("\"name\":\"gateway\",\"state\":\"RUNNING\",\"ready\":true,\"pid\":");
+      try (Socket socket = new Socket("127.0.0.1", node.getBean(NodePlan.class).ports().node())) {
+        socket
+            .getOutputStream()
+            .write(
+                "GET /metrics HTTP/1.1\r\nHost: my_node:8002\r\nConnection: close\r\n\r\n"
+                    .getBytes(StandardCharsets.US_ASCII));
+        assertThat(new String(socket.getInputStream().readAllBytes(), UTF_8))
+            .startsWith("HTTP/1.1 200");
+      }
       assertThat(get(node, "/metrics"))
           .contains(
               "roundhouse_node_process_up{process=\"worker1\"} 1.0",

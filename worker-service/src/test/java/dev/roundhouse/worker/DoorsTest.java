@@ -140,6 +140,30 @@ class DoorsTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource
+  void shouldTakeNamesWithUnderscores(HttpTransport transport) throws Exception {
+    try (RunningWorker worker =
+        new RunningWorker(repository, TestBundle.DOUBLE, RestTest.carriedBy(transport))) {
+      String asked = " HTTP/1.1\r\nConnection: close\r\nHost: my_worker:8000\r\n\r\n";
+      assertThat(exchange(worker, "http", "GET /v2/health/live" + asked))
+          .startsWith("HTTP/1.1 200");
+      assertThat(exchange(worker, "metrics", "GET /metrics" + asked)).startsWith("HTTP/1.1 200");
+    }
+  }
+
+  @Test
+  void shouldSayWhatPortIsForGrpc(CapturedOutput output) throws Exception {
+    try (RunningWorker worker = new RunningWorker(repository, TestBundle.DOUBLE)) {
+      assertThat(exchange(worker, "grpc", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+          .startsWith("HTTP/1.1 400")
+          .contains("this is the gRPC port");
+      assertThat(worker.get("metrics", "/metrics"))
+          .contains("roundhouse_grpc_other_protocol_total 1.0");
+      assertThat(output).doesNotContain("ERROR");
+    }
+  }
+
   private static Optional<InetAddress> outside() throws IOException {
     return NetworkInterface.networkInterfaces()
         .flatMap(NetworkInterface::inetAddresses)
@@ -150,12 +174,17 @@ class DoorsTest {
   private static String post(
       RunningWorker worker, String port, String path, String body, String... fields)
       throws IOException {
+    String head =
+        "POST %s HTTP/1.1\r\n%s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+            .formatted(path, String.join("\r\n", fields), body.length());
+    return exchange(worker, port, head + body);
+  }
+
+  private static String exchange(RunningWorker worker, String port, String text)
+      throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), worker.port(port))) {
       socket.setSoTimeout(60_000);
-      String head =
-          "POST %s HTTP/1.1\r\n%s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
-              .formatted(path, String.join("\r\n", fields), body.length());
-      socket.getOutputStream().write((head + body).getBytes(StandardCharsets.US_ASCII));
+      socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
   }

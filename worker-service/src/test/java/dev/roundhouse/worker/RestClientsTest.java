@@ -117,7 +117,12 @@ class RestClientsTest {
     Socket socket = open();
     send(socket, (head(BODY.length()) + BODY).repeat(3));
     GATE.awaitArrival();
-    TimeUnit.MILLISECONDS.sleep(300); // long enough for a look whether the client is there
+    long cancelled = cancelled();
+    Socket gone = open();
+    send(gone, head(BODY.length()) + BODY);
+    await(() -> engine().openRequests() == 2);
+    gone.close();
+    await(() -> cancelled() == cancelled + 1); // by then it was looked whether clients are there
     GATE.open();
     for (int i = 0; i < 3; i++) {
       String head = head(socket);
@@ -126,6 +131,43 @@ class RestClientsTest {
       assertThat(new String(socket.getInputStream().readNBytes(length), StandardCharsets.UTF_8))
           .endsWith("[2.0,4.0]}]}");
     }
+  }
+
+  /** Between, it is asked whether it is there. */
+  @Test
+  void shouldAnswerAClientThatSendsNoMoreHoweverLongThatTakes() throws Exception {
+    long cancelled = cancelled();
+    GATE.shut();
+    Socket socket = open();
+    send(socket, head(BODY.length()) + BODY);
+    socket.shutdownOutput();
+    GATE.awaitArrival();
+    for (int i = 0; i < 3; i++) {
+      assertThat(head(socket)).isEqualTo("HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    GATE.open();
+    assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+        .contains("HTTP/1.1 200")
+        .endsWith("[2.0,4.0]}]}");
+    assertThat(cancelled()).isEqualTo(cancelled);
+  }
+
+  @Test
+  void shouldCancelARequestWhoseClientGoesAfterItHasSentAll() throws Exception {
+    long cancelled = cancelled();
+    GATE.shut();
+    var running = infer();
+    GATE.awaitArrival();
+    Socket waiting = open();
+    send(waiting, head(BODY.length()) + BODY);
+    waiting.shutdownOutput();
+    assertThat(head(waiting)).startsWith("HTTP/1.1 100");
+    assertThat(engine().openRequests()).isEqualTo(2);
+    waiting.close();
+    await(() -> engine().openRequests() == 1);
+    assertThat(cancelled()).isEqualTo(cancelled + 1);
+    GATE.open();
+    assertThat(RestTest.text(running.get(30, TimeUnit.SECONDS))).contains("[2.0,4.0]");
   }
 
   @Test

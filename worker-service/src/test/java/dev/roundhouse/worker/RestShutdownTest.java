@@ -6,6 +6,9 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.worker.config.HttpTransport;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -15,6 +18,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -59,6 +63,48 @@ class RestShutdownTest {
 
       assertThat(RestTest.text(running.get(30, TimeUnit.SECONDS))).contains("[2.0,4.0]");
       stopping.join();
+    }
+  }
+
+  @Test
+  void shouldLoseNoRequestOfABusyClientWhenItStops() throws Exception {
+    try (RunningWorker worker = start("30s")) {
+      int port = worker.port("http");
+      AtomicInteger answered = new AtomicInteger();
+      CompletableFuture<String> client =
+          CompletableFuture.supplyAsync(() -> lastHead(port, answered));
+      while (answered.get() < 10 && !client.isDone()) {
+        Thread.onSpinWait();
+      }
+      worker.stop();
+      assertThat(client.get(60, TimeUnit.SECONDS)).startsWith("HTTP/1.1 200");
+    }
+  }
+
+  /** One request after the other, until an answer says that it is the last. */
+  private static String lastHead(int port, AtomicInteger answered) {
+    String request =
+        "POST /v2/models/double/infer HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s"
+            .formatted(BODY.length(), BODY);
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      socket.setSoTimeout(60_000);
+      InputStream in = new BufferedInputStream(socket.getInputStream());
+      StringBuilder head = new StringBuilder();
+      while (head.indexOf("Connection: close") < 0) {
+        socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
+        head.setLength(0);
+        while (head.indexOf("\r\n\r\n") < 0) {
+          int next = in.read();
+          assertThat(next).as("the connection ended after '%s'", head).isNotNegative();
+          head.append((char) next);
+        }
+        in.readNBytes(
+            Integer.parseInt(head.toString().replaceAll("(?s).*Content-Length: (\\d+).*", "$1")));
+        answered.incrementAndGet();
+      }
+      return head.toString();
+    } catch (IOException e) {
+      throw new AssertionError(e);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.roundhouse.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.worker.config.HttpTransport;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -338,6 +339,21 @@ class RestTest {
         good.replace("]}]}", "]}],\"parameters\":{\"reactant_timeout_ns\":1}}"),
         "504 ",
         "deadline");
+  }
+
+  @Test
+  void shouldTakeWhatAGatewayHasSpentOffTheBudget() throws Exception {
+    String hour =
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],\"datatype\":\"FP32\",\"data\":[1,2]}],\"parameters\":{\"reactant_timeout_ns\":3600000000000}}";
+    for (String spent : new String[] {"1", "x", "-7200000000000", "7200000000000"}) {
+      var answer =
+          worker.send(
+              worker
+                  .http("/v2/models/double/infer")
+                  .header(SpentHeader.NAME, spent)
+                  .POST(BodyPublishers.ofString(hour)));
+      assertThat(answer.statusCode()).isEqualTo(spent.startsWith("72") ? 504 : 200);
+    }
   }
 
   @ParameterizedTest

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.google.common.util.concurrent.ListenableFuture;
@@ -8,6 +9,7 @@ import com.google.protobuf.ByteString;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.InferTensorContents;
@@ -21,6 +23,7 @@ import dev.roundhouse.kserve.proto.ServerMetadataRequest;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import io.grpc.CallOptions;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -30,6 +33,7 @@ import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -362,6 +366,24 @@ class WorkerTest {
         .withThrowableThat()
         .withMessageContaining("DEADLINE_EXCEEDED");
     assertThat(running.get(30, TimeUnit.SECONDS).getRawOutputContents(0)).isEqualTo(floats(2, 4));
+  }
+
+  @Test
+  void shouldTakeWhatAGatewayHasSpentOffTheBudget() {
+    Metadata spent = new Metadata();
+    spent.put(
+        Metadata.Key.of(SpentHeader.NAME, Metadata.ASCII_STRING_MARSHALLER),
+        Long.toString(TimeUnit.HOURS.toNanos(2)));
+    var behind = worker.stub().withInterceptors(MetadataUtils.newAttachHeadersInterceptor(spent));
+    InferParameter hour =
+        InferParameter.newBuilder().setInt64Param(TimeUnit.HOURS.toNanos(1)).build();
+    ModelInferRequest request = request("double", 1, 1, 2);
+    assertThat(behind.modelInfer(request).getRawOutputContents(0)).isEqualTo(floats(2, 4));
+    assertThatThrownBy(
+            () ->
+                behind.modelInfer(
+                    request.toBuilder().putParameters("reactant_timeout_ns", hour).build()))
+        .hasMessageContaining("DEADLINE_EXCEEDED");
   }
 
   private static void refused(ModelInferRequest.Builder request, Status.Code code, String text) {

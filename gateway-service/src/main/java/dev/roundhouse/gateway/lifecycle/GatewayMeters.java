@@ -105,6 +105,9 @@ public final class GatewayMeters implements RouteListener {
     FunctionCounter.builder("gateway.grpc.stalled", load, PortLoad::stalledEver)
         .description("gRPC calls and connections ended because their client stopped")
         .register(meters);
+    FunctionCounter.builder("gateway.grpc.other.protocol", load, PortLoad::otherProtocolEver)
+        .description("connections to the gRPC port ended because their client spoke no HTTP/2")
+        .register(meters);
   }
 
   /** Shows how often models were placed anew. */

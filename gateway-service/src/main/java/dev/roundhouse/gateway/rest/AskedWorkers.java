@@ -3,6 +3,7 @@ package dev.roundhouse.gateway.rest;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
+import dev.roundhouse.grpc.Attempts;
 import dev.roundhouse.grpc.CallRouter.Route;
 import dev.roundhouse.grpc.LostCall;
 import dev.roundhouse.grpc.LostCall.Fault;
@@ -28,24 +29,20 @@ import org.apache.catalina.connector.ClientAbortException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 
-/**
- * One inference at the worker that was chosen for it, at another when that one cannot answer, and
- * at a second one beside it when it takes long. For the thread of the request.
- */
-final class AskedWorkers implements AutoCloseable {
+/** One inference at the workers that {@link Attempts} says. For the thread of the request. */
+final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoCloseable {
   private final HttpServletRequest request;
   private final BodyHead body;
   private final Workers workers;
   private final WorkerHttp http;
   private final BooleanSupplier mayRunTwice;
   private final BlockingQueue<Attempt> told = new LinkedBlockingQueue<>();
-  private final long beganNanos = System.nanoTime();
+  private final WorkerRoute firstRoute;
+  private final Attempts<Attempt> attempts = new Attempts<>(this, System::nanoTime);
 
-  /** After how long a second worker is asked; {@link Route#NEVER} once that is settled. */
-  private long hedgeAfterNanos;
+  /** When a second worker is asked; {@link Route#NEVER} once that is settled. */
+  private long hedgeAtNanos = Route.NEVER;
 
-  private Attempt first;
-  private @Nullable Attempt second;
   private Status end = Status.CANCELLED;
 
   /**
@@ -64,8 +61,7 @@ final class AskedWorkers implements AutoCloseable {
     this.workers = workers;
     this.http = http;
     this.mayRunTwice = mayRunTwice;
-    hedgeAfterNanos = body.isWhole() ? route.hedgeAfterNanos() : Route.NEVER;
-    first = new Attempt(route);
+    firstRoute = route;
   }
 
   /**
@@ -76,7 +72,10 @@ final class AskedWorkers implements AutoCloseable {
    * @throws ClientAbortException when the client has gone
    */
   HttpResponse<InputStream> answer(long maxBodyBytes) throws IOException, StatusException {
-    first.begin();
+    if (body.isWhole()) {
+      attempts.whole();
+    }
+    attempts.begin(firstRoute);
     while (true) {
       Attempt next = await();
       HttpResponse<InputStream> answer = next.answered();
@@ -84,20 +83,22 @@ final class AskedWorkers implements AutoCloseable {
         body.requireWithin(maxBodyBytes);
       }
       Status status = answer == null ? next.failure() : status(answer);
-      boolean mine = answer != null && answer.headers().firstValue(WireException.BEGAN).isPresent();
-      if (!mine && goesOnWithout(next, status)) {
+      boolean keeps =
+          answer != null && answer.headers().firstValue(WireException.BEGAN).isPresent();
+      boolean isEnd =
+          answer == null ? attempts.lost(next, status) : attempts.said(next, status, keeps);
+      if (!isEnd) {
         if (answer != null) {
           answer.body().close();
         }
         continue;
       }
-      win(next);
       end = status;
       if (answer == null) {
         throw status.asException();
       }
       if (answer.statusCode() == HttpStatus.OK.value()) {
-        next.route.answering(System.nanoTime() - beganNanos);
+        attempts.answering();
       }
       return answer;
     }
@@ -109,14 +110,15 @@ final class AskedWorkers implements AutoCloseable {
     try {
       while (true) {
         Attempt next = told.poll(waitNanos(), TimeUnit.NANOSECONDS);
-        if (next != null && (next == first || next == second)) {
+        if (next != null && attempts.isAsked(next)) {
           return next;
         }
         if (bodyIsRead && client.isGone()) {
           throw new ClientAbortException("the client has gone");
         }
-        if (System.nanoTime() - beganNanos >= hedgeAfterNanos) {
-          hedge();
+        if (hedgeAtNanos != Route.NEVER && System.nanoTime() - hedgeAtNanos >= 0) {
+          hedgeNoMore();
+          attempts.hedgeIsDue();
         }
       }
     } catch (InterruptedException e) {
@@ -127,64 +129,46 @@ final class AskedWorkers implements AutoCloseable {
 
   private long waitNanos() {
     long look = TimeUnit.MILLISECONDS.toNanos(WorkerHttp.LOOK_MILLIS);
-    return hedgeAfterNanos == Route.NEVER
+    return hedgeAtNanos == Route.NEVER
         ? look
-        : Math.clamp(hedgeAfterNanos - (System.nanoTime() - beganNanos), 0, look);
+        : Math.clamp(hedgeAtNanos - System.nanoTime(), 0, look);
   }
 
-  private void hedge() {
-    hedgeAfterNanos = Route.NEVER;
-    WorkerRoute other = mayRunTwice.getAsBoolean() ? first.route.hedge() : null;
-    if (other != null) {
-      second = new Attempt(other);
-      second.begin();
-    }
+  @Override
+  public Attempt attempt(Route route, boolean isAgain) {
+    return new Attempt((WorkerRoute) route, isAgain);
   }
 
-  /** True when a worker could not answer, and another has been asked or is asked now. */
-  private boolean goesOnWithout(Attempt failed, Status status) {
-    Attempt also = second;
-    if (also != null) {
-      if (status.isOk()) {
-        return false;
-      }
-      first = failed == also ? first : also;
-      second = null;
-      failed.route.gaveWay(status);
-      return true;
-    }
-    boolean follows =
-        status.getCode() == Status.Code.UNAVAILABLE || status.getCode() == Status.Code.NOT_FOUND;
-    WorkerRoute other = follows && body.isWhole() ? failed.route.other(status) : null;
-    if (other == null) {
-      return false;
-    }
-    hedgeAfterNanos = Route.NEVER;
-    first = new Attempt(other);
-    first.begin();
-    return true;
+  @Override
+  public void send(Attempt attempt) {
+    attempt.begin(attempts.spentNanos());
   }
 
-  private void win(Attempt winner) {
-    Attempt loser = winner == first ? second : first;
-    first = winner;
-    second = null;
-    if (loser != null) {
-      loser.drop();
-      loser.route.gaveWay(Status.CANCELLED);
-    }
+  @Override
+  public boolean canBeSentAgain() {
+    return body.isWhole();
+  }
+
+  @Override
+  public @Nullable Route second(Attempt first) {
+    return mayRunTwice.getAsBoolean() ? first.route.hedge() : null;
+  }
+
+  @Override
+  public void hedgeAfter(long nanos) {
+    hedgeAtNanos = System.nanoTime() + nanos;
+  }
+
+  @Override
+  public void hedgeNoMore() {
+    hedgeAtNanos = Route.NEVER;
   }
 
   /** Who has not answered need not any more. */
   @Override
   public void close() {
-    Attempt also = second;
-    if (also != null) {
-      also.drop();
-      also.route.gaveWay(Status.CANCELLED);
-    }
-    first.drop();
-    first.route.ended(end);
+    attempts.ended(end);
+    attempts.leave();
   }
 
   /** The answer could not be given to the client. */
@@ -205,21 +189,39 @@ final class AskedWorkers implements AutoCloseable {
   }
 
   /** The request at one worker. */
-  private final class Attempt {
+  final class Attempt implements Attempts.Attempt {
     private final WorkerRoute route;
+    private final boolean isAgain;
     private CompletableFuture<HttpResponse<InputStream>> answer = new CompletableFuture<>();
     private boolean taken;
 
-    Attempt(WorkerRoute route) {
+    Attempt(WorkerRoute route, boolean isAgain) {
       this.route = route;
+      this.isAgain = isAgain;
     }
 
-    void begin() {
+    @Override
+    public Route route() {
+      return route;
+    }
+
+    @Override
+    public boolean isAgain() {
+      return isAgain;
+    }
+
+    /**
+     * @param spentNanos of the request's budget; 0 when no other was asked before
+     */
+    void begin(long spentNanos) {
       answer =
           workers
               .worker(route.worker())
               .map(WorkerLink::worker)
-              .map(worker -> http.infer(request, worker.http(), body.publisher(), body.caller()))
+              .map(
+                  worker ->
+                      http.infer(
+                          request, worker.http(), body.publisher(), body.caller(), spentNanos))
               .orElseGet(
                   () ->
                       CompletableFuture.failedFuture(
@@ -258,7 +260,8 @@ final class AskedWorkers implements AutoCloseable {
     }
 
     /** Its answer is not wanted, or is somebody else's to close. */
-    void drop() {
+    @Override
+    public void leave() {
       if (taken) {
         return;
       }

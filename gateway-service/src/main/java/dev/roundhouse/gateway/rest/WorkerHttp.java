@@ -2,6 +2,7 @@ package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.platform.rest.ClientConnection;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -46,6 +47,7 @@ public final class WorkerHttp implements AutoCloseable {
           "origin", // looked at here; what the worker is asked as is another Host
           "proxy-connection",
           CallerHeader.NAME, // said here
+          SpentHeader.NAME,
           "sec-fetch-site",
           "te",
           "trailer",
@@ -73,11 +75,20 @@ public final class WorkerHttp implements AutoCloseable {
    * Sends a request for inference; the body of its answer is the caller's to close.
    *
    * @param asking whose request it is, as the worker is told
+   * @param spentNanos for which all of it has been here, as it is told too; not when it is 0
    */
   CompletableFuture<HttpResponse<InputStream>> infer(
-      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body, int asking) {
-    return send(
-        passedOn(request, worker, body).header(CallerHeader.NAME, Integer.toString(asking)));
+      HttpServletRequest request,
+      InetSocketAddress worker,
+      BodyPublisher body,
+      int asking,
+      long spentNanos) {
+    HttpRequest.Builder asked =
+        passedOn(request, worker, body).header(CallerHeader.NAME, Integer.toString(asking));
+    if (spentNanos > 0) {
+      asked.header(SpentHeader.NAME, Long.toString(spentNanos));
+    }
+    return send(asked);
   }
 
   private CompletableFuture<HttpResponse<InputStream>> send(HttpRequest.Builder request) {

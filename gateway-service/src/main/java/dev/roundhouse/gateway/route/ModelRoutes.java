@@ -8,6 +8,7 @@ import dev.roundhouse.grpc.CallRouter;
 import dev.roundhouse.grpc.LostCall;
 import dev.roundhouse.grpc.Refusal;
 import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
 import io.grpc.Status;
@@ -136,6 +137,11 @@ public final class ModelRoutes implements CallRouter {
   @Override
   public String callerHeader() {
     return CallerHeader.NAME;
+  }
+
+  @Override
+  public String spentHeader() {
+    return SpentHeader.NAME;
   }
 
   @Override

@@ -27,6 +27,7 @@ import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
+import dev.roundhouse.platform.rest.HttpServerSettings;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.GeneralSecurityException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -227,8 +228,16 @@ class FleetConfiguration {
 
   @Bean
   LameDuck lameDuck(
-      ApplicationContext context, GatewayReadiness readiness, GatewayProperties properties) {
-    return new LameDuck(context, readiness::stop, properties.shutdown().lameDuck());
+      ApplicationContext context,
+      GatewayReadiness readiness,
+      HttpServerSettings http,
+      GatewayProperties properties) {
+    Runnable leave =
+        () -> {
+          readiness.stop();
+          http.leave();
+        };
+    return new LameDuck(context, leave, properties.shutdown().lameDuck());
   }
 
   @Bean

@@ -9,6 +9,7 @@ public class PortLoad implements LoadListener {
   private final AtomicInteger connections = new AtomicInteger();
   private final AtomicInteger calls = new AtomicInteger();
   private final AtomicLong stalled = new AtomicLong();
+  private final AtomicLong otherProtocol = new AtomicLong();
 
   /** Those in their handshake included. */
   public final int connections() {
@@ -22,6 +23,11 @@ public class PortLoad implements LoadListener {
   /** Calls and connections that were ended because their client stopped sending or reading. */
   public final long stalledEver() {
     return stalled.get();
+  }
+
+  /** Connections that were ended because their client did not speak HTTP/2. */
+  public final long otherProtocolEver() {
+    return otherProtocol.get();
   }
 
   @Override
@@ -47,5 +53,10 @@ public class PortLoad implements LoadListener {
   @Override
   public final void stalled() {
     stalled.incrementAndGet();
+  }
+
+  @Override
+  public final void otherProtocol() {
+    otherProtocol.incrementAndGet();
   }
 }

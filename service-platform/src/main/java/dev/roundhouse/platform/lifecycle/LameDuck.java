@@ -41,10 +41,13 @@ public final class LameDuck implements ApplicationListener<ContextClosedEvent>, 
   @Override
   public void onApplicationEvent(ContextClosedEvent event) {
     // A context within this one closes too.
-    if (event.getApplicationContext() != context || time.isZero()) {
+    if (event.getApplicationContext() != context) {
       return;
     }
     notReady.run();
+    if (time.isZero()) {
+      return;
+    }
     log.info("not ready from now on; calls are served for {} s more", time.toMillis() / 1000.0);
     try {
       var unused = over.await(time.toNanos(), TimeUnit.NANOSECONDS);

@@ -2,6 +2,7 @@ package dev.roundhouse.platform.rest;
 
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.Set;
@@ -11,8 +12,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.coyote.Processor;
 import org.apache.coyote.Request;
+import org.apache.coyote.Response;
 import org.apache.coyote.http11.Http11NioProtocol;
 import org.apache.coyote.http11.Http11Processor;
+import org.apache.tomcat.util.buf.MessageBytes;
 import org.apache.tomcat.util.net.AbstractEndpoint.Handler.SocketState;
 import org.apache.tomcat.util.net.NioEndpoint;
 import org.apache.tomcat.util.net.SSLHostConfig;
@@ -53,6 +56,42 @@ public final class HttpProtocol extends Http11NioProtocol {
   private final Set<SocketWrapperBase<?>> busy = ConcurrentHashMap.newKeySet();
   private long maxBody = Long.MAX_VALUE;
   private @Nullable ScheduledFuture<?> looking;
+  private volatile boolean leaving;
+
+  /** From here on each answer says that its connection is closed, and it is. Any thread. */
+  void leave() {
+    leaving = true;
+  }
+
+  /** Takes no further connections; those that there are go on. */
+  void closeDoor() {
+    leave();
+    closeServerSocketGraceful();
+  }
+
+  /** Closes those between two requests, whose clients would take them for open. */
+  void closeIdle() {
+    long before = System.currentTimeMillis() - LOOK_MILLIS;
+    getEndpoint().getConnections().stream()
+        .filter(socket -> !busy.contains(socket) && lastMoved(socket) <= before)
+        .forEach(SocketWrapperBase::close);
+  }
+
+  boolean hasConnections() {
+    return !getEndpoint().getConnections().isEmpty();
+  }
+
+  /**
+   * Tomcat asks this of each answer whose head it is about to write: no other moment is left to say
+   * that the connection is closed.
+   */
+  @Override
+  public boolean useCompression(Request request, Response response) {
+    if (leaving) {
+      response.setHeader("Connection", "close");
+    }
+    return super.useCompression(request, response);
+  }
 
   /** Call before the first connection: what a head may take, and the next part of a body. */
   void setStalled(Duration allowed) {
@@ -185,6 +224,27 @@ public final class HttpProtocol extends Http11NioProtocol {
         busy.remove(socket);
       }
       return state == SocketState.LONG && isHeadLate() ? SocketState.CLOSED : state;
+    }
+
+    /**
+     * Tomcat has no underscore in the last part of a name, where Compose and Docker have them: it
+     * is shown another letter.
+     */
+    @Override
+    protected void parseHost(@Nullable MessageBytes host) {
+      if (host == null || host.isNull() || host.getByteChunk().indexOf('_', 0) < 0) {
+        super.parseHost(host);
+        return;
+      }
+      String asked = host.getByteChunk().toString();
+      byte[] shown = asked.replace('_', 'x').getBytes(StandardCharsets.ISO_8859_1);
+      MessageBytes other = MessageBytes.newInstance();
+      other.setBytes(shown, 0, shown.length);
+      super.parseHost(other);
+      MessageBytes name = getRequest().serverName();
+      if (!name.isNull()) {
+        name.setString(asked.substring(0, name.toString().length()));
+      }
     }
 
     /** True when part of a head has come for too long; Tomcat's own time begins with each byte. */

@@ -7,13 +7,22 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.apache.catalina.core.StandardHost;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
+import org.springframework.context.SmartLifecycle;
 
 /** What the protocol needs of Tomcat, beside virtual threads, which the configuration turns on. */
 public final class HttpServerSettings
-    implements WebServerFactoryCustomizer<TomcatServletWebServerFactory>, AutoCloseable {
+    implements WebServerFactoryCustomizer<TomcatServletWebServerFactory>,
+        SmartLifecycle,
+        AutoCloseable {
   /** They name a model. */
   private static final long OPERATORS_BODY_BYTES = 64 << 10;
 
@@ -28,6 +37,11 @@ public final class HttpServerSettings
   /** That of the operators' port, which has few, of what is kept for the process itself. */
   private static final int OPERATORS_DESCRIPTORS = 8;
 
+  /** For requests that their clients have sent before they could know. */
+  private static final long ON_THEIR_WAY_MILLIS = 300;
+
+  private final Set<HttpProtocol> servers = ConcurrentHashMap.newKeySet();
+  private volatile boolean running;
   private final TemporaryFolder folder = TemporaryFolder.create("tomcat");
   private final int maxBodyBytes;
   private final Duration stalled;
@@ -75,6 +89,7 @@ public final class HttpServerSettings
           connector.setMaxParameterCount(MAX_PARAMETERS);
           connector.setMaxPostSize(MAX_FORM_BYTES);
           if (connector.getProtocolHandler() instanceof HttpProtocol http) {
+            servers.add(http);
             http.setMaxSwallowSize(maxBodyBytes);
             http.setStalled(stalled);
             http.setMaxBody(mostBodyBytes);
@@ -84,6 +99,50 @@ public final class HttpServerSettings
             }
           }
         });
+  }
+
+  /** Has clients go elsewhere, while they are served: each answer closes its connection. */
+  public void leave() {
+    servers.forEach(HttpProtocol::leave);
+  }
+
+  /** Before Tomcat stops, which then drops what comes by connections that are open. */
+  @Override
+  public int getPhase() {
+    return WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE + 1;
+  }
+
+  @Override
+  public void start() {
+    running = true;
+  }
+
+  @Override
+  public void stop() {
+    running = false;
+  }
+
+  @Override
+  public void stop(Runnable done) {
+    stop();
+    List<HttpProtocol> ofClients =
+        servers.stream().filter(server -> server.clientHeader().isEmpty()).toList();
+    ofClients.forEach(HttpProtocol::closeDoor);
+    if (ofClients.stream().noneMatch(HttpProtocol::hasConnections)) {
+      done.run();
+      return;
+    }
+    CompletableFuture.delayedExecutor(ON_THEIR_WAY_MILLIS, TimeUnit.MILLISECONDS)
+        .execute(
+            () -> {
+              ofClients.forEach(HttpProtocol::closeIdle);
+              done.run();
+            });
+  }
+
+  @Override
+  public boolean isRunning() {
+    return running;
   }
 
   private File made(String name) {

@@ -5,6 +5,7 @@ import dev.roundhouse.kserve.status.WireStatus;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.apache.coyote.ActionCode;
 import org.apache.coyote.InputBuffer;
 import org.apache.coyote.Request;
@@ -19,9 +20,21 @@ final class PacedInput implements InputBuffer {
   /** That must come in the time that is allowed, or the whole rest. As of a gRPC message. */
   static final int LEAST_BYTES = 1 << 14;
 
+  /**
+   * Of a body that nobody wants, beyond what it may have: many clients send all before they read
+   * why it is not. As of the worker's own server.
+   */
+  private static final long FORGOTTEN_BYTES = 64 << 20;
+
+  private static final long FORGOTTEN_NANOS = TimeUnit.SECONDS.toNanos(30);
+
   private final InputBuffer input;
   private final Duration allowed;
-  private final long most;
+  private final long allowedBytes;
+
+  /** Of this body. */
+  private long most;
+
   private final long mostForgotten;
   private long bytes;
   private long bytesThen;
@@ -30,11 +43,13 @@ final class PacedInput implements InputBuffer {
   /**
    * @param allowed for the next {@link #LEAST_BYTES}
    * @param most bytes of a body
-   * @param mostForgotten bytes of a body that nobody wants, so that its client reads why
+   * @param mostForgotten bytes of a body that nobody wants, beside {@link #FORGOTTEN_BYTES}, so
+   *     that its client reads why
    */
   PacedInput(InputBuffer input, Duration allowed, long most, long mostForgotten) {
     this.input = input;
     this.allowed = allowed;
+    allowedBytes = most;
     this.most = most;
     this.mostForgotten = mostForgotten;
   }
@@ -42,6 +57,7 @@ final class PacedInput implements InputBuffer {
   /** Another request begins. */
   void begin() {
     bytes = 0;
+    most = allowedBytes;
     bytesThen = 0;
     waitedNanos = 0;
   }
@@ -76,10 +92,12 @@ final class PacedInput implements InputBuffer {
 
   /** Reads and forgets the rest, or closes the connection where it does not come or end. */
   void drain(Request request) {
-    long most = bytes + mostForgotten;
+    long mostForgotten = bytes + this.mostForgotten + FORGOTTEN_BYTES;
+    long began = System.nanoTime();
+    most = Long.MAX_VALUE;
     Forgetting forgetting = new Forgetting();
     try {
-      while (bytes <= most) {
+      while (bytes <= mostForgotten && System.nanoTime() - began <= FORGOTTEN_NANOS) {
         if (doRead(forgetting) < 0) {
           return;
         }

@@ -48,6 +48,10 @@ public final class GrpcMeters implements MeterBinder {
         .description(
             "gRPC calls and connections that were ended because their client stopped sending or reading")
         .register(meters);
+    FunctionCounter.builder("roundhouse.grpc.other.protocol", load, PortLoad::otherProtocolEver)
+        .description(
+            "connections to the gRPC port that were ended because their client did not speak HTTP/2")
+        .register(meters);
     Gauge.builder("roundhouse.grpc.receiving", memory, GrpcMeters::receiving)
         .description("gRPC messages that are arriving, as far as they are counted one by one")
         .baseUnit("bytes")

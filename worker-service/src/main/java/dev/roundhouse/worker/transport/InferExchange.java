@@ -67,6 +67,8 @@ public final class InferExchange implements AutoCloseable {
   private final AtomicBoolean inputsGone = new AtomicBoolean();
   private final AtomicBoolean closed = new AtomicBoolean();
 
+  private long spentNanos;
+
   private InferExchange(
       WireRequest request,
       List<InputTensor> inputs,
@@ -161,13 +163,23 @@ public final class InferExchange implements AutoCloseable {
         .version(request.modelVersion())
         .id(request.id())
         .outputs(outputNames())
-        .deadlineNanos(deadline(nowNanos, Math.min(callNanos, request.timeoutNanos())))
+        .deadlineNanos(deadline(nowNanos, Math.min(callNanos, budgetNanos())))
         .priority(request.priority())
         .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
         .sequence(step(request.sequence()))
         .caller(caller)
         .answerForm(classification == null ? AnswerForm.AS_IS : classification)
         .build();
+  }
+
+  /** Part of the budget is gone already, as {@code SpentHeader} says. */
+  public void spent(long nanos) {
+    spentNanos = nanos;
+  }
+
+  private long budgetNanos() {
+    long budget = request.timeoutNanos();
+    return budget == WireRequest.NO_TIMEOUT ? budget : budget - spentNanos;
   }
 
   private static @Nullable SequenceStep step(@Nullable SequenceParameters sequence) {

@@ -15,6 +15,7 @@ import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.worker.actuator.CompileMeters;
 import dev.roundhouse.worker.actuator.DeviceMeters;
 import dev.roundhouse.worker.actuator.EngineMeters;
@@ -43,6 +44,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.IntConsumer;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -115,8 +117,19 @@ class EngineConfiguration {
 
   @Bean
   LameDuck lameDuck(
-      ApplicationContext context, Readiness readiness, Engine engine, WorkerProperties properties) {
-    LameDuck duck = new LameDuck(context, readiness::stop, properties.server().lameDuck());
+      ApplicationContext context,
+      Readiness readiness,
+      Engine engine,
+      HttpServerSettings tomcat,
+      ObjectProvider<HttpFront> front,
+      WorkerProperties properties) {
+    Runnable leave =
+        () -> {
+          readiness.stop();
+          tomcat.leave();
+          front.ifAvailable(HttpFront::leave);
+        };
+    LameDuck duck = new LameDuck(context, leave, properties.server().lameDuck());
     var unused = engine.failing().thenRun(duck::end); // then there is nothing that could be served
     return duck;
   }

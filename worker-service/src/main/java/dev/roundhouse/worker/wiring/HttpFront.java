@@ -264,6 +264,14 @@ final class HttpFront implements SmartLifecycle, DisposableBean {
     }
   }
 
+  /** Has clients go elsewhere, while they are served. */
+  void leave() {
+    Http1Server server = running;
+    if (server != null) {
+      server.leave();
+    }
+  }
+
   @Override
   public void stop(Runnable done) {
     Http1Server server = running;

@@ -36,7 +36,8 @@ public final class InferCalls {
     this.texts = texts;
   }
 
-  void infer(InferMessage message, int caller, StreamObserver<EncodedMessage> observer) {
+  void infer(
+      InferMessage message, int caller, long spentNanos, StreamObserver<EncodedMessage> observer) {
     InferExchange exchange;
     try {
       exchange = inference.begin(message);
@@ -45,6 +46,7 @@ public final class InferCalls {
       return;
     }
     try {
+      exchange.spent(spentNanos);
       InferCall call = new InferCall((ServerCallStreamObserver<EncodedMessage>) observer, exchange);
       long left = leftNanos(Context.current().getDeadline());
       call.submit(inference.engine(), inference.request(exchange, left, caller, call));

@@ -8,6 +8,7 @@ import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.RequestWalk;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.platform.grpc.GuardedService;
 import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
@@ -43,11 +44,18 @@ final class InferMethods {
   private static final Metadata.Key<String> CALLER =
       Metadata.Key.of(CallerHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
 
+  private static final Metadata.Key<String> SPENT =
+      Metadata.Key.of(SpentHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
+
   private InferMethods() {}
 
   /** ModelInfer of a caller. */
   interface Unary {
-    void infer(InferMessage message, int caller, StreamObserver<EncodedMessage> answer);
+    /**
+     * @param spentNanos of the request's own budget
+     */
+    void infer(
+        InferMessage message, int caller, long spentNanos, StreamObserver<EncodedMessage> answer);
   }
 
   /** ModelStreamInfer of a caller. */
@@ -79,8 +87,9 @@ final class InferMethods {
   private static ServerCallHandler<InferMessage, EncodedMessage> unary(Unary infer) {
     return (call, headers) -> {
       int caller = caller(call, headers);
+      long spent = SpentHeader.nanos(headers.get(SPENT));
       return ServerCalls.<InferMessage, EncodedMessage>asyncUnaryCall(
-              (message, answer) -> infer.infer(message, caller, answer))
+              (message, answer) -> infer.infer(message, caller, spent, answer))
           .startCall(call, headers);
     };
   }

@@ -6,6 +6,7 @@ import dev.roundhouse.http.ReceivedRequest;
 import dev.roundhouse.http.Reply;
 import dev.roundhouse.http.RequestHandler;
 import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
@@ -82,6 +83,7 @@ final class HttpInferCall implements RequestHandler {
                 memory);
     Inference inference = routes.inference();
     InferExchange exchange = inference.begin(document.message());
+    exchange.spent(SpentHeader.nanos(request.header(SpentHeader.NAME)));
     memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
     Submission submitted;
     try {

@@ -6,6 +6,7 @@ import dev.roundhouse.grpc.FairTurns;
 import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.platform.rest.ClientConnection;
@@ -65,6 +66,7 @@ final class InferController {
       InferDocument document = read(name, version, request, client, memory);
       request.setAttribute(RequestIds.KEY, document.message().id());
       try (InferExchange exchange = begin(document, memory)) {
+        exchange.spent(SpentHeader.nanos(request.getHeader(SpentHeader.NAME)));
         AwaitedAnswer awaited = new AwaitedAnswer(ClientConnection.of(request));
         try (Answer answer =
             awaited.run(
