@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions.Pinning;
-import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.ManualClock;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.Arena;
@@ -24,6 +23,15 @@ class SimulatedDeviceTest {
 
   private static final long RUN_NANOS = 5_000;
 
+  /** {@code y = 2x} for f32. */
+  private static final ReferenceFunction DOUBLE =
+      (program, arguments, results) -> {
+        var f32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
+        for (long i = 0; i < arguments.getFirst().byteSize() / Float.BYTES; i++) {
+          results.getFirst().setAtIndex(f32, i, 2 * arguments.getFirst().getAtIndex(f32, i));
+        }
+      };
+
   private final ManualClock clock = new ManualClock();
   private final AtomicInteger computed = new AtomicInteger();
   private SimulatedDevice device =
@@ -37,7 +45,7 @@ class SimulatedDeviceTest {
   void shouldReadIntoPinnedMemoryOnlyWhenThatIsRequired() {
     SimulatedDevice device =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withPinning(Pinning.REQUIRED), clock);
+            SimulatedDeviceOptions.instant(DOUBLE).withPinning(Pinning.REQUIRED), clock);
     try (Arena arena = Arena.ofShared();
         DeviceBuffer x = upload(device)) {
       long page = PinnedMemory.PAGE_BYTES;
@@ -60,7 +68,7 @@ class SimulatedDeviceTest {
   void shouldStopWorkingWhenPinnedMemoryWasFreed() {
     SimulatedDevice device =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withPinning(Pinning.OFFERED), clock);
+            SimulatedDeviceOptions.instant(DOUBLE).withPinning(Pinning.OFFERED), clock);
     DeviceProgram program = device.compile(doubling());
     DeviceBuffer x = upload(device);
     Arena arena = Arena.ofShared();
@@ -80,7 +88,7 @@ class SimulatedDeviceTest {
   void shouldTakeTheTimeThatLinkAndExecutionTake() {
     SimulatedDevice device =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(TestBundle.DOUBLE)
+            SimulatedDeviceOptions.instant(DOUBLE)
                 .withMaxInFlight(2)
                 .withLinkBytesPerSecond(1_000_000_000)
                 .withExecutionNanos(program -> 5_000),
@@ -107,7 +115,7 @@ class SimulatedDeviceTest {
   void shouldCallBackFromTheCallThatNoticesTheEndWhenTheClockStandsStill() {
     SimulatedDevice device =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 5_000),
+            SimulatedDeviceOptions.instant(DOUBLE).withExecutionNanos(p -> 5_000),
             clock);
     AtomicInteger calls = new AtomicInteger();
     try (DeviceProgram program = device.compile(doubling());
@@ -129,7 +137,7 @@ class SimulatedDeviceTest {
   void shouldCallBackByItselfWhenTheClockIsTheSystems() throws Exception {
     SimulatedDevice device =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> 2_000_000),
+            SimulatedDeviceOptions.instant(DOUBLE).withExecutionNanos(p -> 2_000_000),
             NanoClock.SYSTEM);
     try (DeviceProgram program = device.compile(doubling());
         DeviceBuffer x = upload(device);
@@ -144,7 +152,7 @@ class SimulatedDeviceTest {
   void shouldRefuseWhatDoesNotFitInMemoryAndSayHowMuchIsInUse() {
     SimulatedDevice device =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withMemoryBytes(1_500), clock);
+            SimulatedDeviceOptions.instant(DOUBLE).withMemoryBytes(1_500), clock);
     DeviceBuffer x = upload(device);
     assertThatThrownBy(() -> upload(device))
         .isInstanceOfSatisfying(
@@ -278,8 +286,16 @@ class SimulatedDeviceTest {
   }
 
   private static ProgramSource doubling() {
-    return new ProgramSource(
-        "double", TestBundle.doublingProgram(1, 250).getBytes(StandardCharsets.UTF_8));
+    String text =
+        """
+        module {
+          func.func public @main(%x: tensor<1x250xf32>) -> tensor<1x250xf32> {
+            %0 = stablehlo.add %x, %x : tensor<1x250xf32>
+            return %0 : tensor<1x250xf32>
+          }
+        }
+        """;
+    return new ProgramSource("double", text.getBytes(StandardCharsets.UTF_8));
   }
 
   private static DeviceBuffer upload(Device device) {
