@@ -39,9 +39,19 @@ public record RepositoryRoot(Path path) {
         "%s does not lie in the repository; set %s to its folder".formatted(start, VARIABLE));
   }
 
-  /** A program that this module's native build made. */
-  public Path nativeProgram(String name) {
-    return built(path.resolve("benchmarks/target/native").resolve(name));
+  /** The C++ program that makes the binding's calls. */
+  public Path pjrtFloor() {
+    return built(path.resolve("measure/target/native/pjrt_floor"));
+  }
+
+  /** The program that keeps a vCPU awake. */
+  public Path idleSpinner() {
+    return built(path.resolve("measure/target/native/idle_spinner"));
+  }
+
+  /** The folder of what was built for Triton, backends among them. */
+  public Path tritonBuild() {
+    return built(path.resolve("benchmarks/target/native/triton"));
   }
 
   /** The worker's executable jar. */

@@ -41,8 +41,8 @@ class RepositoryRootTest {
   @Test
   void shouldSayHowToBuildWhenAProgramIsMissing() {
     RepositoryRoot root = new RepositoryRoot(folder);
-    assertThatThrownBy(() -> root.nativeProgram("pjrt_floor"))
-        .hasMessageContaining("benchmarks/target/native/pjrt_floor is missing; build it: mvn");
+    assertThatThrownBy(() -> root.pjrtFloor())
+        .hasMessageContaining("measure/target/native/pjrt_floor is missing; build it: mvn");
     assertThatThrownBy(root::workerJar).hasMessageContaining("is missing; build it: mvn");
   }
 

@@ -4,6 +4,7 @@ import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.turns.HotModelTurns;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
 import java.nio.file.Path;

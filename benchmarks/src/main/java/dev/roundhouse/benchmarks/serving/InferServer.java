@@ -2,8 +2,8 @@ package dev.roundhouse.benchmarks.serving;
 
 import dev.roundhouse.benchmarks.BenchRun;
 import dev.roundhouse.benchmarks.client.Load;
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.GcPauses;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.GcPauses;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;

@@ -2,9 +2,9 @@ package dev.roundhouse.benchmarks.engine.simulated;
 
 import dev.roundhouse.benchmarks.Bench;
 import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Comparison;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.Comparison;
 import dev.roundhouse.simulation.study.CoalescingStudy;
 import dev.roundhouse.simulation.study.FairnessStudy;
 import dev.roundhouse.simulation.study.IdleStudy;
