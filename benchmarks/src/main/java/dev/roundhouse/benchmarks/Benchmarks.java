@@ -1,5 +1,8 @@
 package dev.roundhouse.benchmarks;
 
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
 import dev.roundhouse.benchmarks.report.JsonReport;
 import dev.roundhouse.benchmarks.report.Report;
 import dev.roundhouse.benchmarks.report.TableReport;

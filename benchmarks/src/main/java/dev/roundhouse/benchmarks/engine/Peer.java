@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.measure.PeerAbsentException;
 import dev.roundhouse.measure.Scratch;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.RepositoryRoot;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
 import dev.roundhouse.measure.Child;
 import dev.roundhouse.measure.PeerAbsentException;
 import dev.roundhouse.measure.Scratch;

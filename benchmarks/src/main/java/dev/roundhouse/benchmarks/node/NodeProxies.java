@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.node;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.client.GrpcUnary;
 import dev.roundhouse.benchmarks.client.ThinClient;
 import dev.roundhouse.benchmarks.report.Cell;

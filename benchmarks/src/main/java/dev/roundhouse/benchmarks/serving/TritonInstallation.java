@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.serving;
 
-import dev.roundhouse.benchmarks.RepositoryRoot;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
 import dev.roundhouse.measure.PeerAbsentException;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;

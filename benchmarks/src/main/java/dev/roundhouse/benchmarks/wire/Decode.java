@@ -1,8 +1,8 @@
 package dev.roundhouse.benchmarks.wire;
 
 import com.google.protobuf.ByteString;
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.kserve.codec.RequestCheck;

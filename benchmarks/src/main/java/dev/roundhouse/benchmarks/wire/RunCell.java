@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.serving.RunTime;
 import dev.roundhouse.benchmarks.serving.ServerProcess;

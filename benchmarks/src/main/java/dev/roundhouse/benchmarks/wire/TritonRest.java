@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.client.RestClient;
 import dev.roundhouse.benchmarks.client.RestRequest;
 import dev.roundhouse.benchmarks.report.Goal;

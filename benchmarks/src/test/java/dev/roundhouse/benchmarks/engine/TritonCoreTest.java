@@ -3,7 +3,7 @@ package dev.roundhouse.benchmarks.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.roundhouse.benchmarks.RepositoryRoot;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
 import dev.roundhouse.measure.PeerAbsentException;
 import dev.roundhouse.measure.Scratch;
 import java.nio.file.Files;

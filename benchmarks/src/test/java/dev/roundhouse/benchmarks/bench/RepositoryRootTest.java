@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks;
+package dev.roundhouse.benchmarks.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks;
+package dev.roundhouse.benchmarks.bench;
 
 import dev.roundhouse.benchmarks.report.Cell;
 import java.io.PrintStream;

@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks;
+package dev.roundhouse.benchmarks.bench;
 
 /** Something to measure against a peer. Stateless; starts what it needs and stops it again. */
 public interface Bench {

@@ -1,4 +1,4 @@
-package dev.roundhouse.benchmarks;
+package dev.roundhouse.benchmarks.bench;
 
 import java.io.IOException;
 import java.net.URISyntaxException;
@@ -15,7 +15,7 @@ public record RepositoryRoot(Path path) {
   private static final String MARKER = "tools/pjrt-plugin/fetch";
 
   /** From ROUNDHOUSE_HOME, or else the nearest folder above this program's own jar. */
-  static RepositoryRoot find() throws URISyntaxException {
+  public static RepositoryRoot find() throws URISyntaxException {
     return find(
         System.getenv(VARIABLE),
         Path.of(RepositoryRoot.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
