@@ -1,4 +1,4 @@
-package dev.roundhouse.kserve.pool;
+package dev.roundhouse.client.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

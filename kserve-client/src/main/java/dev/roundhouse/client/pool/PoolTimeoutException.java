@@ -1,4 +1,4 @@
-package dev.roundhouse.kserve.pool;
+package dev.roundhouse.client.pool;
 
 import java.time.Duration;
 
