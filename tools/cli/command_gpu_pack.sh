@@ -99,7 +99,7 @@ collect_programs() {
     "$JAVA_HOME/bin/java" -Djarmode=tools -jar "$(module_jar worker-service)" extract --destination "$1/worker" || return
     mv "$1/worker/lib" "$1/lib" && mv "$1"/worker/*.jar "$1/worker.jar" && rmdir "$1/worker" || return
     cp -n "$ROOT"/device-check/target/lib/*.jar "$1/lib/" || return
-    cp "$ROOT/device-check/target/device-check.jar" "$ROOT/benchmarks/target/native/pjrt_floor" "$1/" || return
+    cp "$ROOT/device-check/target/device-check.jar" "$ROOT/measure/target/native/pjrt_floor" "$1/" || return
     strip "$1/pjrt_floor" || return
     cp -r "$ROOT/examples/models" "$1/models" || return
     python3 "$ROOT/tools/gpu-pack/store_jars.py" "$1"/*.jar "$1"/lib/*.jar

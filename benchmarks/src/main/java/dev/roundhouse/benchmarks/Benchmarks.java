@@ -1,9 +1,12 @@
 package dev.roundhouse.benchmarks;
 
-import dev.roundhouse.benchmarks.measure.Machine;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
 import dev.roundhouse.benchmarks.report.JsonReport;
 import dev.roundhouse.benchmarks.report.Report;
 import dev.roundhouse.benchmarks.report.TableReport;
+import dev.roundhouse.measure.Machine;
 import java.nio.file.Path;
 
 /** Runs one bench and prints its cells: results on stdout, progress on stderr. */

@@ -1,5 +1,6 @@
 package dev.roundhouse.benchmarks;
 
+import dev.roundhouse.benchmarks.bench.Bench;
 import dev.roundhouse.benchmarks.engine.EngineSuite;
 import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;

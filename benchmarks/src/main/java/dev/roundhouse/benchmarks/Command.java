@@ -1,5 +1,6 @@
 package dev.roundhouse.benchmarks;
 
+import dev.roundhouse.benchmarks.bench.Bench;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 /**
  * The command that measures: {@link dev.roundhouse.benchmarks.Benchmarks} parses it, {@link
- * dev.roundhouse.benchmarks.Catalogue} knows every {@link dev.roundhouse.benchmarks.Bench}. A new
- * bench is one class that implements that interface and one line in the catalogue.
+ * dev.roundhouse.benchmarks.Catalogue} knows every {@link dev.roundhouse.benchmarks.bench.Bench}. A
+ * new bench is one class that implements that interface and one line in the catalogue.
  */
 @NullMarked
 package dev.roundhouse.benchmarks;

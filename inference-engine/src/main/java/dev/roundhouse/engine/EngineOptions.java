@@ -36,6 +36,7 @@ import java.util.function.Supplier;
  * @param models what differs for single models, by name
  * @param loads told of every load
  * @param runMark told of every run
+ * @param limitNames what messages call the limits that an operator may raise
  * @param clock for deadlines, waits and simulated devices
  */
 public record EngineOptions(
@@ -55,6 +56,7 @@ public record EngineOptions(
     Map<String, ModelOptions> models,
     LoadListener loads,
     RunMark runMark,
+    LimitNames limitNames,
     NanoClock clock) {
 
   public static final EngineOptions DEFAULT =
@@ -75,6 +77,7 @@ public record EngineOptions(
           Map.of(),
           LoadListener.NONE,
           RunMark.NONE,
+          LimitNames.OPTIONS,
           NanoClock.SYSTEM);
 
   /**
@@ -137,6 +140,7 @@ public record EngineOptions(
     private Map<String, ModelOptions> models;
     private LoadListener loads;
     private RunMark runMark;
+    private LimitNames limitNames;
     private NanoClock clock;
 
     private Builder(EngineOptions options) {
@@ -156,6 +160,7 @@ public record EngineOptions(
       models = options.models;
       loads = options.loads;
       runMark = options.runMark;
+      limitNames = options.limitNames;
       clock = options.clock;
     }
 
@@ -239,6 +244,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder limitNames(LimitNames value) {
+      limitNames = value;
+      return this;
+    }
+
     public Builder clock(NanoClock value) {
       clock = value;
       return this;
@@ -262,6 +272,7 @@ public record EngineOptions(
           models,
           loads,
           runMark,
+          limitNames,
           clock);
     }
   }

@@ -73,7 +73,7 @@ final class RequestPath {
       EngineThreads threads) {
     this.options = options;
     this.registry = registry;
-    bytes = new ByteBudget(options.maxQueuedBytes());
+    bytes = new ByteBudget(options.maxQueuedBytes(), options.limitNames().maxQueuedBytes());
     answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
     QueueShares shares = new QueueShares();
     accounting = new Accounting(bytes, options.clock(), shares);
@@ -96,6 +96,7 @@ final class RequestPath {
             registry,
             options.clock(),
             options.maxQueueDepth(),
+            options.limitNames().maxQueueDepth(),
             options.maxAnswerBytes(),
             bytes,
             shares,

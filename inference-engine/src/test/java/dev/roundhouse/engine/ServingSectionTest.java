@@ -65,7 +65,7 @@ class ServingSectionTest {
       submit(i);
     }
     assertThat(((Outcome.Refused) engine.outcome(submit(9))).message())
-        .endsWith("raise roundhouse.worker.scheduler.max-queue-depth");
+        .endsWith("raise EngineOptions.maxQueueDepth");
     engine.run();
     done();
   }

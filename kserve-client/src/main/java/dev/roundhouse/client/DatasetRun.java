@@ -1,8 +1,8 @@
 package dev.roundhouse.client;
 
+import dev.roundhouse.client.pool.BufferPool;
+import dev.roundhouse.client.pool.Span;
 import dev.roundhouse.client.tensor.Tensor;
-import dev.roundhouse.kserve.pool.BufferPool;
-import dev.roundhouse.kserve.pool.Span;
 import io.grpc.Status;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -1,8 +1,8 @@
 package dev.roundhouse.client;
 
+import dev.roundhouse.client.pool.Span;
 import dev.roundhouse.client.shm.RegionPool;
 import dev.roundhouse.client.tensor.Tensor;
-import dev.roundhouse.kserve.pool.Span;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;

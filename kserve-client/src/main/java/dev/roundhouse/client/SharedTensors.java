@@ -1,9 +1,9 @@
 package dev.roundhouse.client;
 
 import dev.roundhouse.client.SharedMemory.Mode;
+import dev.roundhouse.client.pool.Span;
 import dev.roundhouse.client.shm.RegionPool;
 import dev.roundhouse.client.shm.SharedRegion;
-import dev.roundhouse.kserve.pool.Span;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterRequest;

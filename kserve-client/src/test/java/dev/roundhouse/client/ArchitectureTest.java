@@ -28,7 +28,8 @@ class ArchitectureTest {
   static final ArchRule PARTS_KNOW_NO_CONNECTION =
       noClasses()
           .that()
-          .resideInAnyPackage("..client.tensor..", "..client.retry..", "..client.shm..")
+          .resideInAnyPackage(
+              "..client.tensor..", "..client.retry..", "..client.shm..", "..client.pool..")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(

@@ -1,13 +1,13 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Scratch;
-import dev.roundhouse.benchmarks.measure.Spinners;
-import dev.roundhouse.benchmarks.measure.VcpuCondition;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Scratch;
+import dev.roundhouse.measure.Spinners;
+import dev.roundhouse.measure.VcpuCondition;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,7 +34,7 @@ final class CoreLatency implements Bench {
       run.say("%s: starting and warming up", name());
       try (Side ours = new OurEngine(scratch).warm(1, run.quick() ? 500_000 : 3_000_000)) {
         for (VcpuCondition condition : VcpuCondition.values()) {
-          Path spinner = run.root().nativeProgram("idle_spinner");
+          Path spinner = run.root().idleSpinner();
           try (Spinners spinners = Spinners.hold(condition, spinner, scratch.path())) {
             measure(run, core, ours, "depth 1, " + condition);
           }

@@ -1,8 +1,7 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Pairs;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.bundle.tensor.DType;
@@ -15,6 +14,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.TensorData;
+import dev.roundhouse.measure.Pairs;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.engine.simulated.SimulatedBench;
 import java.util.List;
 import java.util.stream.Stream;

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.measure.Fields;
+import dev.roundhouse.measure.Fields;
 
 /** What a process holds. */
 record Footprint(long residentBytes, long threads) {

@@ -1,9 +1,10 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.turns.HotModelTurns;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.measure.Fields;
+import dev.roundhouse.measure.Fields;
 
 /** What one run of one side came to. CPU is that of the whole process; p50 is 0 beyond depth 1. */
 record LoadSample(

@@ -1,13 +1,13 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Pairs;
-import dev.roundhouse.benchmarks.measure.Scratch;
-import dev.roundhouse.benchmarks.measure.Spinners;
-import dev.roundhouse.benchmarks.measure.VcpuCondition;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.Pairs;
+import dev.roundhouse.measure.Scratch;
+import dev.roundhouse.measure.Spinners;
+import dev.roundhouse.measure.VcpuCondition;
 import java.util.concurrent.ExecutionException;
 
 /**
@@ -41,7 +41,7 @@ final class MetaFanOut implements Bench {
       }
       for (VcpuCondition condition : VcpuCondition.values()) {
         try (Spinners spinners =
-            Spinners.hold(condition, run.root().nativeProgram("idle_spinner"), scratch.path())) {
+            Spinners.hold(condition, run.root().idleSpinner(), scratch.path())) {
           measure(run, chain, condition, chains, rounds);
         }
       }

@@ -1,8 +1,8 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.Fields;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.Fields;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,8 +1,8 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.BenchRun;
+import dev.roundhouse.measure.PeerAbsentException;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 

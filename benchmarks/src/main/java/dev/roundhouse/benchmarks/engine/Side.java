@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.Fields;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.Fields;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.RepositoryRoot;
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.PeerAbsentException;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,7 +57,7 @@ final class TritonCore {
     if (!Files.exists(library)) {
       throw new PeerAbsentException(library + " is missing; " + FETCH);
     }
-    TritonCore core = new TritonCore(library, root.nativeProgram("triton"), scratch);
+    TritonCore core = new TritonCore(library, root.tritonBuild(), scratch);
     try (Child trial = core.child("triton-trial", List.of())) {
       String answer = trial.awaitLine("");
       if (!answer.equals("present")) {

@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.engine;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Pairs;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Pairs;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.firstlight;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 
 /** Both measurements of this package, one after the other. */
 public final class FirstLight implements Bench {

@@ -1,10 +1,11 @@
 package dev.roundhouse.benchmarks.firstlight;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.Scratch;
+import dev.roundhouse.measure.turns.CallTurns;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
 import dev.roundhouse.pjrt.PjrtPlugin;
@@ -38,7 +39,7 @@ public final class JniExecute implements Bench {
         PjrtDevice device = PjrtDevice.open(PjrtDeviceOptions.DEFAULTS.withPlugin(options))) {
       CallTurns.Peer peer =
           new CallTurns.Peer(
-              run.root().nativeProgram("pjrt_floor"),
+              run.root().pjrtFloor(),
               PjrtPlugin.load(options).path(),
               device.description().platform(),
               threads,

@@ -1,11 +1,7 @@
 package dev.roundhouse.benchmarks.firstlight;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Pairs;
-import dev.roundhouse.benchmarks.measure.Scratch;
-import dev.roundhouse.benchmarks.measure.Spinners;
-import dev.roundhouse.benchmarks.measure.VcpuCondition;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.benchmarks.serving.ClosedLoop;
@@ -14,6 +10,10 @@ import dev.roundhouse.benchmarks.serving.Rounds;
 import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerSample;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.measure.Pairs;
+import dev.roundhouse.measure.Scratch;
+import dev.roundhouse.measure.Spinners;
+import dev.roundhouse.measure.VcpuCondition;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,7 +92,7 @@ public final class ModelInfer implements Bench {
     run.say("%s, %s: %d rounds of %d ms each", name(), load, rounds, sample.toMillis());
     Rounds echo = new Rounds();
     Rounds direct = new Rounds();
-    Path spinner = run.root().nativeProgram("idle_spinner");
+    Path spinner = run.root().idleSpinner();
     try (Spinners spinners = Spinners.hold(condition, spinner, scratch.path())) {
       for (int i = 0; i < rounds; i++) {
         ServerSample ours = servers.get(0).sample(1, outstanding, sample);

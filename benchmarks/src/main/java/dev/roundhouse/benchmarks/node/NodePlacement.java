@@ -1,12 +1,12 @@
 package dev.roundhouse.benchmarks.node;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.Pairs;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.serving.JvmServer;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.Pairs;
+import dev.roundhouse.measure.Scratch;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,11 +1,9 @@
 package dev.roundhouse.benchmarks.node;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.client.GrpcUnary;
 import dev.roundhouse.benchmarks.client.ThinClient;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
-import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.benchmarks.serving.GatewayServer;
@@ -14,6 +12,8 @@ import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
 import dev.roundhouse.benchmarks.serving.ServerSample;
 import dev.roundhouse.benchmarks.serving.WorkerServer;
+import dev.roundhouse.measure.PeerAbsentException;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.node;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import java.util.List;
 
 /** Everything that is measured of a node, row by row of the table. */

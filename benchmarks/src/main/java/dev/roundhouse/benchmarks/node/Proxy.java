@@ -1,10 +1,10 @@
 package dev.roundhouse.benchmarks.node;
 
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
 import dev.roundhouse.benchmarks.serving.FetchedPeer;
 import dev.roundhouse.benchmarks.serving.FreePort;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.PeerAbsentException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.report;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
+import dev.roundhouse.measure.Comparison;
 import org.jspecify.annotations.Nullable;
 
 /**

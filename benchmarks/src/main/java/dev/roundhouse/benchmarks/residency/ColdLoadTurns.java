@@ -1,13 +1,13 @@
 package dev.roundhouse.benchmarks.residency;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Pairs;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.residency.ResidencyOptions;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Pairs;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
 import java.nio.file.Path;

@@ -1,10 +1,10 @@
 package dev.roundhouse.benchmarks.residency;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.measure.Comparison;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
 import java.io.IOException;

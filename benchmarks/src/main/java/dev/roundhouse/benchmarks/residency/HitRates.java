@@ -1,13 +1,13 @@
 package dev.roundhouse.benchmarks.residency;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Pairs;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.engine.evict.EvictionPolicy;
 import dev.roundhouse.engine.evict.ExpectedUse;
 import dev.roundhouse.engine.evict.LeastRecentlyUsed;
+import dev.roundhouse.measure.Pairs;
 import dev.roundhouse.simulation.cache.Belady;
 import dev.roundhouse.simulation.cache.CacheFindings;
 import dev.roundhouse.simulation.cache.CacheRun;

@@ -1,16 +1,16 @@
 package dev.roundhouse.benchmarks.residency;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Pairs;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.compile.ExecutableCache;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Pairs;
+import dev.roundhouse.measure.Scratch;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PjrtDeviceOptions;
 import java.io.IOException;

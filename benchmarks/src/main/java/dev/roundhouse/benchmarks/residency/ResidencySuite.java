@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.residency;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.engine.simulated.SimulatedBench;
 import dev.roundhouse.simulation.study.ResidencyServiceStudy;
 import java.time.Duration;

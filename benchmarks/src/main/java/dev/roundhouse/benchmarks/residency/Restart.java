@@ -1,14 +1,14 @@
 package dev.roundhouse.benchmarks.residency;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Fields;
-import dev.roundhouse.benchmarks.measure.Pairs;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Fields;
+import dev.roundhouse.measure.Pairs;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.serving;
 
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,9 +1,9 @@
 package dev.roundhouse.benchmarks.serving;
 
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.client.Load;
-import dev.roundhouse.benchmarks.measure.Child;
-import dev.roundhouse.benchmarks.measure.GcPauses;
+import dev.roundhouse.measure.Child;
+import dev.roundhouse.measure.GcPauses;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.serving;
 
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
+import dev.roundhouse.measure.PeerAbsentException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

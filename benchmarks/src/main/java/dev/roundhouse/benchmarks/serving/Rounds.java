@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.serving;
 
-import dev.roundhouse.benchmarks.measure.Pairs;
+import dev.roundhouse.measure.Pairs;
 
 /** The samples of two servers, round by round. */
 public record Rounds(Pairs p50, Pairs rate, Pairs cpu) {

@@ -2,7 +2,7 @@ package dev.roundhouse.benchmarks.serving;
 
 import dev.roundhouse.benchmarks.client.Load;
 import dev.roundhouse.benchmarks.client.ThinClient;
-import dev.roundhouse.benchmarks.measure.Child;
+import dev.roundhouse.measure.Child;
 import java.io.IOException;
 import java.time.Duration;
 

@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.serving;
 
-import dev.roundhouse.benchmarks.RepositoryRoot;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
+import dev.roundhouse.measure.PeerAbsentException;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -22,7 +22,7 @@ public record TritonInstallation(Path folder, Path ourBackends) {
    */
   public static TritonInstallation find(RepositoryRoot root) throws PeerAbsentException {
     Path folder = FetchedPeer.find("server", "triton-server-2.51.0", PROGRAM);
-    return new TritonInstallation(folder, root.nativeProgram("triton").resolve("backends"));
+    return new TritonInstallation(folder, root.tritonBuild().resolve("backends"));
   }
 
   Path program() {

@@ -1,6 +1,6 @@
 package dev.roundhouse.benchmarks.serving;
 
-import dev.roundhouse.benchmarks.measure.Child;
+import dev.roundhouse.measure.Child;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -1,9 +1,8 @@
 package dev.roundhouse.benchmarks.wire;
 
 import com.google.protobuf.ByteString;
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Pairs;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.kserve.codec.RequestCheck;
@@ -11,6 +10,7 @@ import dev.roundhouse.kserve.codec.RequestWalk;
 import dev.roundhouse.kserve.codec.WireInput;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
+import dev.roundhouse.measure.Pairs;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;

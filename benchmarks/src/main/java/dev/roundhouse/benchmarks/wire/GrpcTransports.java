@@ -1,13 +1,13 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.serving.InferServer;
 import dev.roundhouse.benchmarks.serving.Rounds;
 import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerSample;
+import dev.roundhouse.measure.Scratch;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

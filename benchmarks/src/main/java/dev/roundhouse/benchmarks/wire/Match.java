@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.wire;
 
 import com.google.protobuf.ByteString;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.client.ThinClient;
 import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerProcess;

@@ -1,17 +1,17 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Pairs;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.serving.PerfAnalyzer;
 import dev.roundhouse.benchmarks.serving.PerfAnalyzer.Figures;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
 import dev.roundhouse.benchmarks.serving.TritonModel;
 import dev.roundhouse.benchmarks.serving.TritonModel.Batching;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Pairs;
+import dev.roundhouse.measure.PeerAbsentException;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;

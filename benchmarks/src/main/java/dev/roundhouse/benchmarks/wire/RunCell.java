@@ -1,10 +1,10 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Comparison;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.serving.RunTime;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
+import dev.roundhouse.measure.Comparison;
 
 /** A cell that says what of our time is XLA's, where Triton's model copies. */
 record RunCell(ServerProcess server, String model, RunTime before) {

@@ -1,11 +1,11 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Pairs;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.benchmarks.serving.ServerSample;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Pairs;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;

@@ -1,14 +1,14 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.serving.ServerProcess;
 import dev.roundhouse.benchmarks.serving.TritonInstallation;
 import dev.roundhouse.benchmarks.serving.TritonModel;
 import dev.roundhouse.benchmarks.serving.TritonServer;
 import dev.roundhouse.benchmarks.serving.WorkerServer;
+import dev.roundhouse.measure.PeerAbsentException;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,14 +1,14 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.client.GrpcStream;
 import dev.roundhouse.benchmarks.client.GrpcUnary;
-import dev.roundhouse.benchmarks.measure.Scratch;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.benchmarks.serving.RowModel;
 import dev.roundhouse.benchmarks.wire.Match.Way;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
+import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.time.Duration;
 

@@ -1,7 +1,7 @@
 package dev.roundhouse.benchmarks.wire;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import java.util.List;
 
 /** Everything that is measured of the wire, row by row of the table. */

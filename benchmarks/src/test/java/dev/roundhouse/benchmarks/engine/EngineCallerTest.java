@@ -3,11 +3,11 @@ package dev.roundhouse.benchmarks.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.roundhouse.benchmarks.measure.Fields;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.measure.Fields;
 import java.lang.foreign.Arena;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

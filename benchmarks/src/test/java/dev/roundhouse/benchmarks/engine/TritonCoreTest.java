@@ -3,9 +3,9 @@ package dev.roundhouse.benchmarks.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.roundhouse.benchmarks.RepositoryRoot;
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
-import dev.roundhouse.benchmarks.measure.Scratch;
+import dev.roundhouse.benchmarks.bench.RepositoryRoot;
+import dev.roundhouse.measure.PeerAbsentException;
+import dev.roundhouse.measure.Scratch;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;

@@ -2,7 +2,7 @@ package dev.roundhouse.benchmarks.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
+import dev.roundhouse.measure.Comparison;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

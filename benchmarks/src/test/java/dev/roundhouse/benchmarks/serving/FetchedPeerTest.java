@@ -3,7 +3,7 @@ package dev.roundhouse.benchmarks.serving;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.roundhouse.benchmarks.measure.PeerAbsentException;
+import dev.roundhouse.measure.PeerAbsentException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;

@@ -2,8 +2,8 @@ package dev.roundhouse.benchmarks.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
 import dev.roundhouse.benchmarks.serving.ServerSample;
+import dev.roundhouse.measure.Comparison;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,10 +1,10 @@
 package dev.roundhouse.devicecheck.step;
 
-import dev.roundhouse.benchmarks.firstlight.CallTurns;
-import dev.roundhouse.benchmarks.measure.Comparison;
 import dev.roundhouse.devicecheck.CheckContext;
 import dev.roundhouse.devicecheck.Findings;
 import dev.roundhouse.devicecheck.Step;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.turns.CallTurns;
 import dev.roundhouse.pjrt.PjrtDevice;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,7 +1,5 @@
 package dev.roundhouse.devicecheck.step;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Pairs;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.devicecheck.Findings;
@@ -10,6 +8,8 @@ import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.PartedUpload;
 import dev.roundhouse.engine.residency.ResidencyOptions;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Pairs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

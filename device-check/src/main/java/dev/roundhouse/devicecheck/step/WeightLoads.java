@@ -1,7 +1,5 @@
 package dev.roundhouse.devicecheck.step;
 
-import dev.roundhouse.benchmarks.measure.Comparison;
-import dev.roundhouse.benchmarks.measure.Pairs;
 import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.devicecheck.CheckContext;
 import dev.roundhouse.devicecheck.Findings;
@@ -9,6 +7,8 @@ import dev.roundhouse.devicecheck.Step;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.measure.Comparison;
+import dev.roundhouse.measure.Pairs;
 import dev.roundhouse.pjrt.PjrtDevice;
 import java.time.Duration;
 import java.util.List;

@@ -34,6 +34,7 @@ public final class Admission {
   private final ModelRegistry registry;
   private final NanoClock clock;
   private final int maxQueueDepth;
+  private final String queueDepthName;
   private final long maxAnswerBytes;
   private final ByteBudget bytes;
   private final QueueShares shares;
@@ -45,6 +46,7 @@ public final class Admission {
 
   /**
    * @param maxQueueDepth requests that may wait per model
+   * @param queueDepthName where an operator sets that
    * @param maxAnswerBytes what an answer may have at most, for a message holds no more
    * @param bytes what accepted requests need together; given back as they end
    * @param shares of the queues, as callers have them
@@ -55,6 +57,7 @@ public final class Admission {
       ModelRegistry registry,
       NanoClock clock,
       int maxQueueDepth,
+      String queueDepthName,
       long maxAnswerBytes,
       ByteBudget bytes,
       QueueShares shares,
@@ -64,6 +67,7 @@ public final class Admission {
     this.registry = registry;
     this.clock = clock;
     this.maxQueueDepth = maxQueueDepth;
+    this.queueDepthName = queueDepthName;
     this.maxAnswerBytes = maxAnswerBytes;
     this.bytes = bytes;
     this.shares = shares;
@@ -267,7 +271,7 @@ public final class Admission {
                   model.counters().waiting(),
                   model.name(),
                   limit,
-                  model.queueRules().depthSetting(maxQueueDepth)));
+                  model.queueRules().depthSetting(maxQueueDepth, queueDepthName)));
     }
     shares.enter(share);
     request.countIn(share);
@@ -284,10 +288,10 @@ public final class Admission {
         "this one for model '%s' needs %d (%d of inputs, %d of its answer)"
             .formatted(model.name(), needed, admitted.inputBytes(), admitted.answerBytes());
     return needed > bytes.limit()
-        ? "Exceeds maximum queue size: %s, more than the limit of %d bytes for all requests together; send fewer rows or raise roundhouse.worker.scheduler.max-queued-bytes"
-            .formatted(what, bytes.limit())
-        : "Exceeds maximum queue size: accepted requests hold %d bytes, %s and the limit is %d; retry later or raise roundhouse.worker.scheduler.max-queued-bytes"
-            .formatted(bytes.held(), what, bytes.limit());
+        ? "Exceeds maximum queue size: %s, more than the limit of %d bytes for all requests together; send fewer rows or raise %s"
+            .formatted(what, bytes.limit(), bytes.limitName())
+        : "Exceeds maximum queue size: accepted requests hold %d bytes, %s and the limit is %d; retry later or raise %s"
+            .formatted(bytes.held(), what, bytes.limit(), bytes.limitName());
   }
 
   private ServedModel serving(String name, String version) throws RefusedException {

@@ -32,9 +32,10 @@ final class Block {
   boolean isOrphan;
 
   /**
+   * @param budgetName what bounds such memory, as messages name it
    * @throws FloorException when the system gives no such memory
    */
-  Block(long bytes, boolean wantHugePages, HostBytes account) {
+  Block(long bytes, boolean wantHugePages, HostBytes account, String budgetName) {
     this.account = account;
     long size = pages(Math.max(1, bytes));
     boolean large = wantHugePages && size >= HUGE_PAGE_BYTES;
@@ -51,8 +52,8 @@ final class Block {
       made = true;
     } catch (IOException e) {
       throw new FloorException(
-          "%d bytes of host memory for weights cannot be had (%s); set roundhouse.worker.residency.host.budget below what the machine has, or raise vm.max_map_count"
-              .formatted(size, e.getMessage()));
+          "%d bytes of host memory for weights cannot be had (%s); set %s below what the machine has, or raise vm.max_map_count"
+              .formatted(size, e.getMessage(), budgetName));
     } finally {
       if (!made) {
         arena.close();

@@ -10,10 +10,15 @@ import java.util.Optional;
  * @param budgetBytes what all floors may take in host memory; those that were leased longest ago
  *     are let go beyond it
  * @param hugePages asks the system for pages of 2 MiB
+ * @param budgetName what messages call the budget: where the application has it set
  * @param sharing one copy for all processes of the machine; empty: each has its own
  */
 public record FloorOptions(
-    FloorKind kind, long budgetBytes, boolean hugePages, Optional<Sharing> sharing) {
+    FloorKind kind,
+    long budgetBytes,
+    String budgetName,
+    boolean hugePages,
+    Optional<Sharing> sharing) {
 
   public static final FloorOptions DEFAULT =
       new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, true, Optional.empty());
@@ -26,6 +31,12 @@ public record FloorOptions(
       throw new IllegalArgumentException(
           "floor option budgetBytes is " + budgetBytes + "; it must be 0 or more");
     }
+  }
+
+  /** With a budget that is set here. */
+  public FloorOptions(
+      FloorKind kind, long budgetBytes, boolean hugePages, Optional<Sharing> sharing) {
+    this(kind, budgetBytes, "FloorOptions.budgetBytes", hugePages, sharing);
   }
 
   /**

@@ -51,6 +51,7 @@ public final class FloorStore implements AutoCloseable {
             options.hugePages(),
             pins,
             account,
+            options.budgetName(),
             this::makeRoom,
             Math.min(MOST_IDLE_BYTES, options.budgetBytes() / IDLE_PART));
     shared =

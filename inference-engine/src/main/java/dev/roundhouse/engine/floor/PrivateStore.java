@@ -15,20 +15,28 @@ final class PrivateStore {
   private final boolean hugePages;
   private final Pins pins;
   private final HostBytes account;
+  private final String budgetName;
   private final LongConsumer room;
   private final TensorIndex index = new TensorIndex();
   private final BlockPool pool;
   private final AtomicLong savedBytes = new AtomicLong();
 
   /**
+   * @param budgetName what bounds this memory, as messages name it
    * @param room told how much memory is about to be taken
    * @param mostIdleBytes kept for weights that pass through
    */
   PrivateStore(
-      boolean hugePages, Pins pins, HostBytes account, LongConsumer room, long mostIdleBytes) {
+      boolean hugePages,
+      Pins pins,
+      HostBytes account,
+      String budgetName,
+      LongConsumer room,
+      long mostIdleBytes) {
     this.hugePages = hugePages;
     this.pins = pins;
     this.account = account;
+    this.budgetName = budgetName;
     this.room = room;
     pool = new BlockPool(mostIdleBytes);
   }
@@ -100,7 +108,7 @@ final class PrivateStore {
 
   private Block allocate(FloorLayout layout) {
     room.accept(layout.blockBytes());
-    return new Block(layout.blockBytes(), hugePages, account);
+    return new Block(layout.blockBytes(), hugePages, account, budgetName);
   }
 
   private void giveBack(@Nullable Extent @Nullable [] borrowed) {

@@ -18,6 +18,7 @@ public final class ByteBudget {
   private static final int OWNED_INDEX = 8;
 
   private final long limit;
+  private final String limitName;
   private final AtomicLong taken = new AtomicLong();
   private final LongAdder givenBack = new LongAdder();
   private final long[] givenBackOnDispatch = new long[2 * OWNED_INDEX + 1];
@@ -25,15 +26,24 @@ public final class ByteBudget {
   /** Bytes that had been given back when somebody last looked; never more than have. */
   private long givenBackSeen;
 
-  public ByteBudget(long limit) {
+  /**
+   * @param limitName where an operator sets the limit, as messages name it
+   */
+  public ByteBudget(long limit, String limitName) {
     if (limit < 1) {
       throw new IllegalArgumentException("a budget of " + limit + " bytes is not above 0");
     }
     this.limit = limit;
+    this.limitName = limitName;
   }
 
   public long limit() {
     return limit;
+  }
+
+  /** Where an operator sets {@link #limit}. */
+  public String limitName() {
+    return limitName;
   }
 
   /** Bytes taken and not yet given back. */

@@ -60,10 +60,14 @@ public record QueueRules(
     return maxSize == 0 ? enginesLimit : Math.min(maxSize, enginesLimit);
   }
 
-  /** What holds {@link #depth}, as an operator writes it. */
-  public String depthSetting(int enginesLimit) {
+  /**
+   * What holds {@link #depth}, as an operator writes it.
+   *
+   * @param enginesName of the engine's limit
+   */
+  public String depthSetting(int enginesLimit, String enginesName) {
     return maxSize == 0 || maxSize > enginesLimit
-        ? "roundhouse.worker.scheduler.max-queue-depth"
+        ? enginesName
         : "serving.queue.max_size in the model's manifest";
   }
 }

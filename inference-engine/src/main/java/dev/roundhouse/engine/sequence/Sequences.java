@@ -104,8 +104,9 @@ public final class Sequences {
     if (heldBytes + needed > limit || !bytes.take(needed)) {
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
-          "sequences hold %d bytes of state, sequence %s of model '%s' needs %d and the limit is %d; end sequences, or raise roundhouse.worker.scheduler.max-queued-bytes, of which they may hold a quarter"
-              .formatted(heldBytes, asked.id(), rules.modelName(), needed, limit));
+          "sequences hold %d bytes of state, sequence %s of model '%s' needs %d and the limit is %d; end sequences, or raise %s, of which they may hold a quarter"
+              .formatted(
+                  heldBytes, asked.id(), rules.modelName(), needed, limit, bytes.limitName()));
     }
     heldBytes += needed;
     return new Sequence(rules, asked.id(), now);

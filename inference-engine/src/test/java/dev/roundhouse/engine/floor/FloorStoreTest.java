@@ -312,10 +312,10 @@ class FloorStoreTest {
 
   @Test
   void shouldNameAmountAndFixWhenThereIsNoMemory() {
-    assertThatThrownBy(() -> new Block(1L << 60, false, new HostBytes()))
+    assertThatThrownBy(() -> new Block(1L << 60, false, new HostBytes(), "the budget"))
         .isInstanceOf(FloorException.class)
         .hasMessageContaining("1152921504606846976 bytes of host memory")
         .hasMessageContaining("Cannot allocate memory")
-        .hasMessageContaining("roundhouse.worker.residency.host.budget");
+        .hasMessageContaining("set the budget below");
   }
 }

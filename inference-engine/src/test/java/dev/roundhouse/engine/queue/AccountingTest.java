@@ -27,7 +27,7 @@ class AccountingTest {
   private static final int INPUT = 10;
   private static final int ANSWER = 100;
 
-  private final ByteBudget budget = new ByteBudget(1_000);
+  private final ByteBudget budget = new ByteBudget(1_000, "a limit");
   private final Accounting accounting =
       new Accounting(budget, new ManualClock(0), new QueueShares());
   private final ModelCounters counters = new ModelCounters();

@@ -9,7 +9,7 @@ class ByteBudgetTest {
 
   @Test
   void shouldGiveOutNoMoreThanTheLimitAndTakeBackFromEitherSide() {
-    ByteBudget bytes = new ByteBudget(100);
+    ByteBudget bytes = new ByteBudget(100, "a limit");
     assertThat(bytes.take(60)).isTrue();
     assertThat(bytes.take(41)).isFalse();
     assertThat(bytes.take(40)).isTrue();
@@ -23,7 +23,7 @@ class ByteBudgetTest {
 
   @Test
   void shouldNotOverflowWhenTheLimitIsAsLargeAsCanBe() {
-    ByteBudget bytes = new ByteBudget(Long.MAX_VALUE);
+    ByteBudget bytes = new ByteBudget(Long.MAX_VALUE, "a limit");
     assertThat(bytes.take(Long.MAX_VALUE)).isTrue();
     assertThat(bytes.take(1)).isFalse();
     bytes.giveBack(Long.MAX_VALUE);
@@ -32,6 +32,6 @@ class ByteBudgetTest {
 
   @Test
   void shouldRefuseALimitThatLetsNothingThrough() {
-    assertThatThrownBy(() -> new ByteBudget(0)).hasMessageContaining("0 bytes is not above 0");
+    assertThatThrownBy(() -> new ByteBudget(0, "a limit")).hasMessageContaining("0 bytes is not above 0");
   }
 }

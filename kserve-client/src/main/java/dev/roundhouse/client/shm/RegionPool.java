@@ -1,8 +1,8 @@
 package dev.roundhouse.client.shm;
 
-import dev.roundhouse.kserve.pool.BufferPool;
-import dev.roundhouse.kserve.pool.PoolTimeoutException;
-import dev.roundhouse.kserve.pool.Span;
+import dev.roundhouse.client.pool.BufferPool;
+import dev.roundhouse.client.pool.PoolTimeoutException;
+import dev.roundhouse.client.pool.Span;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

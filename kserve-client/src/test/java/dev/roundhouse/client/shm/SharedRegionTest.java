@@ -3,7 +3,7 @@ package dev.roundhouse.client.shm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.roundhouse.kserve.pool.Span;
+import dev.roundhouse.client.pool.Span;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.LimitNames;
 import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
@@ -60,6 +61,11 @@ import org.springframework.core.env.Environment;
 class EngineConfiguration {
   /** A message holds 2 GiB; names and shapes need a little of that too. */
   private static final long MAX_ANSWER_BYTES = Integer.MAX_VALUE - (1L << 20);
+
+  private static final LimitNames LIMIT_NAMES =
+      new LimitNames(
+          "roundhouse.worker.scheduler.max-queue-depth",
+          "roundhouse.worker.scheduler.max-queued-bytes");
 
   /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
   @Bean
@@ -220,6 +226,7 @@ class EngineConfiguration {
             .floors(ResidencySettings.floors(properties.residency().host()))
             .loads(new LeftOut(properties.repository().leaveOut(), journal))
             .runMark(journal)
+            .limitNames(LIMIT_NAMES)
             .models(models);
     CacheFile.COSTS.of(scheduler.costFile(), System.getenv()).ifPresent(options::costFile);
     return options.build();

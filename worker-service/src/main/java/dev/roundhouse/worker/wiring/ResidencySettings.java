@@ -18,6 +18,9 @@ import org.springframework.util.unit.DataSize;
 
 /** How the engine keeps weights on the host and on the device, as the configuration says it. */
 final class ResidencySettings {
+  /** As messages name it. */
+  static final String HOST_BUDGET = "roundhouse.worker.residency.host.budget";
+
   private ResidencySettings() {}
 
   static FloorOptions floors(ResidencyProperties.Host host) {
@@ -31,6 +34,7 @@ final class ResidencySettings {
     return new FloorOptions(
         kind,
         budget == null ? Long.MAX_VALUE : budget.toBytes(),
+        HOST_BUDGET,
         host.hugePages(),
         host.shared() ? Optional.of(new Sharing(Sharing.SHARED_MEMORY, mode)) : Optional.empty());
   }

@@ -16,12 +16,22 @@ class ResidencySettingsTest {
   @Test
   void shouldHandOnEveryKey() {
     assertThat(ResidencySettings.floors(new Host(Weights.KEEP, null, true, false, "0660")))
-        .isEqualTo(FloorOptions.DEFAULT);
+        .isEqualTo(
+            new FloorOptions(
+                FloorKind.KEPT,
+                Long.MAX_VALUE,
+                ResidencySettings.HOST_BUDGET,
+                true,
+                Optional.empty()));
     assertThat(
             ResidencySettings.floors(
                 new Host(Weights.RE_READ, DataSize.ofBytes(7), false, true, "640")))
         .isEqualTo(
             new FloorOptions(
-                FloorKind.RE_READ, 7, false, Optional.of(new Sharing(Path.of("/dev/shm"), 0640))));
+                FloorKind.RE_READ,
+                7,
+                ResidencySettings.HOST_BUDGET,
+                false,
+                Optional.of(new Sharing(Path.of("/dev/shm"), 0640))));
   }
 }

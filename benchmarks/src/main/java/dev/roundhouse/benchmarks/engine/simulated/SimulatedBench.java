@@ -1,10 +1,10 @@
 package dev.roundhouse.benchmarks.engine.simulated;
 
-import dev.roundhouse.benchmarks.Bench;
-import dev.roundhouse.benchmarks.BenchRun;
-import dev.roundhouse.benchmarks.measure.Comparison;
+import dev.roundhouse.benchmarks.bench.Bench;
+import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
+import dev.roundhouse.measure.Comparison;
 import dev.roundhouse.simulation.study.CoalescingStudy;
 import dev.roundhouse.simulation.study.FairnessStudy;
 import dev.roundhouse.simulation.study.IdleStudy;

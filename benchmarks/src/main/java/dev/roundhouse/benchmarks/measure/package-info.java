@@ -1,5 +1,0 @@
-/** How things are measured: in pairs, by processes of their own, with vCPUs asleep or awake. */
-@NullMarked
-package dev.roundhouse.benchmarks.measure;
-
-import org.jspecify.annotations.NullMarked;

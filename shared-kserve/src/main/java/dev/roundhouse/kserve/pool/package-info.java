@@ -1,5 +1,0 @@
-/** Memory that is handed out in pieces and comes back: staging of requests and answers. */
-@NullMarked
-package dev.roundhouse.kserve.pool;
-
-import org.jspecify.annotations.NullMarked;
