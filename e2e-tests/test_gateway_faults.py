@@ -86,7 +86,8 @@ class Fleet:
         self.workers = [self._worker(name, places[name], folder / name) for name in ("w0", "w1")]
         self.gateways = [
             self._gateway(folder / "g0", "scheduling.mode=round_robin"),
-            self._gateway(folder / "g1", "scheduling.mode=lpt_packing"),
+            # told to place models anew, from its network's address
+            self._gateway(folder / "g1", "scheduling.mode=lpt_packing", "control.enabled=true"),
         ]
 
     def _worker(self, name: str, place: Place, log: Path) -> Server:
