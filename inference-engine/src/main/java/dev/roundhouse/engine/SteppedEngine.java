@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * An engine without threads: nothing happens between two calls of {@link #step}. The same engine
  * otherwise, for tests and simulations; with a manual clock every run of it is the same.
  *
- * <p>Loading is done when {@link Engine#load} returns. Not thread-safe: one thread calls
- * everything, the engine's own methods included.
+ * <p>Loading is done when {@link dev.roundhouse.engine.EngineAdmin#load} returns. Not thread-safe:
+ * one thread calls everything, the engine's own methods included.
  */
 public final class SteppedEngine implements AutoCloseable {
   private final Engine engine;

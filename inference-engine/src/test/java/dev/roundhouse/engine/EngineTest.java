@@ -95,7 +95,7 @@ class EngineTest {
         "module { func.func public @main(%x: tensor<1x2xf32>, %y: tensor<1x2xf32>) -> tensor<1x2xf32> { return %x : tensor<1x2xf32> } }";
     Path broken =
         TestBundle.doubling(2, 1).program("model.b1.mlir", twoInputs).write(repository, "broken");
-    ModelStatus status = engine.load(broken).get(30, TimeUnit.SECONDS);
+    ModelStatus status = engine.admin().load(broken).get(30, TimeUnit.SECONDS);
     assertThat(status.state()).isEqualTo(ModelState.FAILED);
     assertThat(status.reason()).contains("broken", "model.b1.mlir");
     assertThat(engine.isReady()).isTrue();
@@ -110,8 +110,8 @@ class EngineTest {
   void shouldReportQueueCountsWeightsAndCostsOfEveryModel() throws Exception {
     load("double");
     infer("double", new long[] {3, 2}, 1, 2, 3, 4, 5, 6);
-    assertThat(engine.report()).hasSize(1);
-    ModelReport report = engine.report().getFirst();
+    assertThat(engine.reports().details()).hasSize(1);
+    ModelReport report = engine.reports().details().getFirst();
     assertThat(report.status().name()).isEqualTo("double");
     assertThat(report.waiting()).isZero();
     assertThat(report.counts())
@@ -129,9 +129,9 @@ class EngineTest {
   @Test
   void shouldChangeTheWeightOfAReadyModelOnly() throws Exception {
     load("double");
-    assertThat(engine.setWeight("double", 2.5)).isTrue();
-    assertThat(engine.setWeight("triple", 2.5)).isFalse();
-    assertThatThrownBy(() -> engine.setWeight("double", 0))
+    assertThat(engine.admin().setWeight("double", 2.5)).isTrue();
+    assertThat(engine.admin().setWeight("triple", 2.5)).isFalse();
+    assertThatThrownBy(() -> engine.admin().setWeight("double", 0))
         .hasMessageContaining("weight 0.0 of model 'double' is not a number above 0");
     assertThat(infer("double", new long[] {1, 2}, 1, 2)).isInstanceOf(Outcome.Completed.class);
   }
@@ -184,7 +184,7 @@ class EngineTest {
       caller.join();
     }
     assertThat(wrong).isEmpty();
-    var counters = engine.counters("double").orElseThrow();
+    var counters = engine.reports().counters("double").orElseThrow();
     assertThat(counters.get(Metric.ACCEPTED)).isEqualTo((long) threads * each);
     assertThat(counters.get(Metric.COMPLETED)).isEqualTo((long) threads * each);
     assertThat(counters.open()).isZero();
@@ -213,7 +213,10 @@ class EngineTest {
                 .withExecutionNanos(program -> 20_000_000),
             NanoClock.SYSTEM);
     Engine closing = Engine.open(EngineOptions.DEFAULT, slow);
-    closing.load(TestBundle.doubling(2, 1).write(repository, "slow")).get(30, TimeUnit.SECONDS);
+    closing
+        .admin()
+        .load(TestBundle.doubling(2, 1).write(repository, "slow"))
+        .get(30, TimeUnit.SECONDS);
     List<CompletableFuture<Reply>> outcomes = new ArrayList<>();
     for (int i = 0; i < 600; i++) {
       ReplySink sink = new ReplySink();
@@ -237,6 +240,7 @@ class EngineTest {
 
   private ModelStatus load(String name) throws Exception {
     return engine
+        .admin()
         .load(TestBundle.doubling(2, 1, 4).write(repository, name))
         .get(30, TimeUnit.SECONDS);
   }

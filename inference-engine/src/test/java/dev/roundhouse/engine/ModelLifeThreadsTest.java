@@ -49,19 +49,19 @@ class ModelLifeThreadsTest {
     try (Engine engine = Engine.open(EngineOptions.DEFAULT, device)) {
       Path folder = TestBundle.doubling(2, 1, 4).write(repository, "m");
       byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
-      engine.load(folder).get(30, TimeUnit.SECONDS);
+      engine.admin().load(folder).get(30, TimeUnit.SECONDS);
       try (Callers callers = new Callers(engine, true)) {
         for (int round = 0; round < 20; round++) {
           Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
-          ModelStatus failed = engine.load(folder).get(30, TimeUnit.SECONDS);
+          ModelStatus failed = engine.admin().load(folder).get(30, TimeUnit.SECONDS);
           assertThat(failed.state()).isEqualTo(ModelState.FAILED);
-          ModelStatus row = engine.index().getFirst();
+          ModelStatus row = engine.reports().index().getFirst();
           assertThat(row.state()).isEqualTo(ModelState.READY);
           assertThat(row.reason()).contains("still serves", "model.b1.mlir");
           callers.awaitCalls(50);
           Files.write(folder.resolve("model.b1.mlir"), sound);
-          assertThat(engine.load(folder).get(30, TimeUnit.SECONDS).isReady()).isTrue();
-          assertThat(engine.index().getFirst().reason()).isEmpty();
+          assertThat(engine.admin().load(folder).get(30, TimeUnit.SECONDS).isReady()).isTrue();
+          assertThat(engine.reports().index().getFirst().reason()).isEmpty();
           callers.awaitCalls(50);
         }
         assertThat(callers.wrong()).isEmpty();
@@ -75,12 +75,12 @@ class ModelLifeThreadsTest {
   void shouldEndEveryCallOnceWhenItsModelComesAndGoes() throws Exception {
     Path folder = TestBundle.doubling(2, 1).write(repository, "m");
     try (Engine engine = Engine.open(EngineOptions.DEFAULT, device)) {
-      engine.load(folder).get(30, TimeUnit.SECONDS);
+      engine.admin().load(folder).get(30, TimeUnit.SECONDS);
       try (Callers callers = new Callers(engine, false)) {
         for (int cycle = 0; cycle < 300; cycle++) {
-          engine.unload("m").get(30, TimeUnit.SECONDS);
+          engine.admin().unload("m").get(30, TimeUnit.SECONDS);
           assertThat(device.openHandles()).isZero();
-          assertThat(engine.load(folder).get(30, TimeUnit.SECONDS).isReady()).isTrue();
+          assertThat(engine.admin().load(folder).get(30, TimeUnit.SECONDS).isReady()).isTrue();
           callers.awaitCalls(5);
         }
         assertThat(callers.wrong()).isEmpty();
@@ -94,18 +94,19 @@ class ModelLifeThreadsTest {
   void shouldComeBackToTheBaselineAfterAThousandCycles() throws Exception {
     Path folder = TestBundle.doubling(2, 1).write(repository, "m");
     try (Engine engine = Engine.open(EngineOptions.DEFAULT, device)) {
-      engine.load(folder).get(30, TimeUnit.SECONDS);
-      engine.unload("m").get(30, TimeUnit.SECONDS);
+      engine.admin().load(folder).get(30, TimeUnit.SECONDS);
+      engine.admin().unload("m").get(30, TimeUnit.SECONDS);
       int threads = Thread.getAllStackTraces().size();
       for (int cycle = 0; cycle < 1_000; cycle++) {
-        assertThat(engine.load(folder).get(30, TimeUnit.SECONDS).isReady()).isTrue();
-        engine.unload("m").get(30, TimeUnit.SECONDS);
+        assertThat(engine.admin().load(folder).get(30, TimeUnit.SECONDS).isReady()).isTrue();
+        engine.admin().unload("m").get(30, TimeUnit.SECONDS);
       }
       assertThat(device.openHandles()).isZero();
       assertThat(device.memory().inUse()).hasValue(0);
-      assertThat(engine.residentWeightBytes()).isZero();
+      assertThat(engine.reports().residentWeightBytes()).isZero();
       assertThat(Thread.getAllStackTraces().size()).isLessThanOrEqualTo(threads);
-      assertThat(engine.scheduler().get(10, TimeUnit.SECONDS).dispatch().models()).isEmpty();
+      assertThat(engine.reports().scheduler().get(10, TimeUnit.SECONDS).dispatch().models())
+          .isEmpty();
     }
   }
 
@@ -124,7 +125,7 @@ class ModelLifeThreadsTest {
         };
     Engine engine = Engine.open(EngineOptions.DEFAULT, hanging);
     CompletableFuture<ModelStatus> load =
-        engine.load(TestBundle.doubling(2, 1).write(repository, "m"));
+        engine.admin().load(TestBundle.doubling(2, 1).write(repository, "m"));
     assertThat(compiling.await(10, TimeUnit.SECONDS)).isTrue();
     long began = System.nanoTime();
     assertThat(engine.close(Duration.ofMillis(50))).isFalse();
@@ -156,9 +157,9 @@ class ModelLifeThreadsTest {
     Path folder = repository.resolve("m");
     TestBundle.doubling(2, 1).write(folder, "1");
     try (Engine engine = Engine.open(EngineOptions.DEFAULT, slow)) {
-      engine.load(folder).get(30, TimeUnit.SECONDS);
+      engine.admin().load(folder).get(30, TimeUnit.SECONDS);
       TestBundle.doubling(2, 1).write(folder, "2");
-      CompletableFuture<ModelStatus> load = engine.load(folder, VersionPolicy.LATEST);
+      CompletableFuture<ModelStatus> load = engine.admin().load(folder, VersionPolicy.LATEST);
       assertThat(compiling.await(10, TimeUnit.SECONDS)).isTrue();
       assertThat(engine.isReady()).isTrue();
       assertThat(engine.model("m", "2").orElseThrow().state()).isEqualTo(ModelState.LOADING);
@@ -170,7 +171,7 @@ class ModelLifeThreadsTest {
   }
 
   private static void assertCountsAddUp(Engine engine) {
-    ModelTotals totals = engine.counters("m").orElseThrow();
+    ModelTotals totals = engine.reports().counters("m").orElseThrow();
     assertThat(totals.open()).isZero();
     assertThat(totals.waiting()).isZero();
     assertThat(totals.get(Metric.ACCEPTED)).isEqualTo(totals.get(Metric.COMPLETED));

@@ -123,7 +123,7 @@ class StatisticsTest {
       }
       engine.assertWell();
 
-      List<VersionStatistics> all = engine.engine().statistics("", "");
+      List<VersionStatistics> all = engine.engine().reports().statistics("", "");
       assertThat(all).extracting(VersionStatistics::name).containsExactly("large", "small");
       for (VersionStatistics each : all) {
         assertThat(each.answered().requests()).isEqualTo(3);
@@ -138,19 +138,20 @@ class StatisticsTest {
     TestEngine engine = engine();
     TestBundle.doubling(2, 1).write(repository.resolve("m"), "1");
     TestBundle.weighted(16).write(repository.resolve("m"), "2");
-    engine.engine().load(repository.resolve("m"), new VersionPolicy.All()).join();
-    engine.engine().load(TestImage.weighted("gone", "1", () -> {})).join();
-    engine.engine().unload("gone");
+    engine.engine().admin().load(repository.resolve("m"), new VersionPolicy.All()).join();
+    engine.engine().admin().load(TestImage.weighted("gone", "1", () -> {})).join();
+    engine.engine().admin().unload("gone");
     engine.run();
 
-    assertThat(engine.engine().statistics("", ""))
+    assertThat(engine.engine().reports().statistics("", ""))
         .extracting(each -> each.name() + " " + each.version())
         .containsExactly("m 1", "m 2");
-    assertThat(engine.engine().statistics("m", "2")).hasSize(1);
-    assertThat(engine.engine().statistics("m", "3")).isEmpty();
-    assertThat(engine.engine().statistics("gone", "")).isEmpty();
-    assertThat(engine.engine().statistics("nobody", "")).isEmpty();
-    assertThat(engine.engine().statistics("m", "2").getFirst().deviceBytes()).isEqualTo(16);
+    assertThat(engine.engine().reports().statistics("m", "2")).hasSize(1);
+    assertThat(engine.engine().reports().statistics("m", "3")).isEmpty();
+    assertThat(engine.engine().reports().statistics("gone", "")).isEmpty();
+    assertThat(engine.engine().reports().statistics("nobody", "")).isEmpty();
+    assertThat(engine.engine().reports().statistics("m", "2").getFirst().deviceBytes())
+        .isEqualTo(16);
   }
 
   @Test
@@ -185,7 +186,7 @@ class StatisticsTest {
         .satisfies(plain -> assertThat(plain.maxQueueDelay()).isEqualTo(Duration.ofMillis(1)));
     assertThat(engine.engine().rules("alone", "").orElseThrow().rowCap()).isEqualTo(1);
     assertThat(engine.engine().rules("own", "2")).isEmpty();
-    assertThat(engine.engine().setWeight("plain", 5)).isTrue();
+    assertThat(engine.engine().admin().setWeight("plain", 5)).isTrue();
     assertThat(engine.engine().rules("plain", "").orElseThrow().weight()).isEqualTo(5);
   }
 
@@ -195,7 +196,7 @@ class StatisticsTest {
   }
 
   private static VersionStatistics statistics(TestEngine engine) {
-    return engine.engine().statistics("m", "").getFirst();
+    return engine.engine().reports().statistics("m", "").getFirst();
   }
 
   private static InputTensor rows(int rows) {

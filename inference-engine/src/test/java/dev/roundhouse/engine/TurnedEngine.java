@@ -138,15 +138,15 @@ public final class TurnedEngine implements AutoCloseable {
 
   /** Begins to load a model: returns when it is the loop's turn to take it in. */
   public CompletableFuture<ModelStatus> begin(
-      Function<Engine, CompletableFuture<ModelStatus>> load) {
+      Function<EngineAdmin, CompletableFuture<ModelStatus>> load) {
     int before = activated.get();
-    CompletableFuture<ModelStatus> begun = load.apply(engine);
+    CompletableFuture<ModelStatus> begun = load.apply(engine.admin());
     LiveEngine.await("it is handed over", () -> activated.get() > before || begun.isDone());
     return begun;
   }
 
   /** Loads a model. */
-  public void load(Function<Engine, CompletableFuture<ModelStatus>> load) {
+  public void load(Function<EngineAdmin, CompletableFuture<ModelStatus>> load) {
     CompletableFuture<ModelStatus> begun = begin(load);
     turnUntil("it is loaded", begun::isDone);
     assertThat(begun.join().state()).as(begun.join().reason()).isEqualTo(ModelState.READY);

@@ -168,7 +168,7 @@ class CancelTest {
   }
 
   private static ModelTotals counters(String model) {
-    return engine().counters(model).orElseThrow();
+    return engine().reports().counters(model).orElseThrow();
   }
 
   private static ListenableFuture<ModelInferResponse> call(ModelInferRequest request) {

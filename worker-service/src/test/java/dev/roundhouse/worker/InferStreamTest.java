@@ -305,7 +305,7 @@ class InferStreamTest {
   }
 
   private static long counted(String model, Metric metric) {
-    return engine().counters(model).orElseThrow().get(metric);
+    return engine().reports().counters(model).orElseThrow().get(metric);
   }
 
   private static void await(BooleanSupplier condition) {

@@ -268,7 +268,7 @@ class RestClientsTest {
   }
 
   private static long cancelled() {
-    return engine().counters("double").orElseThrow().get(Metric.CANCELLED);
+    return engine().reports().counters("double").orElseThrow().get(Metric.CANCELLED);
   }
 
   private static Engine engine() {

@@ -203,7 +203,7 @@ class StatusesTest {
     calls.add(stub.modelInfer(WorkerTest.request("double", 1, 1, 2)));
     GATE.awaitArrival();
     calls.add(stub.modelInfer(WorkerTest.request("double", 1, 1, 2)));
-    while (worker.bean(Engine.class).counters("double").orElseThrow().waiting() < 1) {
+    while (worker.bean(Engine.class).reports().counters("double").orElseThrow().waiting() < 1) {
       Thread.onSpinWait();
     }
     return calls;

@@ -395,11 +395,11 @@ class WorkerTest {
   }
 
   private static long counted(Metric metric) {
-    return worker.bean(Engine.class).counters("double").orElseThrow().get(metric);
+    return worker.bean(Engine.class).reports().counters("double").orElseThrow().get(metric);
   }
 
   private static void awaitWaiting(int count) {
-    var counters = worker.bean(Engine.class).counters("double").orElseThrow();
+    var counters = worker.bean(Engine.class).reports().counters("double").orElseThrow();
     while (counters.waiting() != count) {
       Thread.onSpinWait();
     }

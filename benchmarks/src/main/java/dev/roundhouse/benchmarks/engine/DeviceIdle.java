@@ -60,7 +60,7 @@ final class DeviceIdle implements Bench {
     EngineOptions options =
         EngineOptions.builder().models(Map.of(NoOpModel.name(0), alone)).build();
     try (Engine engine = Engine.open(options, device)) {
-      engine.load(NoOpModel.image(0)).join();
+      engine.admin().load(NoOpModel.image(0)).join();
       run.say("%s: warming up", name());
       sample(engine, device, WARM_UP_MILLIS, 0);
       device.pace(RUN_NANOS);

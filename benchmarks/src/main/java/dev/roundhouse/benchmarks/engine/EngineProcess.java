@@ -65,7 +65,7 @@ final class EngineProcess {
     long start = System.nanoTime();
     List<CompletableFuture<ModelStatus>> loads = new ArrayList<>();
     for (; loaded < models; loaded++) {
-      loads.add(engine.load(NoOpModel.image(loaded)));
+      loads.add(engine.admin().load(NoOpModel.image(loaded)));
     }
     for (CompletableFuture<ModelStatus> load : loads) {
       ModelStatus status = load.join();

@@ -42,7 +42,7 @@ final class MetaChain implements AutoCloseable {
 
   private MetaChain() {
     for (int model = 0; model < MODELS; model++) {
-      engine.load(NoOpModel.image(model)).join();
+      engine.admin().load(NoOpModel.image(model)).join();
     }
     var code = NoOpModel.image(0).programs().getFirst();
     program = device.compile(new ProgramSource(code.name(), code.read()));

@@ -54,7 +54,7 @@ record ColdLoadTurns(Comparison load, Comparison firstCall) {
   }
 
   static void load(Engine engine, Path folder) {
-    ModelStatus status = engine.load(folder).join();
+    ModelStatus status = engine.admin().load(folder).join();
     if (!status.isReady()) {
       throw new IllegalStateException("a model did not load: " + status);
     }
@@ -118,15 +118,15 @@ record ColdLoadTurns(Comparison load, Comparison firstCall) {
     }
 
     private long loadNanos() {
-      return engine.counters(model).orElseThrow().get(Metric.WEIGHT_LOAD);
+      return engine.reports().counters(model).orElseThrow().get(Metric.WEIGHT_LOAD);
     }
 
     /** Returns when the weights have left and their memory has been freed. */
     private void evict() {
       int there = device.openHandles();
       // The batch that used them last may not have been let go of yet.
-      while (engine.residentWeightBytes() > 0) {
-        engine.compact(List.of()).join();
+      while (engine.reports().residentWeightBytes() > 0) {
+        engine.admin().compact(List.of()).join();
       }
       while (device.openHandles() > there - tap.count()) {
         Thread.yield();

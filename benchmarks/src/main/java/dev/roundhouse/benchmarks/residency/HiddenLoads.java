@@ -114,12 +114,12 @@ record HiddenLoads(PjrtDevice device, Path scratch, int rounds, int millis) {
     }
 
     private long runs() {
-      return engine.counters(BUSY).orElseThrow().get(Metric.EXECUTIONS);
+      return engine.reports().counters(BUSY).orElseThrow().get(Metric.EXECUTIONS);
     }
 
     private long loadNanos() {
       return COLD.stream()
-          .mapToLong(cold -> engine.counters(cold).orElseThrow().get(Metric.WEIGHT_LOAD))
+          .mapToLong(cold -> engine.reports().counters(cold).orElseThrow().get(Metric.WEIGHT_LOAD))
           .sum();
     }
   }

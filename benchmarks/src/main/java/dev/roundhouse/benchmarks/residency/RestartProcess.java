@@ -67,7 +67,7 @@ final class RestartProcess {
             .build();
     try (Engine engine = Engine.open(options, compilation.device())) {
       List<CompletableFuture<ModelStatus>> loads = new ArrayList<>(folders.size());
-      folders.forEach(folder -> loads.add(engine.load(folder)));
+      folders.forEach(folder -> loads.add(engine.admin().load(folder)));
       for (CompletableFuture<ModelStatus> load : loads) {
         ModelStatus status = load.join();
         if (!status.isReady()) {

@@ -74,9 +74,11 @@ record SimulatedHiding(Path scratch, long runNanos) {
 
   private static Stretch counted(SteppedEngine engine, List<String> colds) {
     return new Stretch(
-        engine.engine().counters(BUSY).orElseThrow().get(Metric.ROWS),
+        engine.engine().reports().counters(BUSY).orElseThrow().get(Metric.ROWS),
         colds.stream()
-            .mapToLong(cold -> engine.engine().counters(cold).orElseThrow().get(Metric.WEIGHT_LOAD))
+            .mapToLong(
+                cold ->
+                    engine.engine().reports().counters(cold).orElseThrow().get(Metric.WEIGHT_LOAD))
             .sum());
   }
 

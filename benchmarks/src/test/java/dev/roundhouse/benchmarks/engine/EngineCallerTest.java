@@ -21,7 +21,8 @@ class EngineCallerTest {
   @BeforeEach
   void load() {
     for (int i = 0; i < 3; i++) {
-      assertThat(engine.load(NoOpModel.image(i)).join().state()).isEqualTo(ModelState.READY);
+      assertThat(engine.admin().load(NoOpModel.image(i)).join().state())
+          .isEqualTo(ModelState.READY);
     }
     caller = new EngineCaller(engine, arena);
     caller.call("m0", "m1", "m2");
@@ -61,6 +62,6 @@ class EngineCallerTest {
   }
 
   private long completed(String model) {
-    return engine.counters(model).orElseThrow().get(Metric.COMPLETED);
+    return engine.reports().counters(model).orElseThrow().get(Metric.COMPLETED);
   }
 }

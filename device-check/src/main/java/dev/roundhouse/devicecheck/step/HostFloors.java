@@ -76,7 +76,7 @@ public final class HostFloors implements Step {
       ServedModels served = new ServedModels(engine);
       served.load(model);
       FloorReport floor =
-          engine.report(model.name()).flatMap(report -> report.onHost()).orElseThrow();
+          engine.reports().details(model.name()).flatMap(report -> report.onHost()).orElseThrow();
       if (floor.shared() != place.shared) {
         findings.notMeasured(
             what, "no room in " + Sharing.SHARED_MEMORY + ", or it cannot be used");

@@ -34,7 +34,7 @@ record ServedModels(Engine engine) {
    * @throws IllegalStateException when it fails
    */
   void load(WeighedModel model) {
-    ModelStatus status = engine.load(model.image()).join();
+    ModelStatus status = engine.admin().load(model.image()).join();
     if (!status.isReady()) {
       throw new IllegalStateException(model.name() + " does not load: " + status.reason());
     }
@@ -43,7 +43,11 @@ record ServedModels(Engine engine) {
   /** Takes what may leave off the device, and brings these weights. */
   void bring(WeighedModel model) {
     var unused =
-        engine.compact(List.of(model.name())).orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+        engine
+            .admin()
+            .compact(List.of(model.name()))
+            .orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS)
+            .join();
   }
 
   /**
@@ -58,11 +62,11 @@ record ServedModels(Engine engine) {
   }
 
   void unload(WeighedModel model) {
-    engine.unload(model.name()).orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+    engine.admin().unload(model.name()).orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
   }
 
   long count(WeighedModel model, Metric metric) {
-    return engine.counters(model.name()).orElseThrow().get(metric);
+    return engine.reports().counters(model.name()).orElseThrow().get(metric);
   }
 
   /** Of all models together. */

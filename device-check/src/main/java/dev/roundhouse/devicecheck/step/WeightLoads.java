@@ -112,7 +112,7 @@ public final class WeightLoads implements Step {
     Engine engine = served.engine();
     served.load(busy);
     served.load(model);
-    engine.setResidency(busy.name(), Residency.PINNED_DEVICE).join();
+    engine.admin().setResidency(busy.name(), Residency.PINNED_DEVICE).join();
     Repeated load = Repeated.within(RUNS, () -> served.bring(model));
     long before = served.count(busy, Metric.EXECUTIONS);
     ClosedLoop.Result alone = ClosedLoop.run(engine, () -> busy, 3, RUNS);

@@ -115,8 +115,7 @@ class SimulatedDeviceTest {
   void shouldCallBackFromTheCallThatNoticesTheEndWhenTheClockStandsStill() {
     SimulatedDevice device =
         new SimulatedDevice(
-            SimulatedDeviceOptions.instant(DOUBLE).withExecutionNanos(p -> 5_000),
-            clock);
+            SimulatedDeviceOptions.instant(DOUBLE).withExecutionNanos(p -> 5_000), clock);
     AtomicInteger calls = new AtomicInteger();
     try (DeviceProgram program = device.compile(doubling());
         DeviceBuffer x = upload(device);
@@ -151,8 +150,7 @@ class SimulatedDeviceTest {
   @Test
   void shouldRefuseWhatDoesNotFitInMemoryAndSayHowMuchIsInUse() {
     SimulatedDevice device =
-        new SimulatedDevice(
-            SimulatedDeviceOptions.instant(DOUBLE).withMemoryBytes(1_500), clock);
+        new SimulatedDevice(SimulatedDeviceOptions.instant(DOUBLE).withMemoryBytes(1_500), clock);
     DeviceBuffer x = upload(device);
     assertThatThrownBy(() -> upload(device))
         .isInstanceOfSatisfying(

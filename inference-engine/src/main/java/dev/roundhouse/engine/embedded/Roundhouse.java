@@ -104,7 +104,7 @@ public final class Roundhouse implements AutoCloseable {
    * @return completes with ready or failed, and why; never exceptionally
    */
   public CompletableFuture<ModelStatus> load(Path modelFolder) {
-    return engine.load(modelFolder).thenApplyAsync(status -> status, callers);
+    return engine.admin().load(modelFolder).thenApplyAsync(status -> status, callers);
   }
 
   /**
@@ -143,7 +143,7 @@ public final class Roundhouse implements AutoCloseable {
 
   /** What there is to say of every model: state, queue, counts, costs. */
   public List<ModelReport> stats() {
-    return engine.report();
+    return engine.reports().details();
   }
 
   /** How many programs were compiled, and how many the cache had. */

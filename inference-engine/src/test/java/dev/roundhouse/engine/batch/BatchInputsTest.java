@@ -162,7 +162,7 @@ class BatchInputsTest {
   }
 
   private void load(ModelImage image) {
-    ModelStatus status = engine.engine().load(image).join();
+    ModelStatus status = engine.engine().admin().load(image).join();
     assertThat(status.state()).as(status.reason()).isEqualTo(ModelState.READY);
   }
 

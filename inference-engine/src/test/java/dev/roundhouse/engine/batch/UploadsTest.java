@@ -52,7 +52,7 @@ class UploadsTest {
             List.of(TestImage.tensor("y", axes)),
             List.of(),
             1);
-    assertThat(stepped.engine().load(image).join().state()).isEqualTo(ModelState.READY);
+    assertThat(stepped.engine().admin().load(image).join().state()).isEqualTo(ModelState.READY);
   }
 
   @AfterEach

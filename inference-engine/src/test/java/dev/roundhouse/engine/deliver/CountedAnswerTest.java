@@ -44,7 +44,7 @@ class CountedAnswerTest {
                 TestImage.tensor("rest", Axis.BATCH, new Axis.Fixed(1))),
             List.of(),
             1);
-    assertThat(engine.engine().load(image).join().state()).isEqualTo(ModelState.READY);
+    assertThat(engine.engine().admin().load(image).join().state()).isEqualTo(ModelState.READY);
   }
 
   @Test

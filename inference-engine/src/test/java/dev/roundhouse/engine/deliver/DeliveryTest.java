@@ -227,7 +227,7 @@ class DeliveryTest {
         waited += LiveEngine.get(reply).timings().queueNanos();
       }
       assertThat(waited).isPositive();
-      assertThat(engine.engine().counters("large").orElseThrow().get(Metric.QUEUE_WAIT))
+      assertThat(engine.engine().reports().counters("large").orElseThrow().get(Metric.QUEUE_WAIT))
           .isEqualTo(waited);
     }
   }
@@ -255,7 +255,7 @@ class DeliveryTest {
                 TestImage.tensor("long", Axis.BATCH, new Axis.Fixed(width))),
             List.of(),
             1);
-    assertThat(engine.engine().load(image).join().state()).isEqualTo(ModelState.READY);
+    assertThat(engine.engine().admin().load(image).join().state()).isEqualTo(ModelState.READY);
     Submission request = engine.submit("m", Floats.input("x", new long[] {1}, 1));
     engine.run();
     assertThat(Floats.of(engine.completed(request).outputs().get(0))).containsExactly(3);

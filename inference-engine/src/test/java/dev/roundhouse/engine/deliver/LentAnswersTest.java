@@ -154,7 +154,7 @@ class LentAnswersTest {
                 TestImage.tensor("second", Axis.BATCH, new Axis.Fixed(3))),
             List.of(),
             1);
-    assertThat(engine.engine().load(image).join().state()).isEqualTo(ModelState.READY);
+    assertThat(engine.engine().admin().load(image).join().state()).isEqualTo(ModelState.READY);
     Keeping kept = new Keeping();
     List<String> names = wanted.isEmpty() ? List.of() : List.of(wanted.split(","));
     engine

@@ -245,9 +245,11 @@ class DispatchLoopTest {
     engine.submit("double", Floats.input("x", shape(1), 2, 2));
     engine.step();
     engine.clock().advance(700);
-    assertThat(engine.engine().report("double").orElseThrow().oldestWaitNanos()).isEqualTo(700);
+    assertThat(engine.engine().reports().details("double").orElseThrow().oldestWaitNanos())
+        .isEqualTo(700);
     engine.run();
-    assertThat(engine.engine().report("double").orElseThrow().oldestWaitNanos()).isZero();
+    assertThat(engine.engine().reports().details("double").orElseThrow().oldestWaitNanos())
+        .isZero();
   }
 
   @Test

@@ -69,7 +69,7 @@ class DispatchProxyTest {
     assertThat(loop.hasWork()).isTrue();
     assertThat(loop.hasWorkNow()).isTrue();
     engine.run();
-    assertThat(engine.engine().setWeight("m", 2)).isTrue();
+    assertThat(engine.engine().admin().setWeight("m", 2)).isTrue();
     assertThat(woken).as("by a command").hasValue(2);
     assertThat(loop.hasWork()).isTrue();
     assertThat(loop.hasWorkNow()).isTrue();
@@ -80,7 +80,7 @@ class DispatchProxyTest {
     assertThat(loop.hasWorkNow()).isTrue();
     engine.turn();
     assertThat(loop.hasWorkNow()).isFalse();
-    CompletableFuture<Void> gone = engine.engine().unload("m");
+    CompletableFuture<Void> gone = engine.engine().admin().unload("m");
     assertThat(woken).as("by a model that goes").hasValue(4);
     assertThat(loop.hasWork()).isTrue();
     assertThat(loop.hasWorkNow()).isTrue();
@@ -125,7 +125,7 @@ class DispatchProxyTest {
     assertThat(proxy.describe()).isCancelled();
     assertThat(proxy.compact(List.of())).isCancelled();
     assertThat(proxy.stopHolding()).isFalse();
-    assertThat(engine.engine().setWeight("m", 2)).isFalse();
+    assertThat(engine.engine().admin().setWeight("m", 2)).isFalse();
     ModelStatus refused =
         LiveEngine.get(
             engine.begin(of -> of.load(TestBundle.doubling(9_000, 1).write(repository, "more"))));
@@ -149,7 +149,7 @@ class DispatchProxyTest {
         engine.begin(of -> of.load(TestBundle.doubling(9_000, 1).write(repository, "more")));
     CompletableFuture<DispatchState> state = proxy.describe();
     CompletableFuture<Long> compacted = proxy.compact(List.of());
-    CompletableFuture<Void> gone = engine.engine().unload("m");
+    CompletableFuture<Void> gone = engine.engine().admin().unload("m");
     engine.close();
     assertThat(state).isCancelled();
     assertThat(compacted).isCancelled();
@@ -166,17 +166,19 @@ class DispatchProxyTest {
             engine.clock().advance(5_000);
           }
         });
-    assertThat(engine.engine().longestDispatchCycleNanos()).isZero();
+    assertThat(engine.engine().reports().longestDispatchCycleNanos()).isZero();
     CompletableFuture<Reply> first = engine.submit("m", 1);
     engine.turn();
-    assertThat(engine.engine().longestDispatchCycleNanos()).as("one choice").isZero();
+    assertThat(engine.engine().reports().longestDispatchCycleNanos()).as("one choice").isZero();
     engine.run();
     LiveEngine.assertCompleted(first);
     engine.clock().advance(RUN);
     assertThat(engine.turn()).isZero();
     engine.submit("m", 2);
     engine.run();
-    assertThat(engine.engine().longestDispatchCycleNanos()).as("none without work").isZero();
+    assertThat(engine.engine().reports().longestDispatchCycleNanos())
+        .as("none without work")
+        .isZero();
     engine.close();
   }
 

@@ -162,7 +162,7 @@ class FailStopTest {
                 throw new DeviceException(DeviceException.Code.DEVICE_LOST, "made by a test");
               }
             });
-    ModelStatus status = get(engine.engine().load(TestImage.weighted("m", "1", () -> {})));
+    ModelStatus status = get(engine.engine().admin().load(TestImage.weighted("m", "1", () -> {})));
     assertThat(status.state()).isEqualTo(ModelState.FAILED);
     assertThat(status.reason()).contains("made by a test");
     assertThat(get(engine.engine().failed())).hasMessageContaining("made by a test");

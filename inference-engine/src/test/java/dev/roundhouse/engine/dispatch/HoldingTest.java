@@ -106,7 +106,7 @@ class HoldingTest {
     TestEngine engine = engine(10_000);
     Submission held = submit(engine, 1);
     engine.step();
-    engine.engine().stopHolding();
+    engine.engine().admin().stopHolding();
     Submission next = submit(engine, 1);
     for (int turn = 0; turn < 5; turn++) {
       engine.step();

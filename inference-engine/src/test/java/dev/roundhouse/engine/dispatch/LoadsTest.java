@@ -158,7 +158,7 @@ class LoadsTest {
     load(engine, "a", 2, BYTES);
     load(engine, "b", 3, BYTES);
     failWeights(engine, new IllegalStateException("made by a test"));
-    CompletableFuture<Void> pinned = engine.engine().setResidency("a", PINNED_DEVICE);
+    CompletableFuture<Void> pinned = engine.engine().admin().setResidency("a", PINNED_DEVICE);
     engine.run();
     assertThat(pinned).isCompletedExceptionally();
     assertThat(engine.state().weights().pinnedBytes()).isZero();
@@ -174,7 +174,7 @@ class LoadsTest {
     TestEngine engine = SmallDevice.engine(BYTES + SCRATCH, 0, 0);
     load(engine, "a", 2, BYTES);
     failWeights(engine, new IllegalStateException("made by a test"));
-    ModelStatus refused = engine.engine().load(TestImage.scaled("b", 3, BYTES)).join();
+    ModelStatus refused = engine.engine().admin().load(TestImage.scaled("b", 3, BYTES)).join();
     assertThat(refused.state()).isEqualTo(ModelState.FAILED);
     assertThat(refused.reason()).contains("made by a test");
     assertThat(engine.state().models()).hasSize(1);
@@ -230,7 +230,7 @@ class LoadsTest {
     TestEngine engine = SmallDevice.engine(BYTES + SCRATCH, MILLIS, MILLISECOND_FOR_ONE);
     load(engine, "a", 2, BYTES);
     load(engine, "b", 3, BYTES);
-    CompletableFuture<Void> pinned = engine.engine().setResidency("a", PINNED_DEVICE);
+    CompletableFuture<Void> pinned = engine.engine().admin().setResidency("a", PINNED_DEVICE);
     engine.step();
     assertPlace(engine, "a", Place.LOADING);
     assertThat(pinned).isNotDone();
@@ -267,7 +267,7 @@ class LoadsTest {
     CompletableFuture<ModelStatus> load = engine.begin(of -> of.load(TestImage.scaled("b", 2, 64)));
     engine.turn();
     LiveEngine.await("its weights are uploaded", gate::isReached);
-    CompletableFuture<Void> leaving = engine.engine().unload("a");
+    CompletableFuture<Void> leaving = engine.engine().admin().unload("a");
     engine.turn();
     assertThat(leaving).as("its weights leave after that").isNotDone();
     assertThat(engine.proxy().loop().hasWork()).isTrue();
@@ -284,10 +284,10 @@ class LoadsTest {
   void shouldLetGoOfWeightsBesideTheLoop() {
     TurnedEngine engine = beside();
     engine.load(of -> of.load(TestImage.scaled("a", 2, 64)));
-    CompletableFuture<Void> gone = engine.engine().unload("a");
+    CompletableFuture<Void> gone = engine.engine().admin().unload("a");
     engine.turnUntil("it is gone", gone::isDone);
     assertThat(gone).isCompleted();
-    assertThat(engine.engine().residentWeightBytes()).isZero();
+    assertThat(engine.engine().reports().residentWeightBytes()).isZero();
     engine.close();
   }
 
@@ -388,7 +388,7 @@ class LoadsTest {
   }
 
   private static void takeAllAway(TestEngine engine) {
-    engine.engine().compact(List.of());
+    engine.engine().admin().compact(List.of());
     engine.run();
   }
 }

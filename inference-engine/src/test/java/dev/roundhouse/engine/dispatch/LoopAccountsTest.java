@@ -122,7 +122,7 @@ class LoopAccountsTest {
     }
     assertThat(engine.executions()).isEqualTo(before);
     assertThat(ledger.charged).isZero();
-    assertThat(engine.engine().counters("m").orElseThrow().waiting()).isZero();
+    assertThat(engine.engine().reports().counters("m").orElseThrow().waiting()).isZero();
     assertBooksAreClosed();
   }
 
@@ -198,7 +198,7 @@ class LoopAccountsTest {
     engine.turn();
     engine.clock().sleepUntil(engine.proxy().loop().nextMomentNanos());
     assertThat(engine.turn()).as("armed").isEqualTo(1);
-    assertThat(engine.engine().setWeight("m", 3)).isTrue();
+    assertThat(engine.engine().admin().setWeight("m", 3)).isTrue();
     engine.turnUntil("it is loaded", load::isDone);
     assertBooksAreClosed();
   }
@@ -211,7 +211,7 @@ class LoopAccountsTest {
     engine.submit("m", 1);
     engine.submit("m", 2);
     engine.run();
-    ModelReport report = engine.engine().report("m").orElseThrow();
+    ModelReport report = engine.engine().reports().details("m").orElseThrow();
     assertThat(report.counts().get(Metric.EXECUTIONS)).isEqualTo(2);
     assertThat(report.counts().get(Metric.COMPUTE)).isEqualTo(2 * RUN);
     assertThat(report.programs().getFirst().runs()).isEqualTo(2);
@@ -312,12 +312,12 @@ class LoopAccountsTest {
     engine.submit("m", 1);
     engine.submit("m", 2);
     engine.run();
-    assertThat(engine.engine().longestDispatchCycleNanos()).isEqualTo(5_000);
+    assertThat(engine.engine().reports().longestDispatchCycleNanos()).isEqualTo(5_000);
     engine.clock().advance(RUN);
     assertThat(engine.turn()).isZero();
     engine.submit("m", 3);
     engine.run();
-    assertThat(engine.engine().longestDispatchCycleNanos()).isEqualTo(5_000);
+    assertThat(engine.engine().reports().longestDispatchCycleNanos()).isEqualTo(5_000);
     assertBooksAreClosed();
   }
 

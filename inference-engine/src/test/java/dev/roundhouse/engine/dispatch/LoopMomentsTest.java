@@ -87,7 +87,7 @@ class LoopMomentsTest {
   void shouldLookWhetherAModelThatGoesCanGo() {
     load();
     start();
-    CompletableFuture<Void> gone = engine.engine().unload("m");
+    CompletableFuture<Void> gone = engine.engine().admin().unload("m");
     assertThat(engine.turn()).isEqualTo(1);
     assertThat(loop.untilNextMomentNanos()).isEqualTo(LOOK);
     assertThat(loop.hasWork()).isTrue();
@@ -140,7 +140,7 @@ class LoopMomentsTest {
     CompletableFuture<Reply> held = engine.submit("m", 1);
     engine.turn();
     long began = engine.clock().nanoTime();
-    CompletableFuture<Void> gone = engine.engine().unload("m");
+    CompletableFuture<Void> gone = engine.engine().admin().unload("m");
     engine.run();
     LiveEngine.assertCompleted(held);
     assertThat(gone).isCompleted();

@@ -217,7 +217,7 @@ class PipelineTest {
     engine.step();
     row(engine, "b", 1);
     arm(engine, "b");
-    assertThat(engine.engine().report("b").orElseThrow().oldestWaitNanos())
+    assertThat(engine.engine().reports().details("b").orElseThrow().oldestWaitNanos())
         .isEqualTo(RUN - AHEAD / 2);
     engine.run();
     done(engine);
@@ -343,8 +343,8 @@ class PipelineTest {
     engine.step();
     Submission armed = row(engine, "b", 2);
     arm(engine, "b");
-    assertThat(engine.engine().setWeight("b", 7)).isTrue();
-    CompletableFuture<Void> unloaded = engine.engine().unload("b");
+    assertThat(engine.engine().admin().setWeight("b", 7)).isTrue();
+    CompletableFuture<Void> unloaded = engine.engine().admin().unload("b");
     engine.step();
     assertThat(unloaded).isNotDone();
     engine.run();
@@ -510,7 +510,7 @@ class PipelineTest {
   }
 
   private static @Nullable String armed(TestEngine engine) {
-    var scheduler = engine.engine().scheduler();
+    var scheduler = engine.engine().reports().scheduler();
     engine.step();
     return scheduler.join().dispatch().armed();
   }

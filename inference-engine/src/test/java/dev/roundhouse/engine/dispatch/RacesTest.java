@@ -59,7 +59,7 @@ class RacesTest {
     callers(1_000, () -> true, true);
     engine.assertWell();
     assertEachEndedOnce();
-    ModelTotals totals = engine.engine().counters("m").orElseThrow();
+    ModelTotals totals = engine.engine().reports().counters("m").orElseThrow();
     assertThat(totals.get(Metric.ACCEPTED)).as("seed %d", seed).isEqualTo(calls.size());
     assertThat(totals.get(Metric.COMPLETED)).isEqualTo(count(Outcome.Completed.class));
     assertThat(totals.get(Metric.CANCELLED)).isEqualTo(count(Outcome.Cancelled.class)).isPositive();
@@ -104,7 +104,7 @@ class RacesTest {
     AtomicInteger left = new AtomicInteger(1);
     Thread callers = Thread.ofPlatform().start(() -> callers(20_000, () -> left.get() > 0, true));
     for (int cycle = 0; cycle < 40; cycle++) {
-      get(engine.engine().unload("m"));
+      get(engine.engine().admin().unload("m"));
       load();
     }
     left.set(0);
@@ -149,7 +149,7 @@ class RacesTest {
       if (fails) {
         ending.device().hook(RacesTest::loseDevice);
         LiveEngine.await("the last was sent", () -> !commander.isAlive());
-        get(ending.engine().load(TestImage.weighted("last", "1", () -> {})));
+        get(ending.engine().admin().load(TestImage.weighted("last", "1", () -> {})));
         assertThat(ending.engine().isAlive()).isFalse();
       } else {
         ending.close();
@@ -165,8 +165,8 @@ class RacesTest {
 
   private static void command(Engine engine, Queue<CompletableFuture<?>> commands) {
     for (int i = 0; i < 200; i++) {
-      commands.add(engine.load(TestImage.weighted("m" + i, "1", () -> {})));
-      commands.add(engine.scheduler());
+      commands.add(engine.admin().load(TestImage.weighted("m" + i, "1", () -> {})));
+      commands.add(engine.reports().scheduler());
     }
   }
 

@@ -110,7 +110,7 @@ class RequestsInLoopTest {
     engine.turn();
     CompletableFuture<ModelStatus> coming =
         engine.begin(of -> of.load(TestBundle.doubling(2, 1).write(repository, "new")));
-    CompletableFuture<Void> going = engine.engine().unload("a");
+    CompletableFuture<Void> going = engine.engine().admin().unload("a");
     engine.turn();
     CompletableFuture<?> late = engine.proxy().describe();
     CompletableFuture<Long> compacted = engine.proxy().compact(List.of());
@@ -137,7 +137,7 @@ class RequestsInLoopTest {
     }
     assertThat(engine.engine().openRequests()).isZero();
     assertThat(engine.engine().heldBytes()).isZero();
-    assertThat(engine.engine().counters("a").orElseThrow().waiting()).isZero();
+    assertThat(engine.engine().reports().counters("a").orElseThrow().waiting()).isZero();
   }
 
   @Test
@@ -151,9 +151,9 @@ class RequestsInLoopTest {
     CompletableFuture<ModelStatus> later =
         engine.begin(of -> of.load(TestBundle.doubling(20_000, 1).write(repository, "later")));
     engine.submit("a", 2);
-    CompletableFuture<Void> going = engine.engine().unload("a");
+    CompletableFuture<Void> going = engine.engine().admin().unload("a");
     engine.turn();
-    CompletableFuture<Void> goingLater = engine.engine().unload("b");
+    CompletableFuture<Void> goingLater = engine.engine().admin().unload("b");
     engine.close();
     assertThat(coming).isDone();
     assertThat(later).isDone();

@@ -44,7 +44,7 @@ class SeveralOutputsTest {
 
   @BeforeEach
   void load() {
-    assertThat(engine.engine().load(image()).join().state()).isEqualTo(ModelState.READY);
+    assertThat(engine.engine().admin().load(image()).join().state()).isEqualTo(ModelState.READY);
   }
 
   @Test

@@ -53,7 +53,8 @@ class WeightsThreadTest {
         for (int i = 0; i < models.length; i++) {
           assertThat(answer(replies.get(i))).isEqualTo(models[i] * round);
         }
-        assertThat(engine.engine().residentWeightBytes()).isLessThanOrEqualTo((long) FIT * BYTES);
+        assertThat(engine.engine().reports().residentWeightBytes())
+            .isLessThanOrEqualTo((long) FIT * BYTES);
       }
       engine.assertWell();
     }
@@ -125,7 +126,7 @@ class WeightsThreadTest {
                 }
               });
       assertThat(answer(engine.submit(name(1), row(3)))).isEqualTo(3);
-      assertThat(engine.engine().residentWeightBytes()).isEqualTo(BYTES);
+      assertThat(engine.engine().reports().residentWeightBytes()).isEqualTo(BYTES);
       refusals.set(3); // nothing is left that could leave
       assertFailed(
           engine.submit(name(1), row(3)), Status.RESOURCE_EXHAUSTED, "execution of model 'm1'");
@@ -181,7 +182,7 @@ class WeightsThreadTest {
   private static void load(LiveEngine engine, int models) {
     for (int i = 0; i < models; i++) {
       ModelStatus status =
-          LiveEngine.get(engine.engine().load(TestImage.scaled(name(i), i, BYTES)));
+          LiveEngine.get(engine.engine().admin().load(TestImage.scaled(name(i), i, BYTES)));
       assertThat(status.state()).as(status.reason()).isEqualTo(ModelState.READY);
     }
   }

@@ -79,7 +79,7 @@ class LaneChangesTest {
     engine.step();
     engine.cancel(waiting.getFirst());
     arm(engine, "b");
-    assertThat(engine.engine().report("a").orElseThrow().oldestWaitNanos())
+    assertThat(engine.engine().reports().details("a").orElseThrow().oldestWaitNanos())
         .as("since the second of its requests came")
         .isEqualTo(RUN - AHEAD / 2);
     engine.run();
@@ -247,7 +247,7 @@ class LaneChangesTest {
             .clock(clock)
             .build();
     try (SteppedEngine stepped = SteppedEngine.open(options, device)) {
-      stepped.engine().load(TestBundle.doubling(2, 4).write(repository, "h")).join();
+      stepped.engine().admin().load(TestBundle.doubling(2, 4).write(repository, "h")).join();
       ReplySink full = new ReplySink();
       stepped.engine().submit(InferenceRequest.of("h", List.of(rows(4)), full).build());
       stepped.step();
@@ -297,7 +297,7 @@ class LaneChangesTest {
   }
 
   private static void load(TestEngine engine, ModelImage image) {
-    assertThat(engine.engine().load(image).join().state()).isEqualTo(ModelState.READY);
+    assertThat(engine.engine().admin().load(image).join().state()).isEqualTo(ModelState.READY);
   }
 
   /** A model that has programs for one row and for four, and an output without a batch axis. */

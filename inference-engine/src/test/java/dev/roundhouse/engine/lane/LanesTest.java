@@ -84,7 +84,7 @@ class LanesTest {
     engine.load(TestBundle.doubling(2, 1).write(repository, "other"), 3);
     assertThat(engine.lane("one").weight()).isEqualTo(1);
     assertThat(engine.lane("other").weight()).isEqualTo(3);
-    assertThat(engine.engine().setWeight("nobody", 2)).isFalse();
+    assertThat(engine.engine().admin().setWeight("nobody", 2)).isFalse();
   }
 
   @Test
@@ -204,7 +204,7 @@ class LanesTest {
     Submission held = submit(engine, "m", 1);
     Submission stays = submit(engine, "other", 1);
     engine.step();
-    CompletableFuture<Void> unloaded = engine.engine().unload("m");
+    CompletableFuture<Void> unloaded = engine.engine().admin().unload("m");
     for (int turn = 0; turn < 5; turn++) {
       engine.step();
     }
@@ -224,7 +224,7 @@ class LanesTest {
     for (int i = 0; i < 4 * 80 + 1; i++) { // more than are taken in one turn
       accepted.add(submit(engine, "m", 1));
     }
-    CompletableFuture<Void> unloaded = engine.engine().unload("m");
+    CompletableFuture<Void> unloaded = engine.engine().admin().unload("m");
     long now = engine.clock().nanoTime();
     for (int turn = 0; turn < 500 && !unloaded.isDone(); turn++) {
       engine.step();
@@ -239,7 +239,7 @@ class LanesTest {
     TestEngine engine = holding();
     Submission held = submit(engine, "m", 1);
     engine.step();
-    engine.engine().stopHolding();
+    engine.engine().admin().stopHolding();
     for (int turn = 0; turn < 5; turn++) {
       engine.step();
     }

@@ -56,7 +56,7 @@ class LinkShareTest {
                 .withLinkBytesPerSecond(BYTES * 1000L),
             EngineOptions.builder().discipline(VirtualTime::new).residency(residency).build());
     for (String model : List.of("often", "other", "busy", "seldom")) {
-      assertThat(engine.engine().load(TestImage.scaled(model, 1, BYTES)).join().state())
+      assertThat(engine.engine().admin().load(TestImage.scaled(model, 1, BYTES)).join().state())
           .isEqualTo(ModelState.READY);
     }
     return engine;

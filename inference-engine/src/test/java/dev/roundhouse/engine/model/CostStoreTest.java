@@ -130,7 +130,7 @@ class CostStoreTest {
   }
 
   private static double mean(TestEngine engine, String model) {
-    return engine.engine().report(model).orElseThrow().programs().getFirst().meanNanos();
+    return engine.engine().reports().details(model).orElseThrow().programs().getFirst().meanNanos();
   }
 
   private TestEngine open(long runNanos) {

@@ -37,13 +37,13 @@ class LoadLeaksTest {
       while (failed) {
         device.arm(++steps, fault);
         ModelStatus status =
-            stepped.engine().load(TestImage.weighted("m", "1", device::call)).join();
+            stepped.engine().admin().load(TestImage.weighted("m", "1", device::call)).join();
         failed = device.hasFailed();
         if (failed) {
           assertThat(status.state()).as("step %d", steps).isEqualTo(ModelState.FAILED);
           assertThat(status.reason()).contains("for the test");
           assertThat(simulated.openHandles()).as("handles after step %d", steps).isZero();
-          assertThat(stepped.engine().residentWeightBytes()).isZero();
+          assertThat(stepped.engine().reports().residentWeightBytes()).isZero();
           assertThat(stepped.engine().isReady()).isTrue();
         } else {
           assertThat(status.state()).isEqualTo(ModelState.READY);
@@ -65,12 +65,12 @@ class LoadLeaksTest {
     FaultyDevice device = new FaultyDevice(simulated);
     try (SteppedEngine stepped =
         SteppedEngine.open(EngineOptions.builder().clock(clock).build(), device)) {
-      stepped.engine().load(TestImage.weighted("m", "1", () -> {})).join();
+      stepped.engine().admin().load(TestImage.weighted("m", "1", () -> {})).join();
       int handles = simulated.openHandles();
       int step = 0;
       while (true) {
         device.arm(++step, fault);
-        stepped.engine().load(TestImage.weighted("m", "1", device::call)).join();
+        stepped.engine().admin().load(TestImage.weighted("m", "1", device::call)).join();
         if (!device.hasFailed()) {
           break;
         }

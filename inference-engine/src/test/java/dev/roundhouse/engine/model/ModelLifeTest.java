@@ -51,7 +51,7 @@ class ModelLifeTest {
     Submission running = engine.submit("m", row(1));
     engine.step();
     Submission queued = engine.submit("m", row(2));
-    CompletableFuture<Void> freed = engine.engine().unload("m");
+    CompletableFuture<Void> freed = engine.engine().admin().unload("m");
 
     Submission late = engine.submit("m", row(3));
     assertThat(refusal(late)).isEqualTo(Status.NOT_FOUND);
@@ -64,9 +64,9 @@ class ModelLifeTest {
     assertThat(Floats.of(engine.completed(running).outputs().getFirst())).containsExactly(2, 2);
     assertThat(Floats.of(engine.completed(queued).outputs().getFirst())).containsExactly(4, 4);
     assertThat(engine.device().openHandles()).isZero();
-    assertThat(engine.engine().residentWeightBytes()).isZero();
+    assertThat(engine.engine().reports().residentWeightBytes()).isZero();
     assertThat(state("m")).isEqualTo(ModelState.UNLOADED);
-    assertThat(engine.engine().index().getFirst().reason()).isEqualTo("unloaded");
+    assertThat(engine.engine().reports().index().getFirst().reason()).isEqualTo("unloaded");
     assertThat(engine.counters("m").get(Metric.COMPLETED)).isEqualTo(2);
     assertThat(engine.counters("m").get(Metric.REFUSED_UNAVAILABLE)).isEqualTo(1);
   }
@@ -75,7 +75,7 @@ class ModelLifeTest {
   void shouldFreeAModelWhoseLastRequestWasCancelledOnItsWay() {
     engine.load(TestBundle.doubling(2, 1).write(repository, "m"));
     Submission cancelled = engine.submit("m", row(1));
-    CompletableFuture<Void> freed = engine.engine().unload("m");
+    CompletableFuture<Void> freed = engine.engine().admin().unload("m");
     engine.cancel(cancelled);
     // What was cancelled is still on its way to a lane that goes in this very turn.
     engine.run();
@@ -94,7 +94,7 @@ class ModelLifeTest {
     while (holding.step() > 0) {}
     assertThat(holding.isOver(held)).isFalse();
     long before = holding.clock().nanoTime();
-    CompletableFuture<Void> freed = holding.engine().unload("m");
+    CompletableFuture<Void> freed = holding.engine().admin().unload("m");
     holding.run();
     assertThat(freed).isCompleted();
     holding.completed(held);
@@ -145,7 +145,7 @@ class ModelLifeTest {
     assertThat(versions()).containsExactly("1 READY", "10 READY");
     assertThat(refusal(submit("2"))).isEqualTo(Status.NOT_FOUND);
 
-    CompletableFuture<Void> freed = engine.engine().unload("m", "10");
+    CompletableFuture<Void> freed = engine.engine().admin().unload("m", "10");
     engine.run();
     assertThat(freed).isCompleted();
     Submission older = submit("");
@@ -162,7 +162,7 @@ class ModelLifeTest {
     assertThat(failed.state()).isEqualTo(ModelState.FAILED);
     assertThat(failed.version()).isEqualTo("2");
     assertThat(versions()).containsExactly("1 READY", "2 FAILED");
-    assertThat(engine.engine().failedModels()).isEqualTo(1);
+    assertThat(engine.engine().reports().failedModels()).isEqualTo(1);
     assertThat(engine.engine().isReady()).isTrue();
     Submission served = submit("");
     engine.run();
@@ -172,7 +172,7 @@ class ModelLifeTest {
     assertThat(load(VersionPolicy.LATEST).isReady()).isTrue();
     engine.run();
     assertThat(versions()).containsExactly("2 READY");
-    assertThat(engine.engine().failedModels()).isZero();
+    assertThat(engine.engine().reports().failedModels()).isZero();
   }
 
   @Test
@@ -190,10 +190,10 @@ class ModelLifeTest {
     byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
     Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
     assertThat(engine.load(folder).state()).isEqualTo(ModelState.FAILED);
-    assertThat(engine.engine().failedModels()).isEqualTo(1);
+    assertThat(engine.engine().reports().failedModels()).isEqualTo(1);
     Files.write(folder.resolve("model.b1.mlir"), sound);
     assertThat(engine.load(folder).state()).isEqualTo(ModelState.READY);
-    assertThat(engine.engine().failedModels()).isZero();
+    assertThat(engine.engine().reports().failedModels()).isZero();
     Submission request = engine.submit("m", row(1));
     engine.run();
     engine.completed(request);
@@ -206,14 +206,14 @@ class ModelLifeTest {
     VersionPolicy all = new VersionPolicy.All();
     load(all);
     long runs = engine.device().executions();
-    engine.engine().refresh(repository.resolve("m"), all).join();
+    engine.engine().admin().refresh(repository.resolve("m"), all).join();
     assertThat(engine.device().executions()).as("warm-up runs").isEqualTo(runs);
 
     Files.writeString(second.resolve("model.b1.mlir"), "not a program");
-    engine.engine().refresh(repository.resolve("m"), all).join();
+    engine.engine().admin().refresh(repository.resolve("m"), all).join();
     assertThat(engine.engine().model("m", "2").orElseThrow().reason()).contains("still serves");
     write("2");
-    engine.engine().refresh(repository.resolve("m"), all).join();
+    engine.engine().admin().refresh(repository.resolve("m"), all).join();
     assertThat(engine.engine().model("m", "2").orElseThrow().reason()).isEmpty();
     engine.run();
     // Three warm-up runs of the one version that changed.
@@ -226,7 +226,7 @@ class ModelLifeTest {
     engine.load(folder, 7);
     engine.load(folder);
     engine.run();
-    var state = engine.engine().scheduler();
+    var state = engine.engine().reports().scheduler();
     engine.step();
     assertThat(state.join().dispatch().models()).hasSize(1);
     assertThat(state.join().dispatch().models().getFirst().weight()).isEqualTo(7);
@@ -252,7 +252,7 @@ class ModelLifeTest {
     }
     shared.submit("other", row(0));
     shared.run();
-    CompletableFuture<Void> freed = shared.engine().unload("greedy");
+    CompletableFuture<Void> freed = shared.engine().admin().unload("greedy");
     shared.run();
     assertThat(freed).isCompleted();
     shared.load(TestBundle.doubling(2, 1).write(repository, "newcomer"));
@@ -278,16 +278,16 @@ class ModelLifeTest {
     for (int cycle = 0; cycle < 1_000; cycle++) {
       assertThat(engine.load(comes).isReady()).isTrue();
       Submission request = engine.submit("comes", row(cycle));
-      CompletableFuture<Void> freed = engine.engine().unload("comes");
+      CompletableFuture<Void> freed = engine.engine().admin().unload("comes");
       engine.run();
       assertThat(freed).isCompleted();
       engine.completed(request);
     }
     assertThat(engine.device().openHandles()).isEqualTo(handles);
-    assertThat(engine.engine().residentWeightBytes()).isZero();
+    assertThat(engine.engine().reports().residentWeightBytes()).isZero();
     assertThat(engine.counters("comes").get(Metric.COMPLETED)).isEqualTo(1_000);
-    assertThat(engine.engine().index()).hasSize(2);
-    var state = engine.engine().scheduler();
+    assertThat(engine.engine().reports().index()).hasSize(2);
+    var state = engine.engine().reports().scheduler();
     engine.step();
     assertThat(state.join().dispatch().models()).hasSize(1);
   }
@@ -297,11 +297,11 @@ class ModelLifeTest {
   }
 
   private ModelStatus load(VersionPolicy policy) {
-    return engine.engine().load(repository.resolve("m"), policy).join();
+    return engine.engine().admin().load(repository.resolve("m"), policy).join();
   }
 
   private List<String> versions() {
-    return engine.engine().versions("m").stream()
+    return engine.engine().reports().versions("m").stream()
         .map(status -> status.version() + " " + status.state())
         .toList();
   }

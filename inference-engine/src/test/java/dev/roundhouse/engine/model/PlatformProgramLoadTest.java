@@ -34,7 +34,7 @@ class PlatformProgramLoadTest {
         new SimulatedDevice(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), clock);
     EngineOptions options = EngineOptions.builder().clock(clock).build();
     try (SteppedEngine stepped = SteppedEngine.open(options, new Named(simulated, platform))) {
-      return stepped.engine().load(folder).join();
+      return stepped.engine().admin().load(folder).join();
     }
   }
 

@@ -32,6 +32,7 @@ class ByteBudgetTest {
 
   @Test
   void shouldRefuseALimitThatLetsNothingThrough() {
-    assertThatThrownBy(() -> new ByteBudget(0, "a limit")).hasMessageContaining("0 bytes is not above 0");
+    assertThatThrownBy(() -> new ByteBudget(0, "a limit"))
+        .hasMessageContaining("0 bytes is not above 0");
   }
 }

@@ -38,7 +38,8 @@ class DeviceMemoryTest {
     engine.run();
     assertThat(answer(engine, call)).isEqualTo(2);
     assertThat(refused).hasValue(1);
-    assertThat(engine.engine().residentWeightBytes()).isEqualTo(2 * BYTES); // two have left
+    assertThat(engine.engine().reports().residentWeightBytes())
+        .isEqualTo(2 * BYTES); // two have left
     engine.assertNothingLeaks();
   }
 
@@ -50,7 +51,7 @@ class DeviceMemoryTest {
     load(engine, "d", 7, BYTES);
     assertThat(refused).hasValue(1);
     assertThat(engine.counters("a").get(Metric.WEIGHT_EVICTIONS)).isEqualTo(1);
-    assertThat(engine.engine().residentWeightBytes()).isEqualTo(3 * BYTES);
+    assertThat(engine.engine().reports().residentWeightBytes()).isEqualTo(3 * BYTES);
     engine.assertNothingLeaks();
   }
 
@@ -62,7 +63,7 @@ class DeviceMemoryTest {
     Submission call = engine.submit("a", row(1));
     engine.run();
     assertThat(answer(engine, call)).isEqualTo(2);
-    assertThat(engine.engine().residentWeightBytes()).isEqualTo(BYTES);
+    assertThat(engine.engine().reports().residentWeightBytes()).isEqualTo(BYTES);
     engine.assertNothingLeaks();
   }
 

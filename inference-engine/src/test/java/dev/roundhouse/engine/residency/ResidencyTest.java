@@ -44,7 +44,7 @@ class ResidencyTest {
     AtomicInteger uploads = new AtomicInteger();
     TestEngine engine = engine(2 * BYTES, 0, 0);
     engine.hook((call, of) -> uploads.addAndGet(call == Call.UPLOAD ? 1 : 0));
-    ModelStatus refused = engine.engine().load(TestImage.scaled("m", 1, 3 * BYTES)).join();
+    ModelStatus refused = engine.engine().admin().load(TestImage.scaled("m", 1, 3 * BYTES)).join();
     assertThat(refused.state()).isEqualTo(ModelState.FAILED);
     assertThat(refused.reason())
         .contains("its weights need 3145728 bytes of device memory and the device has 2097152");
@@ -64,7 +64,7 @@ class ResidencyTest {
       Submission call = engine.submit("m" + model, row(round));
       engine.run();
       assertThat(answer(engine, call)).isCloseTo((float) model * round, within(1e-3f));
-      assertThat(engine.engine().residentWeightBytes()).isLessThanOrEqualTo(3L * BYTES);
+      assertThat(engine.engine().reports().residentWeightBytes()).isLessThanOrEqualTo(3L * BYTES);
     }
     long loads = total(engine, 10, Metric.WEIGHT_LOADS);
     assertThat(loads).isGreaterThan(100);
@@ -269,7 +269,7 @@ class ResidencyTest {
       engine.run();
       assertThat(answer(engine, small)).isEqualTo(2 * i);
       assertThat(answer(engine, large)).isEqualTo(3 * i);
-      assertThat(engine.engine().residentWeightBytes()).isIn((long) BYTES, 3L * BYTES);
+      assertThat(engine.engine().reports().residentWeightBytes()).isIn((long) BYTES, 3L * BYTES);
     }
     engine.assertNothingLeaks();
   }
@@ -282,7 +282,7 @@ class ResidencyTest {
     Submission call = engine.submit("a", row(1));
     engine.step();
     assertThat(engine.cancel(call)).isTrue();
-    var unloaded = engine.engine().unload("a");
+    var unloaded = engine.engine().admin().unload("a");
     engine.run();
     assertThat(unloaded).isCompleted();
     Submission other = engine.submit("b", row(1));
@@ -318,16 +318,16 @@ class ResidencyTest {
     for (int i = 0; i < 6; i++) {
       load(engine, "m" + i, i, BYTES);
     }
-    var pinned = engine.engine().setResidency("m0", PINNED_DEVICE);
+    var pinned = engine.engine().admin().setResidency("m0", PINNED_DEVICE);
     engine.run();
     assertThat(pinned).isCompleted();
     assertThat(engine.lane("m0").weights().place()).isEqualTo(Place.RESIDENT);
     useAll(engine, 6, 20);
     assertThat(engine.counters("m0").get(Metric.WEIGHT_LOADS)).isEqualTo(2); // warm-up, and the pin
     assertThat(engine.state().weights().pinnedBytes()).isEqualTo(BYTES);
-    var second = engine.engine().setResidency("m1", PINNED_DEVICE);
-    var third = engine.engine().setResidency("m2", PINNED_DEVICE);
-    var fourth = engine.engine().setResidency("m3", PINNED_DEVICE);
+    var second = engine.engine().admin().setResidency("m1", PINNED_DEVICE);
+    var third = engine.engine().admin().setResidency("m2", PINNED_DEVICE);
+    var fourth = engine.engine().admin().setResidency("m3", PINNED_DEVICE);
     engine.run();
     assertThat(second).isCompleted();
     assertThat(third).isCompleted();
@@ -336,7 +336,7 @@ class ResidencyTest {
         .withThrowableThat()
         .withMessageContaining("3145728 of the 3149784 bytes for weights");
     long left = engine.counters("m1").get(Metric.WEIGHT_EVICTIONS);
-    var unpinned = engine.engine().setResidency("m0", PINNED_SYSTEM);
+    var unpinned = engine.engine().admin().setResidency("m0", PINNED_SYSTEM);
     engine.run();
     assertThat(unpinned).isCompleted();
     useAll(engine, 6, 20);
@@ -350,14 +350,14 @@ class ResidencyTest {
   void shouldTakeWeightsOffAndBringThemAgainWhereNoLimitIsKnown() {
     TestEngine engine = engine(Long.MAX_VALUE, 0, 0);
     loadThree(engine, BYTES);
-    assertThat(engine.engine().residentWeightBytes()).isEqualTo(3L * BYTES);
-    var compacted = engine.engine().compact(List.of());
+    assertThat(engine.engine().reports().residentWeightBytes()).isEqualTo(3L * BYTES);
+    var compacted = engine.engine().admin().compact(List.of());
     engine.run();
     assertThat(compacted).isCompletedWithValue(0L);
     Submission call = engine.submit("a", row(1));
     engine.run();
     assertThat(answer(engine, call)).isEqualTo(2);
-    assertThat(engine.engine().residentWeightBytes()).isEqualTo(BYTES);
+    assertThat(engine.engine().reports().residentWeightBytes()).isEqualTo(BYTES);
     engine.assertNothingLeaks();
   }
 
@@ -367,7 +367,7 @@ class ResidencyTest {
     for (int i = 0; i < 5; i++) {
       load(engine, "m" + i, i, BYTES);
     }
-    var compacted = engine.engine().compact(List.of("m0", "m1", "nobody"));
+    var compacted = engine.engine().admin().compact(List.of("m0", "m1", "nobody"));
     engine.run();
     assertThat(compacted).isCompletedWithValue(2L * BYTES);
     assertThat(engine.lane("m0").weights().place()).isEqualTo(Place.RESIDENT);
@@ -391,14 +391,14 @@ class ResidencyTest {
               assertThat(failed.status()).isEqualTo(Status.FAILED_PRECONDITION);
               assertThat(failed.message()).contains("model 'a' is not on the device");
             });
-    var pinned = engine.engine().setResidency("a", PINNED_DEVICE);
+    var pinned = engine.engine().admin().setResidency("a", PINNED_DEVICE);
     engine.run();
     assertThat(pinned).isCompleted();
     assertThat(engine.engine().answers("a", "")).isTrue();
     Submission served = engine.submit("a", row(4));
     engine.run();
     assertThat(answer(engine, served)).isEqualTo(8);
-    var unpinned = engine.engine().setResidency("a", PINNED_SYSTEM);
+    var unpinned = engine.engine().admin().setResidency("a", PINNED_SYSTEM);
     engine.run();
     assertThat(unpinned).isCompleted();
     assertThat(engine.lane("a").weights().place()).isEqualTo(Place.ABSENT);
@@ -413,9 +413,9 @@ class ResidencyTest {
     load(engine, "b", 3, BYTES);
     engine.submit("b", row(1));
     engine.step(); // what "a" would need to leave is in use
-    var pinned = engine.engine().setResidency("a", PINNED_DEVICE);
+    var pinned = engine.engine().admin().setResidency("a", PINNED_DEVICE);
     engine.step();
-    var unloaded = engine.engine().unload("a");
+    var unloaded = engine.engine().admin().unload("a");
     engine.run();
     assertThat(unloaded).isCompleted();
     assertThat(pinned)
@@ -432,12 +432,13 @@ class ResidencyTest {
   void shouldRefuseAModelWhoseManifestPinsMoreThanIsLeftAndServeTheOthers() {
     TestEngine engine = engine(2 * BYTES + SCRATCH, 0, 0);
     load(engine, "a", 2, BYTES);
-    var pinned = engine.engine().setResidency("a", PINNED_DEVICE);
+    var pinned = engine.engine().admin().setResidency("a", PINNED_DEVICE);
     engine.run();
     assertThat(pinned).isCompleted();
     ModelStatus refused =
         engine
             .engine()
+            .admin()
             .load(TestImage.scaled("b", 3, BYTES + BYTES / 2, Optional.of(PINNED_DEVICE)))
             .join();
     assertThat(refused.state()).isEqualTo(ModelState.FAILED);

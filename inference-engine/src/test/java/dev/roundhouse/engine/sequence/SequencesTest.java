@@ -102,7 +102,7 @@ class SequencesTest {
       engine.run();
     }
     assertThat(steps).extracting(this::total).containsExactly(1f, 3f, 6f, 10f, 15f);
-    assertThat(engine.engine().sequences()).isZero();
+    assertThat(engine.engine().reports().sequences()).isZero();
     engine.assertQuiescent();
   }
 
@@ -256,7 +256,7 @@ class SequencesTest {
     assertRefused(text, Status.INVALID_ARGUMENT, "send a number, not 'a'");
     // None of them has begun a sequence.
     assertRefused(submit(id(1), 1, !START, !END), Status.INVALID_ARGUMENT, "START flag");
-    assertThat(engine.engine().sequences()).isZero();
+    assertThat(engine.engine().reports().sequences()).isZero();
     engine.assertQuiescent();
   }
 
@@ -338,7 +338,7 @@ class SequencesTest {
     Submission afterIdle = submit(id(100), 1, START, END);
     engine.run();
     assertThat(total(afterIdle)).isEqualTo(1);
-    assertThat(engine.engine().sequences()).isZero();
+    assertThat(engine.engine().reports().sequences()).isZero();
     engine.assertQuiescent();
   }
 
@@ -363,7 +363,7 @@ class SequencesTest {
     assertRefused(submit(id(1), 1, !START, !END), Status.INVALID_ARGUMENT, "START flag");
     engine.run();
     assertThat(List.of(first, waits)).extracting(this::total).containsExactly(1f, 2f);
-    assertThat(engine.engine().sequences()).isZero();
+    assertThat(engine.engine().reports().sequences()).isZero();
     engine.assertQuiescent();
   }
 

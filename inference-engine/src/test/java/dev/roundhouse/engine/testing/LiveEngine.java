@@ -78,7 +78,7 @@ public final class LiveEngine implements AutoCloseable {
   }
 
   public void load(Path folder) {
-    ModelStatus status = get(engine.load(folder));
+    ModelStatus status = get(engine.admin().load(folder));
     assertThat(status.state()).as(status.reason()).isEqualTo(ModelState.READY);
   }
 
@@ -124,7 +124,7 @@ public final class LiveEngine implements AutoCloseable {
 
   /** Waits until a batch of some model is armed. */
   public void awaitArmed() {
-    await("a batch is armed", () -> get(engine.scheduler()).dispatch().armed() != null);
+    await("a batch is armed", () -> get(engine.reports().scheduler()).dispatch().armed() != null);
   }
 
   /** The engine serves, owes nobody an answer and holds no memory of anybody's. */

@@ -82,7 +82,7 @@ public final class SmallDevice {
   }
 
   public static void load(TestEngine engine, String name, float scale, int bytes) {
-    ModelStatus status = engine.engine().load(TestImage.scaled(name, scale, bytes)).join();
+    ModelStatus status = engine.engine().admin().load(TestImage.scaled(name, scale, bytes)).join();
     assertThat(status.state()).as(status.reason()).isEqualTo(ModelState.READY);
   }
 

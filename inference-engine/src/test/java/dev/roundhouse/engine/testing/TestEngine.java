@@ -113,7 +113,7 @@ public final class TestEngine {
 
   /** What the dispatch loop says of itself, after one more turn of it. */
   public DispatchState state() {
-    CompletableFuture<SchedulerReport> report = engine().scheduler();
+    CompletableFuture<SchedulerReport> report = engine().reports().scheduler();
     step();
     return report.join().dispatch();
   }
@@ -132,18 +132,18 @@ public final class TestEngine {
   }
 
   public ModelStatus load(Path folder) {
-    return engine().load(folder).join();
+    return engine().admin().load(folder).join();
   }
 
   public ModelStatus load(Path folder, double weight) {
     ModelStatus status = load(folder);
-    assertThat(engine().setWeight(status.name(), weight)).isTrue();
+    assertThat(engine().admin().setWeight(status.name(), weight)).isTrue();
     step();
     return status;
   }
 
   public ModelTotals counters(String model) {
-    return engine().counters(model).orElseThrow();
+    return engine().reports().counters(model).orElseThrow();
   }
 
   public Submission submit(String model, InputTensor... inputs) {
@@ -221,7 +221,7 @@ public final class TestEngine {
 
   /** Every accepted request ended exactly once, and none is left waiting. */
   public void assertQuiescent() {
-    for (ModelStatus model : engine().models()) {
+    for (ModelStatus model : engine().reports().models()) {
       assertThat(counters(model.name()).open()).as("open requests of %s", model.name()).isZero();
       assertThat(counters(model.name()).waiting()).as("waiting of %s", model.name()).isZero();
     }

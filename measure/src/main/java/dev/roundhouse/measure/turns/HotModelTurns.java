@@ -58,7 +58,7 @@ public final class HotModelTurns {
     EngineOptions options = EngineOptions.builder().models(Map.of(MODEL, capped)).build();
     try (Engine engine = Engine.open(options, device);
         BareLoop bare = BareLoop.open(device, folder, MODEL, batch)) {
-      ModelStatus status = engine.load(folder).join();
+      ModelStatus status = engine.admin().load(folder).join();
       if (!status.isReady()) {
         throw new IllegalStateException(MODEL + " does not load: " + status.reason());
       }

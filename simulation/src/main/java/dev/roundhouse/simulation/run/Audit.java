@@ -14,7 +14,7 @@ final class Audit {
    */
   static void check(Scenario scenario, Engine engine, Ledger ledger) {
     for (FleetModel model : scenario.fleet().models()) {
-      ModelTotals counters = engine.counters(model.name()).orElseThrow();
+      ModelTotals counters = engine.reports().counters(model.name()).orElseThrow();
       int index = model.index();
       long answered = ledger.count(index, End.IN_TIME) + ledger.count(index, End.LATE);
       long failed = ledger.count(index, End.FAILED);

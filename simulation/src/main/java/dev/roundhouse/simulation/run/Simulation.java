@@ -124,7 +124,7 @@ public final class Simulation {
     long evictions = 0;
     long nanos = 0;
     for (FleetModel model : scenario.fleet().models()) {
-      ModelTotals totals = engine.engine().counters(model.name()).orElseThrow();
+      ModelTotals totals = engine.engine().reports().counters(model.name()).orElseThrow();
       loads += totals.get(Metric.WEIGHT_LOADS);
       evictions += totals.get(Metric.WEIGHT_EVICTIONS);
       nanos += totals.get(Metric.WEIGHT_LOAD);
@@ -157,7 +157,7 @@ public final class Simulation {
 
   private static void load(Scenario scenario, SteppedEngine engine) {
     for (FleetModel model : scenario.fleet().models()) {
-      ModelStatus status = engine.engine().load(model.image()).join();
+      ModelStatus status = engine.engine().admin().load(model.image()).join();
       if (status.state() != ModelState.READY) {
         throw new IllegalStateException("model '" + model.name() + "': " + status.reason());
       }
@@ -168,7 +168,9 @@ public final class Simulation {
     CompletableFuture<Void> there =
         CompletableFuture.allOf(
             models.stream()
-                .map(each -> engine.engine().setResidency(each.name(), Residency.PINNED_DEVICE))
+                .map(
+                    each ->
+                        engine.engine().admin().setResidency(each.name(), Residency.PINNED_DEVICE))
                 .toArray(CompletableFuture<?>[]::new));
     while (!there.isDone()) {
       engine.step();

@@ -31,7 +31,7 @@ record DispatchSnapshot(
 
   /** Asks, and waits for the answer, but not for long. */
   static DispatchSnapshot of(Engine engine) {
-    return await(engine.scheduler());
+    return await(engine.reports().scheduler());
   }
 
   /** Waits for an answer, but not for long. */

@@ -47,16 +47,16 @@ public final class EngineMeters implements MeterBinder {
           .tag("state", state.name().toLowerCase(Locale.ROOT))
           .register(meters);
     }
-    Gauge.builder("roundhouse.models.stale", engine, each -> each.stale().size())
+    Gauge.builder("roundhouse.models.stale", engine, each -> each.reports().stale().size())
         .description("Models that serve although newer files of them could not be loaded")
         .register(meters);
     Gauge.builder("roundhouse.requests.open", engine, Engine::openRequests)
         .description("Accepted requests that have not ended")
         .register(meters);
-    Gauge.builder("roundhouse.sequences", engine, Engine::sequences)
+    Gauge.builder("roundhouse.sequences", engine, each -> each.reports().sequences())
         .description("Sequences whose state is kept between requests")
         .register(meters);
-    Gauge.builder("roundhouse.weights.resident", engine, Engine::residentWeightBytes)
+    Gauge.builder("roundhouse.weights.resident", engine, each -> each.reports().residentWeightBytes())
         .description("Weights on the device")
         .baseUnit("bytes")
         .register(meters);
@@ -64,7 +64,7 @@ public final class EngineMeters implements MeterBinder {
             "roundhouse.dispatch.cycle.longest",
             engine,
             TimeUnit.NANOSECONDS,
-            Engine::longestDispatchCycleNanos)
+            each -> each.reports().longestDispatchCycleNanos())
         .description("Longest time between two choices of the dispatch thread while there was work")
         .register(meters);
     Gauge.builder("roundhouse.memory.held", engine, Engine::heldBytes)
@@ -75,7 +75,7 @@ public final class EngineMeters implements MeterBinder {
         .description("What inputs and answers together may hold")
         .baseUnit("bytes")
         .register(meters);
-    engine.models().forEach(model -> bind(model, meters));
+    engine.reports().models().forEach(model -> bind(model, meters));
   }
 
   /**
@@ -90,7 +90,7 @@ public final class EngineMeters implements MeterBinder {
   }
 
   private void bind(ModelStatus model, MeterRegistry meters) {
-    ModelTotals counters = engine.counters(model.name()).orElse(null);
+    ModelTotals counters = engine.reports().counters(model.name()).orElse(null);
     if (counters == null || !model.isReady() || !bound.add(counters)) {
       return;
     }
@@ -131,6 +131,6 @@ public final class EngineMeters implements MeterBinder {
   }
 
   private static double count(Engine engine, ModelState state) {
-    return engine.models().stream().filter(model -> model.state() == state).count();
+    return engine.reports().models().stream().filter(model -> model.state() == state).count();
   }
 }

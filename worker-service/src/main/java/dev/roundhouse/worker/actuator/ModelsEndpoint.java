@@ -35,7 +35,9 @@ public final class ModelsEndpoint {
   public Models models() {
     DispatchSnapshot dispatch = DispatchSnapshot.of(engine);
     return new Models(
-        engine.report().stream().map(report -> ModelDetails.of(report, dispatch)).toList());
+        engine.reports().details().stream()
+            .map(report -> ModelDetails.of(report, dispatch))
+            .toList());
   }
 
   /** One model; 404 when there is none of that name. */
@@ -45,7 +47,11 @@ public final class ModelsEndpoint {
       return null;
     }
     DispatchSnapshot dispatch = DispatchSnapshot.of(engine);
-    return engine.report(name).map(report -> ModelDetails.of(report, dispatch)).orElse(null);
+    return engine
+        .reports()
+        .details(name)
+        .map(report -> ModelDetails.of(report, dispatch))
+        .orElse(null);
   }
 
   /** Changes a ready model's weight, from its next run on, until the worker stops. */

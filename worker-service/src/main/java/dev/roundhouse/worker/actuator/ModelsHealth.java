@@ -27,7 +27,7 @@ public final class ModelsHealth extends AbstractHealthIndicator {
     Map<String, String> failed = new TreeMap<>();
     int ready = 0;
     int loading = 0;
-    for (ModelStatus model : engine.models()) {
+    for (ModelStatus model : engine.reports().models()) {
       switch (model.state()) {
         case READY -> ready++;
         case LOADING -> loading++;
@@ -44,7 +44,7 @@ public final class ModelsHealth extends AbstractHealthIndicator {
         .withDetail("ready", ready)
         .withDetail("loading", loading)
         .withDetail("failed", failed)
-        .withDetail("stale", engine.stale())
+        .withDetail("stale", engine.reports().stale())
         .withDetail("stopping", readiness.isStopping());
   }
 }

@@ -53,6 +53,7 @@ final class PinChange {
   private WebEndpointResponse<Map<String, Object>> ask(String name, boolean pinned) {
     try {
       engine
+          .admin()
           .setResidency(name, pinned ? Residency.PINNED_DEVICE : Residency.PINNED_SYSTEM)
           .get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {

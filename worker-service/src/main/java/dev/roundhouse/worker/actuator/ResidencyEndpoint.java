@@ -49,14 +49,14 @@ public final class ResidencyEndpoint {
   public ResidencyDetails residency() {
     DispatchSnapshot dispatch = DispatchSnapshot.of(engine);
     List<ModelReport> ready =
-        engine.report().stream().filter(report -> report.onHost().isPresent()).toList();
+        engine.reports().details().stream().filter(report -> report.onHost().isPresent()).toList();
     List<Model> models = ready.stream().map(report -> model(report, dispatch)).toList();
     return new ResidencyDetails(
         name(properties.mode()),
         name(properties.policy()),
         dispatch.unknownBecause(),
         device(dispatch.state()),
-        host(engine.floors()),
+        host(engine.reports().floors()),
         totals(models),
         models);
   }

@@ -33,7 +33,7 @@ public final class SchedulerEndpoint {
   @ReadOperation
   public SchedulerDetails scheduler() {
     DispatchSnapshot dispatch = DispatchSnapshot.of(engine);
-    List<ModelReport> reports = engine.report();
+    List<ModelReport> reports = engine.reports().details();
     List<ModelDetails> ready =
         reports.stream()
             .filter(report -> report.status().isReady())

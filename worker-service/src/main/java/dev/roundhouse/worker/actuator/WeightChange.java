@@ -70,8 +70,8 @@ final class WeightChange {
 
   /** The dispatch thread takes both in this order, so it tells the weight right before. */
   private synchronized Asked ask(String name, double weight) {
-    CompletableFuture<SchedulerReport> before = engine.scheduler();
-    return new Asked(before, engine.setWeight(name, weight));
+    CompletableFuture<SchedulerReport> before = engine.reports().scheduler();
+    return new Asked(before, engine.admin().setWeight(name, weight));
   }
 
   private record Asked(CompletableFuture<SchedulerReport> before, boolean taken) {}

@@ -56,7 +56,7 @@ public final class ControlCalls {
   }
 
   CompletableFuture<ModelControlStatusResponse> status() {
-    return asked(engine.scheduler()).thenApply(this::status);
+    return asked(engine.reports().scheduler()).thenApply(this::status);
   }
 
   private ModelControlStatusResponse status(SchedulerReport scheduler) {
@@ -73,7 +73,7 @@ public final class ControlCalls {
             .collect(
                 Collectors.toMap(
                     lane -> lane.model() + "\n" + lane.version(), Function.identity()));
-    for (ModelReport report : engine.report()) {
+    for (ModelReport report : engine.reports().details()) {
       LaneState lane = lanes.get(report.status().name() + "\n" + report.status().version());
       if (report.status().isReady() && lane != null) {
         response.addModels(line(report, lane));
@@ -138,7 +138,7 @@ public final class ControlCalls {
                       .formatted(request.getTargetValue(), name));
         };
     Caller caller = Caller.current();
-    return asked(engine.setResidency(name, wanted))
+    return asked(engine.admin().setResidency(name, wanted))
         .thenApply(
             done -> {
               Audit.record(caller, "residency of model '%s' set to %s".formatted(name, target));
@@ -156,7 +156,7 @@ public final class ControlCalls {
                 .formatted(
                     weight, name, ModelProperties.LEAST_WEIGHT, ModelProperties.MOST_WEIGHT));
       }
-      if (!engine.setWeight(name, weight)) {
+      if (!engine.admin().setWeight(name, weight)) {
         throw new WireException(
             WireStatus.UNAVAILABLE,
             "model '%s' keeps its weight: the dispatch thread has no room; retry".formatted(name));
@@ -170,7 +170,7 @@ public final class ControlCalls {
     List<String> reload = request.getReloadModelsList();
     reload.forEach(this::requireReady);
     Caller caller = Caller.current();
-    return asked(engine.compact(reload))
+    return asked(engine.admin().compact(reload))
         .thenApply(
             bytes -> {
               Audit.record(

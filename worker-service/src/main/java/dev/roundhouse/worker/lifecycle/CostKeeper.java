@@ -27,7 +27,7 @@ public final class CostKeeper implements AutoCloseable {
 
   private static void save(Engine engine) {
     try {
-      engine.saveCosts();
+      engine.admin().saveCosts();
     } catch (RuntimeException | Error e) { // or they would never be kept again
       log.warn("costs could not be kept; trying again", e);
     }

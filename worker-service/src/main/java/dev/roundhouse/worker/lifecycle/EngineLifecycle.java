@@ -181,7 +181,7 @@ public final class EngineLifecycle
       stopNanos = System.nanoTime();
       readiness.stop();
       // Servers wait for the calls they have taken; no call should wait for a delay to pass.
-      engine.stopHolding();
+      engine.admin().stopHolding();
       Thread.ofPlatform().daemon().name("drain-budget").start(this::closeWhenBudgetIsSpent);
     }
   }

@@ -95,17 +95,18 @@ public final class ModelRepository {
 
   /** Loads a model, again if it serves already; completes with ready or failed. */
   public CompletableFuture<ModelStatus> load(Path folder) {
-    return engine.load(folder, versionPolicy(name(folder))).whenComplete(this::changed);
+    return engine.admin().load(folder, versionPolicy(name(folder))).whenComplete(this::changed);
   }
 
   /** Loads of a model what has changed; completes with ready or failed. */
   CompletableFuture<ModelStatus> refresh(Path folder) {
-    return engine.refresh(folder, versionPolicy(name(folder))).whenComplete(this::changed);
+    return engine.admin().refresh(folder, versionPolicy(name(folder))).whenComplete(this::changed);
   }
 
   /** Takes a model out of service; completes when it has been freed. */
   public CompletableFuture<Void> unload(String name) {
     return engine
+        .admin()
         .unload(name)
         .whenComplete((freed, failure) -> engine.model(name).ifPresent(onChange));
   }
@@ -123,7 +124,7 @@ public final class ModelRepository {
   public List<Entry> index() {
     List<Entry> entries = new ArrayList<>();
     Map<String, List<ModelStatus>> known = new HashMap<>();
-    for (ModelStatus status : engine.index()) {
+    for (ModelStatus status : engine.reports().index()) {
       known.computeIfAbsent(status.name(), name -> new ArrayList<>()).add(status);
     }
     Set<String> names = new HashSet<>(known.keySet());

@@ -34,7 +34,7 @@ public final class Readiness {
     }
     boolean settled = engine.isReady();
     if (strict) {
-      return settled && engine.failedModels() == 0;
+      return settled && engine.reports().failedModels() == 0;
     }
     if (settled && !startOver) {
       startOver = true;

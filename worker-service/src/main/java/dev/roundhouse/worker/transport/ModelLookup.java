@@ -71,7 +71,7 @@ public final class ModelLookup {
 
   /** The models that are ready, by name. */
   public List<String> readyModels() {
-    return engine.models().stream()
+    return engine.reports().models().stream()
         .filter(ModelStatus::isReady)
         .map(ModelStatus::name)
         .sorted()
@@ -80,7 +80,7 @@ public final class ModelLookup {
 
   /** The versions of a model that are ready, ascending. */
   public List<String> readyVersions(String name) {
-    return engine.versions(name).stream()
+    return engine.reports().versions(name).stream()
         .filter(ModelStatus::isReady)
         .map(ModelStatus::version)
         .toList();

@@ -38,7 +38,8 @@ public final class ModelStatisticsAnswers {
    * @throws WireException INVALID_ARGUMENT when a name is given of which no such version is ready
    */
   public ModelStatisticsResponse of(String name, String version) {
-    List<VersionStatistics> counted = engine.statistics(name, ModelVersion.parse(version));
+    List<VersionStatistics> counted =
+        engine.reports().statistics(name, ModelVersion.parse(version));
     if (counted.isEmpty() && !name.isEmpty()) {
       throw WireException.invalidArgument(
           "requested model '%s'%s is not available; it is unknown or not ready"

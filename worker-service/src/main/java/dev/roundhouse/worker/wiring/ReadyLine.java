@@ -48,7 +48,7 @@ final class ReadyLine {
     if (readiness.isStopping()) {
       return;
     }
-    List<ModelStatus> models = engine.models();
+    List<ModelStatus> models = engine.reports().models();
     List<ModelStatus> failed =
         models.stream().filter(model -> model.state() == ModelState.FAILED).toList();
     String ports =

@@ -32,11 +32,11 @@ class LeftOutTest {
             EngineOptions.builder().loads(new LeftOut(List.of("left"), noting(told))).build(),
             new SimulatedDevice(
                 SimulatedDeviceOptions.instant(TestBundle.DOUBLE), NanoClock.SYSTEM))) {
-      ModelStatus refused = engine.load(left).get();
+      ModelStatus refused = engine.admin().load(left).get();
       assertThat(refused.state()).isEqualTo(ModelState.FAILED);
       assertThat(refused.reason())
           .contains("model 'left'", "roundhouse.worker.repository.leave-out");
-      assertThat(engine.load(kept).get().isReady()).isTrue();
+      assertThat(engine.admin().load(kept).get().isReady()).isTrue();
     }
     assertThat(told).containsExactly("begin kept", "built kept", "end kept true");
   }

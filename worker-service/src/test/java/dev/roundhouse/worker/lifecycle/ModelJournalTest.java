@@ -288,7 +288,7 @@ class ModelJournalTest {
               options,
               new SimulatedDevice(SimulatedDeviceOptions.instant(hanging), NanoClock.SYSTEM));
       CompletableFuture<Void> noted = engine.failing().thenAccept(journal::onFailing);
-      engine.load(model);
+      engine.admin().load(model);
       Throwable cause = engine.failing().get();
       assertThat(cause).hasMessageContaining("it is of model 'hangs' version '1'");
       noted.get();
@@ -307,12 +307,12 @@ class ModelJournalTest {
               options,
               new SimulatedDevice(
                   SimulatedDeviceOptions.instant(TestBundle.DOUBLE), NanoClock.SYSTEM))) {
-        assertThat(engine.load(model).get().reason())
+        assertThat(engine.admin().load(model).get().reason())
             .contains(
                 "model 'hangs': version '1' is in quarantine",
                 "its run did not end, and the watchdog ended the process");
         TestBundle.doubling(2, 1).write(repository, "hangs2");
-        assertThat(engine.load(repository.resolve("hangs2")).get().isReady()).isTrue();
+        assertThat(engine.admin().load(repository.resolve("hangs2")).get().isReady()).isTrue();
       }
     }
   }

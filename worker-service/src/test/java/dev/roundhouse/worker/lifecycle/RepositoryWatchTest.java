@@ -123,13 +123,14 @@ class RepositoryWatchTest {
     Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
     pollTwice();
     assertThat(state("m")).isEqualTo(ModelState.READY);
-    assertThat(engine.index().getFirst().reason()).contains("still serves", "model.b1.mlir");
-    assertThat(engine.stale()).containsOnlyKeys("m");
+    assertThat(engine.reports().index().getFirst().reason())
+        .contains("still serves", "model.b1.mlir");
+    assertThat(engine.reports().stale()).containsOnlyKeys("m");
     Files.write(folder.resolve("model.b1.mlir"), sound);
     pollTwice();
     assertThat(state("m")).isEqualTo(ModelState.READY);
-    assertThat(engine.index().getFirst().reason()).isEmpty();
-    assertThat(engine.stale()).isEmpty();
+    assertThat(engine.reports().index().getFirst().reason()).isEmpty();
+    assertThat(engine.reports().stale()).isEmpty();
   }
 
   @Test
@@ -272,8 +273,8 @@ class RepositoryWatchTest {
     Files.writeString(third.resolve("model.b1.mlir"), "not a program");
     pollTwice();
     assertThat(engine.model("m").orElseThrow().version()).isEqualTo("2");
-    assertThat(engine.stale()).containsOnlyKeys("m");
-    assertThat(engine.stale().get("m")).contains("model.b1.mlir");
+    assertThat(engine.reports().stale()).containsOnlyKeys("m");
+    assertThat(engine.reports().stale().get("m")).contains("model.b1.mlir");
   }
 
   @Test
@@ -324,8 +325,8 @@ class RepositoryWatchTest {
 
   private void awaitOneVersion(String name) throws InterruptedException {
     long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-    while (engine.versions(name).size() > 1) {
-      List<ModelStatus> versions = engine.versions(name);
+    while (engine.reports().versions(name).size() > 1) {
+      List<ModelStatus> versions = engine.reports().versions(name);
       assertThat(System.nanoTime()).as("%s", versions).isLessThan(deadline);
       TimeUnit.MILLISECONDS.sleep(1);
     }

@@ -1,0 +1,194 @@
+package dev.roundhouse.engine;
+
+import dev.roundhouse.bundle.VersionPolicy;
+import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.engine.model.CostStore;
+import dev.roundhouse.engine.model.ModelImage;
+import dev.roundhouse.engine.model.ModelLoader;
+import dev.roundhouse.engine.model.ModelRegistry;
+import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.PublishedVersion;
+import dev.roundhouse.engine.model.RegisteredModel;
+import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.residency.Residency;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/**
+ * What an operator does with an engine: loads and unloads models, says where their weights wait and
+ * how much of the device they are due. Thread-safe.
+ */
+public final class EngineAdmin {
+  private final ModelRegistry registry;
+  private final RequestPath requests;
+  private final ModelLoader loader;
+  private final Residency weights;
+  private final CostStore costs;
+  private final Executor unloader;
+
+  EngineAdmin(
+      ModelRegistry registry,
+      RequestPath requests,
+      ModelLoader loader,
+      Residency weights,
+      CostStore costs,
+      Executor unloader) {
+    this.registry = registry;
+    this.requests = requests;
+    this.loader = loader;
+    this.weights = weights;
+    this.costs = costs;
+    this.unloader = unloader;
+  }
+
+  /**
+   * Starts to load the newest version in a model's folder; see {@link #load(Path, VersionPolicy)}.
+   */
+  public CompletableFuture<ModelStatus> load(Path modelFolder) {
+    return load(modelFolder, VersionPolicy.LATEST);
+  }
+
+  /**
+   * Starts to load what a policy selects of the versions in a model's folder, again if it serves
+   * already. What serves under that name goes on until the new is ready, and stays if the new fails
+   * or any other version that is selected. A name that was not known is, as loading, when this
+   * returns.
+   *
+   * @return completes with the newest version, ready, or with one that failed and why; never
+   *     exceptionally
+   */
+  public CompletableFuture<ModelStatus> load(Path modelFolder, VersionPolicy policy) {
+    return loader.load(modelFolder, policy, false);
+  }
+
+  /** As {@link #load(Path, VersionPolicy)}, but versions whose files are what serves stay. */
+  public CompletableFuture<ModelStatus> refresh(Path modelFolder, VersionPolicy policy) {
+    return loader.load(modelFolder, policy, true);
+  }
+
+  /**
+   * Starts to load a model that has been read already, replacing what serves as that version.
+   *
+   * @param image its weights are borrowed until the load has ended
+   * @return completes with ready or failed; never exceptionally
+   */
+  public CompletableFuture<ModelStatus> load(ModelImage image) {
+    return loader.load(image);
+  }
+
+  /**
+   * Has a name answer no more. Requests that were accepted run; then programs and weights are
+   * freed.
+   *
+   * @return completes when that is done, at once when there is nothing to free; exceptionally when
+   *     the engine is closed first
+   */
+  public CompletableFuture<Void> unload(String name) {
+    return loader.unload(name, "");
+  }
+
+  /** As {@link #unload(String)}, for one version of a name. */
+  public CompletableFuture<Void> unload(String name, String version) {
+    return loader.unload(name, version);
+  }
+
+  /**
+   * Changes a ready model's share of the device, from its next run on: of each of its versions, and
+   * of those that are loaded later.
+   *
+   * @param weight relative to other models, above 0
+   * @return false when no such model is ready, or too many changes are on their way
+   */
+  public boolean setWeight(String name, double weight) {
+    if (!(weight > 0 && weight < Double.POSITIVE_INFINITY)) {
+      throw new IllegalArgumentException(
+          "weight " + weight + " of model '" + name + "' is not a number above 0");
+    }
+    RegisteredModel model = registry.get(name);
+    if (model == null || model.serving() == null) {
+      return false;
+    }
+    boolean all = true;
+    for (PublishedVersion version : model.versions().all()) {
+      ServedModel serving = version.serving();
+      all &= serving == null || requests.setWeight(serving, weight);
+    }
+    if (all) {
+      model.setWeight(weight);
+    }
+    return all;
+  }
+
+  /**
+   * Says where the weights of a ready model wait: on the device, which they never leave, or in host
+   * memory or their files, from which they come when they are needed. Of each of its versions, and
+   * of those that are loaded later.
+   *
+   * @return completes when they are on the device, or may leave it; exceptionally, with a {@link
+   *     dev.roundhouse.engine.device.DeviceException}, when they do not fit beside what is pinned
+   *     or cannot be brought; with {@link IllegalStateException} when no such model is ready;
+   *     cancelled when the engine stops first
+   */
+  public CompletableFuture<Void> setResidency(String name, ServingDefaults.Residency residency) {
+    RegisteredModel model = registry.get(name);
+    if (model == null || model.serving() == null) {
+      return CompletableFuture.failedFuture(
+          new IllegalStateException("no model '" + name + "' is ready"));
+    }
+    List<ServedModel> serving =
+        model.versions().all().stream()
+            .map(PublishedVersion::serving)
+            .filter(Objects::nonNull)
+            .toList();
+    boolean pinned = residency == ServingDefaults.Residency.PINNED_DEVICE;
+    return CompletableFuture.allOf(
+            serving.stream()
+                .map(each -> requests.pin(each, pinned))
+                .toArray(CompletableFuture<?>[]::new))
+        .thenRunAsync(
+            () -> {
+              model.setResidency(residency);
+              // What is let go of may be gigabytes: not on the dispatch thread.
+              serving.forEach(each -> weights.keepAs(each.weights(), residency));
+            },
+            unloader);
+  }
+
+  /**
+   * Takes all weights off the device that are neither pinned nor in use, so that what comes next
+   * lies together, and brings those of some models back.
+   *
+   * @param reload names; those of models that are not ready are left out
+   * @return completes with the bytes of weights that are on the device; exceptionally when a model
+   *     cannot be brought; cancelled when the engine stops first
+   */
+  public CompletableFuture<Long> compact(List<String> reload) {
+    List<ServedModel> models =
+        reload.stream()
+            .map(registry::get)
+            .map(model -> model == null ? null : model.serving())
+            .filter(Objects::nonNull)
+            .toList();
+    return requests.dispatch().compact(models);
+  }
+
+  /**
+   * Writes what runs cost to the file for it, if the engine has one, so that the next start knows.
+   * {@link Engine#close} does so too; whoever wants to survive a crash calls this now and then.
+   * Blocks on the disk.
+   */
+  public void saveCosts() {
+    costs.save(registry.slots().all());
+  }
+
+  /**
+   * Runs what is held for more requests, and holds nothing any more: for whoever is about to stop
+   * and would rather not wait for a delay to pass.
+   */
+  public void stopHolding() {
+    requests.dispatch().stopHolding();
+  }
+}
