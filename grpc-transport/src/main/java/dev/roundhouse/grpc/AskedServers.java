@@ -358,7 +358,7 @@ final class AskedServers {
   private static boolean isOfTheServer(Status status) {
     return switch (status.getCode()) {
       case UNAVAILABLE, NOT_FOUND, RESOURCE_EXHAUSTED -> true;
-      default -> false;
+      default -> status.getCause() == Refusal.OF_MODEL;
     };
   }
 

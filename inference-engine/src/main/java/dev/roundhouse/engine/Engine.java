@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.dispatch.Compacted;
 import dev.roundhouse.engine.floor.FloorStore;
 import dev.roundhouse.engine.floor.FloorTotals;
 import dev.roundhouse.engine.model.CompiledProgram;
@@ -240,6 +241,20 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
+   * True when a version is ready and yet refuses its requests, as its weights are not on the device
+   * and only the operator has them brought.
+   */
+  public boolean awaitsOperator(String name, String version) {
+    return !options.residency().selfManaged()
+        && registry
+            .find(name)
+            .map(model -> model.versions().find(version))
+            .map(PublishedVersion::serving)
+            .filter(serving -> !serving.weights().isResident())
+            .isPresent();
+  }
+
+  /**
    * How a version is served; empty unless it is ready.
    *
    * @param version empty for the one that answers
@@ -363,12 +378,13 @@ public final class Engine implements AutoCloseable {
    * lies together, and brings those of some models back.
    *
    * @param reload names; those of models that are not ready are left out
-   * @return completes with the bytes of weights that are on the device; exceptionally when a model
-   *     cannot be brought; cancelled when the engine stops first
+   * @return completes when they are there; exceptionally when a model cannot be brought; cancelled
+   *     when the engine stops first
    */
-  public CompletableFuture<Long> compact(List<String> reload) {
+  public CompletableFuture<Compacted> compact(List<String> reload) {
     List<ServedModel> models =
         reload.stream()
+            .distinct()
             .map(registry::get)
             .map(model -> model == null ? null : model.serving())
             .filter(Objects::nonNull)
