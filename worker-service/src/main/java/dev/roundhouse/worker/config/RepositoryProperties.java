@@ -18,8 +18,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param mode `dynamic` loads every model and follows what is added, changed and removed; `static`
  *     loads every model once; `explicit` loads what `load` names and what RepositoryModelLoad asks
  *     for.
- * @param pollInterval For `dynamic`: how often the files are looked at. A change counts when two
- *     looks in a row see the same.
+ * @param pollInterval For `dynamic`: how often the files are looked at, beside when the file system
+ *     tells of a change. One counts when two looks in a row see the same.
  * @param loadAttempts For `dynamic`: how often a model that fails is loaded before its files are
  *     left alone until they change. Loads that find no thread or process do not count.
  * @param versionPolicy Which versions of a model serve: `latest`, `latest:N` for the N newest,
