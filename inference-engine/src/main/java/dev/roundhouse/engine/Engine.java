@@ -85,6 +85,7 @@ public final class Engine implements AutoCloseable {
             options.clock(),
             options.costAlpha(),
             costs,
+            options.links(),
             untilFailed(options.loads()),
             threads.compilers(),
             threads.unloader(),

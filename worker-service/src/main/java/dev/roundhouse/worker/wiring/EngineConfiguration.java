@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.wiring;
 
+import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.ModelOptions;
@@ -58,6 +59,8 @@ import org.springframework.core.env.Environment;
 class EngineConfiguration {
   /** A message holds 2 GiB; names and shapes need a little of that too. */
   private static final long MAX_ANSWER_BYTES = Integer.MAX_VALUE - (1L << 20);
+
+  private static final String LINK_ROOTS = WorkerProperties.PREFIX + ".repository.link-roots";
 
   /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
   @Bean
@@ -205,6 +208,7 @@ class EngineConfiguration {
             .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
             .floors(ResidencySettings.floors(properties.residency().host()))
+            .links(new LinkRoots(properties.repository().linkRoots(), LINK_ROOTS))
             .loads(new LeftOut(properties.repository().leaveOut(), journal))
             .runMark(journal)
             .models(models);
