@@ -14,13 +14,13 @@ from worker_process import ROOT, WorkerProcess, free_ports, wait_until
 SCRIPT = ROOT / "roundhouse"
 
 
-def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([SCRIPT, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
+def run(*arguments: str, cwd: Path = ROOT, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SCRIPT, *arguments], cwd=cwd, capture_output=True, text=True, timeout=timeout)
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("up",), ("import",), ("test",), ("demo",), ("doctor",), ("bench",), ("sim",), ("image",), ("gpu-pack",)],
+    [(), ("up",), ("import",), ("test",), ("demo",), ("doctor",), ("bench",), ("classpath",), ("sim",), ("image",), ("gpu-pack",)],
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
     result = run(*arguments, "--help", cwd=tmp_path)
@@ -54,6 +54,37 @@ def test_should_refuse_and_name_the_flag_when_an_option_is_wrong(arguments: tupl
     result = run("up", *arguments)
     assert result.returncode != 0
     assert complaint in result.stderr
+
+
+def test_should_show_a_line_for_each_module_that_is_built(tmp_path: Path) -> None:
+    script = """
+        ROOT=$PWD CLI=$PWD/tools/cli CACHE=$1
+        for part in terminal child build; do source tools/cli/$part.sh; done
+        compile() {
+            printf '[INFO] %s\\n' 'Reactor' '' 'Building roundhouse 0.1.0   [1/2]'
+            sleep 1
+            printf '[INFO] %s\\n' 'Building model-bundle 0.1.0-SNAPSHOT        [2/2]' 'BUILD'
+        }
+        begin_steps 1
+        begin_step "build it"
+        run_build "$1/logs/build.log" compile
+        end_step built
+        """
+    result = subprocess.run(["bash", "-euc", script, "bash", tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert re.fullmatch(
+        r"\[1/1\] build it … \n      roundhouse \(1/2\)\n      model-bundle \(2/2\)\n      built \([\d.]+ s\)\n",
+        result.stderr,
+    )
+
+
+def test_should_print_a_class_path_that_a_program_can_be_started_with() -> None:
+    entries = run("classpath", "client", timeout=900).stdout.strip().split(":")
+    names = [Path(entry).name for entry in entries]
+    assert all(Path(entry).is_file() for entry in entries)
+    assert names[0].startswith("kserve-client")
+    assert any(name.startswith("model-bundle") for name in names)
+    assert not any(name.startswith(("junit", "assertj")) for name in names)
 
 
 def test_should_refuse_and_name_the_flag_or_the_kinds_when_nothing_can_be_imported(tmp_path: Path) -> None:

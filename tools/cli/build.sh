@@ -77,10 +77,51 @@ ensure_all_built() {
         end_step "nothing changed"
         return
     fi
-    run_logged "$CACHE/logs/build-$1.log" maven -q -DskipTests \
+    run_build "$CACHE/logs/build-$1.log" maven -DskipTests \
         -pl "$(IFS=,; echo "${missing[*]}")" -am package
     for module in "${missing[@]}"; do
         keep_jar "$module" "$(module_jar "$module")" "$key"
     done
+    end_step "built"
+}
+
+# run_build LOG COMMAND...: run_logged, with a line for each module that Maven begins with.
+run_build() {
+    local log=$1 shown=0
+    mkdir -p "$(dirname "$log")"
+    : >"$log" # what the last build left is none of this one's
+    start_child "$@"
+    while kill -0 "$CHILD" 2>/dev/null; do
+        show_modules "$log"
+        tick_step
+        sleep 0.5
+    done
+    show_modules "$log"
+    if ! await_child; then
+        printf 'FAILED\n' >&2
+        tail -n 40 "$log" >&2
+        fail "step '$STEP_LABEL' failed; the whole log is $log"
+    fi
+}
+
+# Those after the first $shown, a variable of run_build.
+show_modules() { # LOG
+    local name
+    while read -r name; do
+        shown=$((shown + 1))
+        note_step "$name"
+    done < <(sed -n 's/^\[INFO\] Building \(.*[^ ]\) [^ ][^ ]*  *\[\([0-9]*\/[0-9]*\)\] *$/\1 (\2)/p' "$1" | tail -n "+$((shown + 1))")
+}
+
+# Step: builds a module and what it needs, and leaves in CLASS_PATH what a program that uses it is started with.
+ensure_class_path() { # MODULE
+    local file=$ROOT/$1/target/class-path.txt
+    begin_step "build $1"
+    rm -f "$file"
+    run_build "$CACHE/logs/classpath-$1.log" maven -DskipTests -pl "$1" -am package \
+        dependency:build-classpath -DincludeScope=runtime -Dmdep.outputFile=target/class-path.txt
+    [[ -s $file ]] || fail "Maven left no $file; its log is $CACHE/logs/classpath-$1.log"
+    # shellcheck disable=SC2034  # for those who source this
+    CLASS_PATH=$(module_jar "$1"):$(<"$file")
     end_step "built"
 }

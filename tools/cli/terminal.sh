@@ -6,6 +6,7 @@ STEP_TOTAL=0
 STEP_NUMBER=0
 STEP_LABEL=
 STEP_STARTED=0
+STEP_NOTED=
 
 complain() { printf 'roundhouse: %s\n' "$*" >&2; }
 
@@ -37,6 +38,7 @@ begin_step() {
     STEP_NUMBER=$((STEP_NUMBER + 1))
     STEP_LABEL=$1
     STEP_STARTED=$(tenths_now)
+    STEP_NOTED=
     printf '[%d/%d] %s … ' "$STEP_NUMBER" "$STEP_TOTAL" "$STEP_LABEL" >&2
 }
 
@@ -48,9 +50,22 @@ tick_step() {
     fi
 }
 
+# A line below the running step's, of what it has come to.
+note_step() {
+    if [[ -t 2 ]]; then
+        printf '\r\033[K      %s\n' "$1" >&2
+        tick_step
+    else
+        printf '\n      %s' "$1" >&2
+        STEP_NOTED=yes
+    fi
+}
+
 end_step() {
     if [[ -t 2 ]]; then
         printf '\r[%d/%d] %s … ' "$STEP_NUMBER" "$STEP_TOTAL" "$STEP_LABEL" >&2
+    elif [[ -n $STEP_NOTED ]]; then
+        printf '\n      ' >&2
     fi
     printf '%s (%s s)\n' "$1" "$(seconds_since "$STEP_STARTED")" >&2
 }

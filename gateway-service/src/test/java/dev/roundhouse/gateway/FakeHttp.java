@@ -57,7 +57,12 @@ final class FakeHttp implements AutoCloseable {
       if (until != null && path.endsWith("/infer")) {
         FakeWorker.await(until);
       }
-      int code = worker.failure.isOk() ? 200 : 503;
+      int code =
+          switch (worker.failure.getCode()) {
+            case OK -> 200;
+            case FAILED_PRECONDITION -> 400;
+            default -> 503;
+          };
       if (worker.began) {
         exchange.getResponseHeaders().add(FakeWorker.BEGAN.name(), "true");
       }

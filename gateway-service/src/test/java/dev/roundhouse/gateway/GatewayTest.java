@@ -132,6 +132,23 @@ class GatewayTest extends TwoWorkers {
     assertThat(gateway.management("/metrics")).contains("gateway_ejections_total 0.0");
   }
 
+  /** Its weights are not on the device, and nobody brings them there; they are on the other's. */
+  @Test
+  void shouldAskAnotherWhenAModelIsOnTheDevicesOfSome() throws Exception {
+    w0.failure = Status.FAILED_PRECONDITION.withDescription("model 'both' is not on the device");
+    w0.about = "model";
+    for (int i = 0; i < 10; i++) {
+      assertThat(gateway.stub().modelInfer(request("both").build()).getId()).isEqualTo("w1");
+      assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").body()).startsWith("w1 ");
+    }
+    assertThat(gateway.management("/metrics")).contains("gateway_ejections_total 0.0");
+    w1.failure = w0.failure;
+    w1.about = "model";
+    assertThat(refusal(() -> gateway.stub().modelInfer(request("both").build())))
+        .hasMessage("FAILED_PRECONDITION: model 'both' is not on the device");
+    assertThat(gateway.send("POST", "/v2/models/both/infer", "{}").statusCode()).isEqualTo(400);
+  }
+
   @Test
   void shouldPassStatusesOnUnchangedAndNotAskAnother() {
     w0.failure = Status.INVALID_ARGUMENT.withDescription("bad shape of w0");

@@ -287,7 +287,7 @@ public final class Attempts<A extends Attempts.Attempt> {
   private static boolean isOfTheServer(Status status) {
     return switch (status.getCode()) {
       case UNAVAILABLE, NOT_FOUND, RESOURCE_EXHAUSTED -> true;
-      default -> false;
+      default -> status.getCause() == Refusal.OF_MODEL;
     };
   }
 

@@ -61,6 +61,7 @@ public final class Engine implements AutoCloseable {
             options.clock(),
             options.costAlpha(),
             costs,
+            options.links(),
             untilFailed(options.loads()),
             threads.compilers(),
             threads.unloader(),
@@ -170,6 +171,20 @@ public final class Engine implements AutoCloseable {
         .map(PublishedVersion::serving)
         .filter(serving -> options.residency().selfManaged() || serving.weights().isResident())
         .isPresent();
+  }
+
+  /**
+   * True when a version is ready and yet refuses its requests, as its weights are not on the device
+   * and only the operator has them brought.
+   */
+  public boolean awaitsOperator(String name, String version) {
+    return !options.residency().selfManaged()
+        && registry
+            .find(name)
+            .map(model -> model.versions().find(version))
+            .map(PublishedVersion::serving)
+            .filter(serving -> !serving.weights().isResident())
+            .isPresent();
   }
 
   /**

@@ -2,6 +2,7 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
+import dev.roundhouse.engine.dispatch.Compacted;
 import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelLoader;
@@ -162,12 +163,13 @@ public final class EngineAdmin {
    * lies together, and brings those of some models back.
    *
    * @param reload names; those of models that are not ready are left out
-   * @return completes with the bytes of weights that are on the device; exceptionally when a model
-   *     cannot be brought; cancelled when the engine stops first
+   * @return completes when they are there; exceptionally when a model cannot be brought; cancelled
+   *     when the engine stops first
    */
-  public CompletableFuture<Long> compact(List<String> reload) {
+  public CompletableFuture<Compacted> compact(List<String> reload) {
     List<ServedModel> models =
         reload.stream()
+            .distinct()
             .map(registry::get)
             .map(model -> model == null ? null : model.serving())
             .filter(Objects::nonNull)

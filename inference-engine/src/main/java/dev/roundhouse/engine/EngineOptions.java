@@ -1,5 +1,6 @@
 package dev.roundhouse.engine;
 
+import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.dispatch.RunMark;
 import dev.roundhouse.engine.dispatch.Watchdog;
 import dev.roundhouse.engine.floor.FloorOptions;
@@ -32,6 +33,7 @@ import java.util.function.Supplier;
  *     accelerator is about to end it stays awake in any case
  * @param watchdog how long the device and the dispatch thread may take before the engine has failed
  * @param residency how weights come to the device and leave it
+ * @param links into which files of bundles may lead
  * @param costFile where what runs cost is kept across restarts; empty to keep nothing
  * @param models what differs for single models, by name
  * @param loads told of every load
@@ -52,6 +54,7 @@ public record EngineOptions(
     Watchdog.Limits watchdog,
     ResidencyOptions residency,
     FloorOptions floors,
+    LinkRoots links,
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
     LoadListener loads,
@@ -73,6 +76,7 @@ public record EngineOptions(
           Watchdog.Limits.DEFAULT,
           ResidencyOptions.DEFAULT,
           FloorOptions.DEFAULT,
+          LinkRoots.NONE,
           Optional.empty(),
           Map.of(),
           LoadListener.NONE,
@@ -136,6 +140,7 @@ public record EngineOptions(
     private Watchdog.Limits watchdog;
     private ResidencyOptions residency;
     private FloorOptions floors;
+    private LinkRoots links;
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
     private LoadListener loads;
@@ -156,6 +161,7 @@ public record EngineOptions(
       watchdog = options.watchdog;
       residency = options.residency;
       floors = options.floors;
+      links = options.links;
       costFile = options.costFile;
       models = options.models;
       loads = options.loads;
@@ -224,6 +230,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder links(LinkRoots value) {
+      links = value;
+      return this;
+    }
+
     public Builder costFile(Path value) {
       costFile = Optional.of(value);
       return this;
@@ -268,6 +279,7 @@ public record EngineOptions(
           watchdog,
           residency,
           floors,
+          links,
           costFile,
           models,
           loads,

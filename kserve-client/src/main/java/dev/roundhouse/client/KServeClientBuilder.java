@@ -244,6 +244,6 @@ public final class KServeClientBuilder {
           .keepAliveTime(keepAlive.toNanos(), TimeUnit.NANOSECONDS)
           .keepAliveTimeout(keepAliveTimeout.toNanos(), TimeUnit.NANOSECONDS);
     }
-    return channel.build();
+    return channel.intercept(new NamesServer(target)).build();
   }
 }

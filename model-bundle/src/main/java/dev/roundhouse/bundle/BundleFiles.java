@@ -13,27 +13,30 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The files of a bundle by name, every one of them inside the folder. Names that start with a dot
- * and those that Windows makes are no part of a bundle: Kubernetes and desktops leave such entries
- * behind.
+ * The files of a bundle by name, every one of them inside the folder or in one of the folders that
+ * links may lead into. Names that start with a dot and those that Windows makes are no part of a
+ * bundle: Kubernetes and desktops leave such entries behind.
  */
 final class BundleFiles {
   private static final int MAX_DEPTH = 8;
   private static final int MAX_FILES = 10_000;
 
   private final Path folder;
+  private final LinkRoots roots;
   private final SortedMap<String, Path> files = new TreeMap<>();
 
-  private BundleFiles(Path folder) {
+  private BundleFiles(Path folder, LinkRoots roots) {
     this.folder = folder;
+    this.roots = roots;
   }
 
   /**
    * @param folder its real path, free of links
-   * @throws BundleException when an entry is no plain file, or a link leads out of the folder
+   * @param roots into which links may lead besides
+   * @throws BundleException when an entry is no plain file, or a link leads elsewhere
    */
-  static BundleFiles list(Path folder) {
-    BundleFiles files = new BundleFiles(folder);
+  static BundleFiles list(Path folder, LinkRoots roots) {
+    BundleFiles files = new BundleFiles(folder, roots);
     try {
       Files.walkFileTree(folder, files.new Visitor());
     } catch (IOException e) {
@@ -131,8 +134,9 @@ final class BundleFiles {
       } catch (IOException e) {
         throw new BundleException(path.toString(), "is a link that leads nowhere", e);
       }
-      if (!target.startsWith(folder)) {
-        throw new BundleException(path.toString(), "is a link that leads out of the bundle");
+      if (!target.startsWith(folder) && !roots.hold(target)) {
+        throw new BundleException(
+            path.toString(), "is a link that leads out of the bundle" + roots.whatToDo());
       }
       if (!Files.isRegularFile(target)) {
         throw new BundleException(path.toString(), "is a link to something that is not a file");

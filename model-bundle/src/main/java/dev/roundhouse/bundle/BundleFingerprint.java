@@ -4,39 +4,65 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Tells whether a bundle's files have changed, without reading them: path, size and time of change
- * of each, and for links where they lead. Hidden files are no part of a bundle.
+ * Tells whether a bundle's files have changed, without reading them: path, size, inode, and the
+ * times at which content and inode changed, of each, and for links where they lead. The inode tells
+ * of a file that another was put in the place of, and its time of one that was written anew, where
+ * size and time of content were kept, as nix, bazel and {@code tar} do. Hidden files are no part of
+ * a bundle.
+ *
+ * @param digest equal as long as nothing has changed
+ * @param folders real paths: the bundle's own and those in it
  */
-public final class BundleFingerprint {
-  private BundleFingerprint() {}
+public record BundleFingerprint(String digest, List<Path> folders) {
+
+  public BundleFingerprint {
+    folders = List.copyOf(folders);
+  }
 
   /**
-   * Of the bundle in a folder, which may be a link to it.
+   * The digest alone.
    *
    * @throws IOException when something in it cannot be looked at
    */
   public static String of(Path directory) throws IOException {
+    return look(directory).digest;
+  }
+
+  /**
+   * Looks at the bundle in a folder, which may be a link to it.
+   *
+   * @throws IOException when something in it cannot be looked at
+   */
+  public static BundleFingerprint look(Path directory) throws IOException {
     Path folder = directory.toRealPath();
+    List<Path> folders = new ArrayList<>();
     Map<String, String> files = new TreeMap<>();
     Files.walkFileTree(
         folder,
         new SimpleFileVisitor<>() {
           @Override
           public FileVisitResult preVisitDirectory(Path path, BasicFileAttributes attributes) {
-            boolean hidden = !path.equals(folder) && BundleFiles.isHidden(path);
-            return hidden ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+            if (!path.equals(folder) && BundleFiles.isHidden(path)) {
+              return FileVisitResult.SKIP_SUBTREE;
+            }
+            folders.add(path);
+            return FileVisitResult.CONTINUE;
           }
 
           @Override
@@ -49,12 +75,12 @@ public final class BundleFingerprint {
           }
         });
     // Where the folder itself leads is part of it: a link may be swapped for one to a twin.
-    return digest(folder + "\n" + files);
+    return new BundleFingerprint(digest(folder + "\n" + files), folders);
   }
 
   private static String describe(Path path, BasicFileAttributes attributes) throws IOException {
     if (!attributes.isSymbolicLink()) {
-      return sizeAndTime(attributes);
+      return state(path, attributes);
     }
     String target = Files.readSymbolicLink(path).toString();
     try {
@@ -63,14 +89,27 @@ public final class BundleFingerprint {
           + " -> "
           + real
           + " "
-          + sizeAndTime(Files.readAttributes(real, BasicFileAttributes.class));
+          + state(real, Files.readAttributes(real, BasicFileAttributes.class));
     } catch (NoSuchFileException nowhere) {
       return target + " -> nothing";
     }
   }
 
-  private static String sizeAndTime(BasicFileAttributes attributes) {
-    return attributes.size() + "@" + attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS);
+  private static String state(Path path, BasicFileAttributes attributes) throws IOException {
+    Map<String, Object> inode =
+        Files.readAttributes(path, "unix:ino,ctime", LinkOption.NOFOLLOW_LINKS);
+    long changed = inode.get("ctime") instanceof FileTime time ? nanos(time) : 0;
+    return attributes.size()
+        + "@"
+        + nanos(attributes.lastModifiedTime())
+        + " "
+        + inode.get("ino")
+        + "@"
+        + changed;
+  }
+
+  private static long nanos(FileTime time) {
+    return time.to(TimeUnit.NANOSECONDS);
   }
 
   private static String digest(String text) {

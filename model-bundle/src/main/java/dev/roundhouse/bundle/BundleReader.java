@@ -43,11 +43,16 @@ public final class BundleReader {
 
   /** As {@link #read(Path)}, for a version's folder, which is not the one that names the model. */
   public static Bundle read(Path directory, String modelName) {
+    return read(directory, modelName, LinkRoots.NONE);
+  }
+
+  /** As {@link #read(Path, String)}, of a bundle whose links may lead into some folders. */
+  public static Bundle read(Path directory, String modelName, LinkRoots roots) {
     Path folder = real(directory);
     if (!isBundle(folder)) {
       throw noBundle(folder);
     }
-    BundleFiles files = BundleFiles.list(folder);
+    BundleFiles files = BundleFiles.list(folder, roots);
     Path manifestFile = files.find(MANIFEST).orElse(folder.resolve(MANIFEST));
     Manifest manifest = ManifestReader.read(manifestFile, modelName);
     manifest.digests().ifPresent(files::check);
@@ -69,8 +74,8 @@ public final class BundleReader {
   }
 
   /**
-   * The folder itself may be a link, as operators promote models by; what is in it may not lead
-   * out.
+   * The folder itself may be a link, as operators promote models by; what is in it may lead to
+   * where the operator allows.
    */
   private static Path real(Path directory) {
     try {
@@ -87,7 +92,7 @@ public final class BundleReader {
     }
     Path file = folder.resolve(ConversionRefusal.FILE);
     return ConversionRefusal.read(
-        BundleFiles.list(folder).find(ConversionRefusal.FILE).orElse(file));
+        BundleFiles.list(folder, LinkRoots.NONE).find(ConversionRefusal.FILE).orElse(file));
   }
 
   /** Names that mean something to us, which a folder must not bear. */

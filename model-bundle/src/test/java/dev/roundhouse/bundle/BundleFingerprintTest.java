@@ -7,8 +7,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,14 +41,38 @@ class BundleFingerprintTest {
     String before = BundleFingerprint.of(bundle);
     write("assets/labels.txt", "ab");
     assertThat(BundleFingerprint.of(bundle)).isNotEqualTo(before);
-    write("assets/labels.txt", "a");
-    assertThat(BundleFingerprint.of(bundle)).isEqualTo(before);
     Files.setLastModifiedTime(
         bundle.resolve("assets/labels.txt"), FileTime.fromMillis(THEN.toMillis() + 1));
     assertThat(BundleFingerprint.of(bundle)).isNotEqualTo(before);
     write("assets/labels.txt", "a");
     Files.move(bundle.resolve("assets/labels.txt"), bundle.resolve("assets/other.txt"));
     assertThat(BundleFingerprint.of(bundle)).isNotEqualTo(before);
+  }
+
+  @Test
+  void shouldChangeWhenAFileIsWrittenAnewWithItsSizeAndTimeKept() throws Exception {
+    String before = BundleFingerprint.of(bundle);
+    TimeUnit.MILLISECONDS.sleep(20); // the time of an inode is that of a tick of the kernel
+    write("assets/labels.txt", "b");
+    assertThat(BundleFingerprint.of(bundle)).isNotEqualTo(before);
+  }
+
+  @Test
+  void shouldChangeWhenAFileOfTheSameSizeAndTimeIsPutInAnothersPlace() throws IOException {
+    String before = BundleFingerprint.of(bundle);
+    write("assets/.new", "b");
+    Files.move(
+        bundle.resolve("assets/.new"),
+        bundle.resolve("assets/labels.txt"),
+        StandardCopyOption.REPLACE_EXISTING);
+    assertThat(BundleFingerprint.of(bundle)).isNotEqualTo(before);
+  }
+
+  @Test
+  void shouldNameTheFoldersToListenTo() throws IOException {
+    Files.createDirectories(bundle.resolve(".git"));
+    assertThat(BundleFingerprint.look(bundle).folders())
+        .containsExactly(bundle.toRealPath(), bundle.toRealPath().resolve("assets"));
   }
 
   @Test

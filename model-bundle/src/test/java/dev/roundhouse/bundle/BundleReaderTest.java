@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -244,6 +245,35 @@ class BundleReaderTest {
           .hasMessageContaining("weights.safetensors")
           .hasMessageContaining("was changed or cut off");
     }
+  }
+
+  /** As the Hugging Face cache, DVC and nix lay files out: each once, in a store of all. */
+  @Test
+  void shouldFollowLinksIntoFoldersThatTheOperatorNames() throws IOException {
+    Path store = Files.createDirectories(root.resolve("hub/blobs"));
+    Files.writeString(store.resolve("4f2a"), "x");
+    Files.writeString(Files.createDirectories(root.resolve("hub-of-others")).resolve("b"), "x");
+    Path named = Files.createSymbolicLink(root.resolve("named"), root.resolve("hub"));
+    LinkRoots roots = new LinkRoots(List.of(root.resolve("none"), named), "link.roots");
+    folder = root.resolve("snapshot");
+    Path bundle = BundleFolder.format2(folder, "").write();
+    Path link = bundle.resolve("model.mlir");
+    Files.createSymbolicLink(link, Path.of("../hub/blobs/4f2a"));
+    try (Bundle read = BundleReader.read(bundle, "m", roots)) {
+      assertThat(read.programs("cpu").getFirst().read()).asString().isEqualTo("x");
+    }
+    assertRefused(bundle, "model.mlir", "is a link that leads out of the bundle");
+    for (String outside : new String[] {"../hub-of-others/b", "../hub/../hub-of-others/b"}) {
+      Files.delete(link);
+      Files.createSymbolicLink(link, Path.of(outside));
+      assertThatThrownBy(() -> BundleReader.read(bundle, "m", roots))
+          .hasMessageContaining("model.mlir: is a link that leads out of the bundle")
+          .hasMessageEndingWith("name a folder that holds what the link leads to in link.roots");
+    }
+    Files.delete(link);
+    Files.createSymbolicLink(link, store);
+    assertThatThrownBy(() -> BundleReader.read(bundle, "m", roots))
+        .hasMessageContaining("is a link to something that is not a file");
   }
 
   @Test

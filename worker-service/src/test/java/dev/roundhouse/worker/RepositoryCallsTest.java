@@ -16,6 +16,7 @@ import io.grpc.StatusRuntimeException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -249,13 +250,17 @@ class RepositoryCallsTest {
   }
 
   @Test
-  void shouldHoldReadinessBackForAFailedModelOnlyWhenStrict() throws Exception {
+  @ExtendWith(OutputCaptureExtension.class)
+  void shouldHoldReadinessBackForAFailedModelOnlyWhenStrict(CapturedOutput output)
+      throws Exception {
     Path folder = TestBundle.doubling(2, 1).write(repository, "a");
     byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
     Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
     try (RunningWorker worker = new RunningWorker(repository, TestBundle.DOUBLE).awaitLoaded()) {
       assertThat(worker.bean(Readiness.class).isReady()).isTrue();
+      awaitLine(output, "ready grpc=.* models=0 failed=1 .*");
     }
+    int before = output.getOut().length();
     try (RunningWorker worker =
         new RunningWorker(
                 repository,
@@ -265,9 +270,20 @@ class RepositoryCallsTest {
                 "--roundhouse.worker.readiness.strict=true")
             .awaitLoaded()) {
       assertThat(worker.bean(Readiness.class).isReady()).isFalse();
+      awaitLine(output, "not-ready grpc=.* models=0 failed=1 .*");
+      assertThat(output.getOut().substring(before)).doesNotContainPattern("(?m)^ready ");
       Files.write(folder.resolve("model.b1.mlir"), sound);
       worker.stub().repositoryModelLoad(load("a"));
       assertThat(worker.bean(Readiness.class).isReady()).isTrue();
+      awaitLine(output, "ready grpc=.* models=1 failed=0 .*");
+    }
+  }
+
+  private static void awaitLine(CapturedOutput output, String line) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (output.getOut().lines().noneMatch(each -> each.matches(line))) {
+      assertThat(System.nanoTime()).as(line).isLessThan(deadline);
+      TimeUnit.MILLISECONDS.sleep(5);
     }
   }
 

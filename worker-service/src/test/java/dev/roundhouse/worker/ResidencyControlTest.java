@@ -12,6 +12,7 @@ import dev.roundhouse.kserve.control.proto.ModelStatus;
 import dev.roundhouse.kserve.control.proto.Residency;
 import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
 import dev.roundhouse.kserve.control.proto.SetModelResidencyRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import java.nio.file.Path;
@@ -97,11 +98,13 @@ class ResidencyControlTest {
   @Test
   void shouldCompactAndBringBackWhatIsNamed() throws Exception {
     try (RunningWorker worker = worker(THREE_FIT)) {
-      var compacted =
-          control(worker)
-              .compactMemory(CompactMemoryRequest.newBuilder().addReloadModels("m0").build());
+      var compacted = control(worker).compactMemory(reload("m0"));
       assertThat(compacted.getReloadedModels()).isEqualTo(1);
       assertThat(compacted.getResidentBytesAfter()).isEqualTo(BYTES);
+      control(worker).setModelResidency(set("m0", Residency.PINNED_DEVICE));
+      assertThat(control(worker).compactMemory(reload("m0")).getReloadedModels())
+          .as("it never left")
+          .isZero();
     }
   }
 
@@ -117,8 +120,19 @@ class ResidencyControlTest {
           () -> worker.stub().modelInfer(WorkerTest.request("m0", 1, 1, 2)),
           Code.FAILED_PRECONDITION,
           "model 'm0' is not on the device");
+      assertThat(index(worker, true)).isEmpty();
+      assertThat(index(worker, false))
+          .hasSize(MODELS)
+          .contains(
+              "m0 UNAVAILABLE not on the device; SetModelResidency with PINNED_DEVICE brings it");
       control.setModelResidency(set("m0", Residency.PINNED_DEVICE));
       worker.stub().modelInfer(WorkerTest.request("m0", 1, 1, 2));
+      assertThat(index(worker, true)).containsExactly("m0 READY ");
+      refused(
+          () -> control.compactMemory(reload("m1")),
+          Code.FAILED_PRECONDITION,
+          "reload_models names 1 models, and this server brings only what SetModelResidency");
+      assertThat(control.compactMemory(reload()).getResidentBytesAfter()).isEqualTo(BYTES);
     }
   }
 
@@ -159,6 +173,20 @@ class ResidencyControlTest {
 
   private static ControlServiceBlockingStub control(RunningWorker worker) {
     return ControlServiceGrpc.newBlockingStub(worker.channel());
+  }
+
+  private static CompactMemoryRequest reload(String... models) {
+    return CompactMemoryRequest.newBuilder().addAllReloadModels(List.of(models)).build();
+  }
+
+  private static List<String> index(RunningWorker worker, boolean ready) {
+    return worker
+        .stub()
+        .repositoryIndex(RepositoryIndexRequest.newBuilder().setReady(ready).build())
+        .getModelsList()
+        .stream()
+        .map(line -> line.getName() + " " + line.getState() + " " + line.getReason())
+        .toList();
   }
 
   private static SetModelResidencyRequest set(String name, Residency target) {

@@ -32,13 +32,16 @@ public final class ControlFleet {
 
   private final Workers workers;
   private final Duration timeout;
+  private final Runnable refresh;
 
   /**
    * @param timeout of a worker, for what it answers at once
+   * @param refresh has the workers be looked at soon
    */
-  public ControlFleet(Workers workers, Duration timeout) {
+  public ControlFleet(Workers workers, Duration timeout, Runnable refresh) {
     this.workers = workers;
     this.timeout = timeout;
+    this.refresh = refresh;
   }
 
   /** Models of all workers: counts are added up, a model is where it is on one of them. */
@@ -84,7 +87,8 @@ public final class ControlFleet {
   /** On every worker that has the model. */
   public CompletableFuture<SetModelResidencyResponse> setResidency(
       SetModelResidencyRequest request) {
-    return ofModel(request.getName(), request, ControlServiceFutureStub::setModelResidency);
+    return ofModel(request.getName(), request, ControlServiceFutureStub::setModelResidency)
+        .whenComplete((done, failure) -> refresh.run()); // who serves it may be others now
   }
 
   /** On every worker that has the model. */
@@ -132,8 +136,13 @@ public final class ControlFleet {
     return worker.askControl(CHANGE_TIMEOUT, stub -> stub.compactMemory(own));
   }
 
-  /** After models were placed anew; failures are logged. Returns at once. */
-  public void compactLater(String name, List<String> reload) {
+  /**
+   * After models were placed anew; failures are logged. Returns at once.
+   *
+   * @param placed models that are brought back, unless others say what the worker's device holds
+   */
+  public void compactLater(String name, List<String> placed) {
+    List<String> reload = workers.isExternallyManaged(name) ? List.of() : placed;
     workers
         .worker(name)
         .ifPresent(

@@ -9,16 +9,21 @@ import java.util.Map;
 /**
  * What a worker says its models have cost and where their weights are.
  *
+ * @param externallyManaged weights reach its device only when its operator asks for them
  * @param weightRoomBytes that its device has for weights; 0 when that is not known, or nothing
  *     limits it
  * @param models by name
  */
-public record WorkerStatus(long weightRoomBytes, Map<String, ModelStatus> models) {
+public record WorkerStatus(
+    boolean externallyManaged, long weightRoomBytes, Map<String, ModelStatus> models) {
+  private static final String EXTERNALLY_MANAGED = "externally_managed";
 
   public static WorkerStatus of(ModelControlStatusResponse response) {
     Map<String, ModelStatus> models = HashMap.newHashMap(response.getModelsCount());
     response.getModelsList().forEach(model -> models.put(model.getName(), model));
     return new WorkerStatus(
-        Math.max(0, response.getWeightCacheMaxBytes()), Collections.unmodifiableMap(models));
+        response.getResidencyMode().equals(EXTERNALLY_MANAGED),
+        Math.max(0, response.getWeightCacheMaxBytes()),
+        Collections.unmodifiableMap(models));
   }
 }

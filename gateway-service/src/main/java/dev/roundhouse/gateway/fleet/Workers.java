@@ -31,6 +31,18 @@ public final class Workers {
 
   /** The worker of this name, if there still is one. */
   public Optional<WorkerLink> worker(String name) {
-    return looks.stream().map(WorkerLook::link).filter(link -> link.name().equals(name)).findAny();
+    return look(name).map(WorkerLook::link);
+  }
+
+  /** True of a worker to whose device weights come only when its operator asks for them. */
+  public boolean isExternallyManaged(String name) {
+    return look(name)
+        .flatMap(WorkerLook::control)
+        .filter(WorkerStatus::externallyManaged)
+        .isPresent();
+  }
+
+  private Optional<WorkerLook> look(String name) {
+    return looks.stream().filter(look -> look.link().name().equals(name)).findAny();
   }
 }

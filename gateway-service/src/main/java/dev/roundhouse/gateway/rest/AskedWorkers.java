@@ -178,10 +178,13 @@ final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoC
 
   /** As far as it matters for whether another is asked. */
   private static Status status(HttpResponse<?> answer) {
+    Refusal refusal = Refusal.read(answer.headers().firstValue(WireException.ABOUT).orElse(null));
     return switch (HttpStatus.resolve(answer.statusCode())) {
-      case SERVICE_UNAVAILABLE ->
-          Status.UNAVAILABLE.withCause(
-              Refusal.read(answer.headers().firstValue(WireException.ABOUT).orElse(null)));
+      case SERVICE_UNAVAILABLE -> Status.UNAVAILABLE.withCause(refusal);
+      case BAD_REQUEST ->
+          refusal == Refusal.OF_MODEL
+              ? Status.FAILED_PRECONDITION.withCause(refusal)
+              : Status.OK; // the client's fault, wherever it is asked
       case NOT_FOUND -> Status.NOT_FOUND;
       case TOO_MANY_REQUESTS -> Status.RESOURCE_EXHAUSTED;
       case null, default -> Status.OK;

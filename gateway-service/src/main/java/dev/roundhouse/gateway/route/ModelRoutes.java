@@ -388,7 +388,10 @@ public final class ModelRoutes implements CallRouter {
     private boolean noteFailure(Status status) {
       ejection.note(reservation.worker(), status);
       boolean gone = status.getCode() == Status.Code.NOT_FOUND;
-      boolean isOfTheWorker = gone || status.getCode() == Status.Code.UNAVAILABLE;
+      boolean isOfTheWorker =
+          gone
+              || status.getCode() == Status.Code.UNAVAILABLE
+              || status.getCause() == Refusal.OF_MODEL;
       if (status.getCause() == Refusal.OF_REQUEST) {
         return false;
       }

@@ -164,8 +164,8 @@ class FleetConfiguration {
   }
 
   @Bean
-  ControlFleet controlFleet(Workers workers, GatewayProperties properties) {
-    return new ControlFleet(workers, properties.health().timeout());
+  ControlFleet controlFleet(Workers workers, GatewayProperties properties, Refresh refresh) {
+    return new ControlFleet(workers, properties.health().timeout(), refresh);
   }
 
   @Bean

@@ -15,7 +15,7 @@ class ConfigurationReferenceTest {
 
       Generated from the records of `dev.roundhouse.gateway.config`; a test fails when this page is stale, and
       `-Dupdate.docs=true` rewrites it. Keys are written as those of the worker are ([configuration.md](configuration.md)); one
-      document may hold those of both. An unknown key stops the start and names the nearest known one.
+      document may hold those of both. An unknown key stops the start and names the nearest known one, and so does a near miss of a key of Spring's.
 
       Ports are Spring's: `server.port` (REST, 8000), `spring.grpc.server.port` (gRPC, 8001),
       `management.server.port` (actuator and metrics, 8002); port 0 takes any free one.

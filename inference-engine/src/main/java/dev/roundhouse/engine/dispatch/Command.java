@@ -37,7 +37,7 @@ sealed interface Command {
    *
    * @param done completed, with the bytes of weights that are there, when the models to reload are
    */
-  record Compact(List<ServedModel> reload, CompletableFuture<Long> done) implements Command {}
+  record Compact(List<ServedModel> reload, CompletableFuture<Compacted> done) implements Command {}
 
   /**
    * Let go of a model that nobody finds any more, once all that it accepted has ended.

@@ -242,10 +242,10 @@ public final class DispatchProxy {
   /**
    * Takes all weights off the device that may leave now, and brings some back.
    *
-   * @return completes with the bytes of weights that are there, as {@link #pin} does
+   * @return completes when they are there, as {@link #pin} does
    */
-  public CompletableFuture<Long> compact(List<ServedModel> reload) {
-    CompletableFuture<Long> done = new CompletableFuture<>();
+  public CompletableFuture<Compacted> compact(List<ServedModel> reload) {
+    CompletableFuture<Compacted> done = new CompletableFuture<>();
     if (!command(new Command.Compact(reload, done))) {
       done.cancel(false);
     }

@@ -345,7 +345,7 @@ final class Loads {
             .whenComplete(
                 (done, failure) -> {
                   if (failure == null) {
-                    command.done().complete(cache.residentBytes());
+                    command.done().complete(new Compacted(reloads.size(), cache.residentBytes()));
                   } else {
                     command.done().completeExceptionally(failure);
                   }

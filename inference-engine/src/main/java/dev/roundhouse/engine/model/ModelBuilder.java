@@ -3,6 +3,7 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.Bundle;
 import dev.roundhouse.bundle.BundleReader;
 import dev.roundhouse.bundle.Glue;
+import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.bundle.ProgramCode;
 import dev.roundhouse.bundle.SignatureCheck;
 import dev.roundhouse.bundle.artifact.Artifact;
@@ -50,8 +51,12 @@ final class ModelBuilder {
   private final NanoClock clock;
   private final double costAlpha;
   private final CostStore costs;
+  private final LinkRoots links;
   private final BooleanSupplier stopping;
 
+  /**
+   * @param links into which files of bundles may lead
+   */
   ModelBuilder(
       ModelSlots slots,
       Device device,
@@ -59,6 +64,7 @@ final class ModelBuilder {
       NanoClock clock,
       double costAlpha,
       CostStore costs,
+      LinkRoots links,
       BooleanSupplier stopping) {
     this.slots = slots;
     this.device = device;
@@ -66,12 +72,13 @@ final class ModelBuilder {
     this.clock = clock;
     this.costAlpha = costAlpha;
     this.costs = costs;
+    this.links = links;
     this.stopping = stopping;
   }
 
   /** Makes a model of a bundle. The caller owns the result and gives it to {@link #free}. */
   ServedModel build(String name, String version, Path directory, String fingerprint) {
-    try (Bundle bundle = BundleReader.read(directory, name)) {
+    try (Bundle bundle = BundleReader.read(directory, name, links)) {
       refuseGlue(bundle);
       refuseUnserved(name, bundle.spec());
       List<ProgramCode> programs = List.copyOf(bundle.programs(device.description().platform()));

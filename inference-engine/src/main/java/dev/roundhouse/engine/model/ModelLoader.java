@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.model;
 
+import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.engine.device.Device;
@@ -62,6 +63,7 @@ public final class ModelLoader {
       NanoClock clock,
       double costAlpha,
       CostStore costs,
+      LinkRoots links,
       LoadListener loads,
       Executor compilers,
       Executor unloader,
@@ -74,7 +76,7 @@ public final class ModelLoader {
     this.lanes = lanes;
     builder =
         new ModelBuilder(
-            registry.slots(), device, residency, clock, costAlpha, costs, () -> stopping);
+            registry.slots(), device, residency, clock, costAlpha, costs, links, () -> stopping);
   }
 
   /**

@@ -148,7 +148,7 @@ class DispatchProxyTest {
     CompletableFuture<ModelStatus> load =
         engine.begin(of -> of.load(TestBundle.doubling(9_000, 1).write(repository, "more")));
     CompletableFuture<DispatchState> state = proxy.describe();
-    CompletableFuture<Long> compacted = proxy.compact(List.of());
+    CompletableFuture<Compacted> compacted = proxy.compact(List.of());
     CompletableFuture<Void> gone = engine.engine().admin().unload("m");
     engine.close();
     assertThat(state).isCancelled();

@@ -113,7 +113,7 @@ class RequestsInLoopTest {
     CompletableFuture<Void> going = engine.engine().admin().unload("a");
     engine.turn();
     CompletableFuture<?> late = engine.proxy().describe();
-    CompletableFuture<Long> compacted = engine.proxy().compact(List.of());
+    CompletableFuture<Compacted> compacted = engine.proxy().compact(List.of());
     engine.proxy().failStop().request(new IllegalStateException("made by a test"));
     engine.proxy().failStop(new IllegalStateException("made by a test"));
     assertThat(LiveEngine.get(coming).reason()).isNotEmpty();

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.model;
 
+import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.time.NanoClock;
@@ -18,6 +19,7 @@ public final class ServedModels {
             clock,
             1,
             CostStore.open(Optional.empty(), "simulated"),
+            LinkRoots.NONE,
             () -> false);
   }
 

@@ -16,6 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.roundhouse.engine.device.Device.HostMemory;
+import dev.roundhouse.engine.dispatch.Compacted;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.evict.LeastRecentlyUsed;
 import dev.roundhouse.engine.model.ModelState;
@@ -353,7 +354,7 @@ class ResidencyTest {
     assertThat(engine.engine().reports().residentWeightBytes()).isEqualTo(3L * BYTES);
     var compacted = engine.engine().admin().compact(List.of());
     engine.run();
-    assertThat(compacted).isCompletedWithValue(0L);
+    assertThat(compacted).isCompletedWithValue(new Compacted(0, 0));
     Submission call = engine.submit("a", row(1));
     engine.run();
     assertThat(answer(engine, call)).isEqualTo(2);
@@ -367,9 +368,14 @@ class ResidencyTest {
     for (int i = 0; i < 5; i++) {
       load(engine, "m" + i, i, BYTES);
     }
-    var compacted = engine.engine().admin().compact(List.of("m0", "m1", "nobody"));
+    var pinned = engine.engine().admin().setResidency("m2", PINNED_DEVICE);
     engine.run();
-    assertThat(compacted).isCompletedWithValue(2L * BYTES);
+    assertThat(pinned).isCompleted();
+    var compacted = engine.engine().admin().compact(List.of("m0", "m1", "m2", "m0", "nobody"));
+    engine.run();
+    assertThat(compacted)
+        .as("what is pinned never left")
+        .isCompletedWithValue(new Compacted(2, 3L * BYTES));
     assertThat(engine.lane("m0").weights().place()).isEqualTo(Place.RESIDENT);
     assertThat(engine.lane("m1").weights().place()).isEqualTo(Place.RESIDENT);
     assertThat(engine.lane("m4").weights().place()).isEqualTo(Place.ABSENT);
@@ -382,6 +388,8 @@ class ResidencyTest {
     load(engine, "a", 2, BYTES);
     load(engine, "b", 3, BYTES);
     assertThat(engine.engine().answers("a", "")).as("says that it would").isFalse();
+    assertThat(engine.engine().awaitsOperator("a", "")).isTrue();
+    assertThat(engine.engine().awaitsOperator("nobody", "")).isFalse();
     Submission refused = engine.submit("a", row(1));
     engine.run();
     assertThat(engine.outcome(refused))
@@ -395,6 +403,7 @@ class ResidencyTest {
     engine.run();
     assertThat(pinned).isCompleted();
     assertThat(engine.engine().answers("a", "")).isTrue();
+    assertThat(engine.engine().awaitsOperator("a", "")).isFalse();
     Submission served = engine.submit("a", row(4));
     engine.run();
     assertThat(answer(engine, served)).isEqualTo(8);

@@ -37,6 +37,12 @@ public record NodePlan(
    */
   static final String MEMORY_WORKERS = "ROUNDHOUSE_MEMORY_WORKERS";
 
+  /**
+   * Tells such a program among how many processors it may divide its threads; {@code
+   * docker/bin/worker} reads it.
+   */
+  static final String PROCESSORS = "ROUNDHOUSE_PROCESSORS";
+
   private static final String LOOPBACK = "127.0.0.1";
   private static final int GATEWAY_STOPS = 0;
   private static final int WORKERS_STOP = 1;

@@ -5,7 +5,9 @@ import dev.roundhouse.node.devices.Found;
 import dev.roundhouse.node.process.ProcessSpec;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.Supervised;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -14,12 +16,18 @@ import java.util.Optional;
  *
  * @param name unique
  * @param device its GPU; empty for the CPU
- * @param cpuThreads for what XLA computes on the processors; 0 leaves that to the worker
+ * @param cpuThreads its share of the processors: threads for what XLA computes on them; 0 where it
+ *     has all of them
  * @param count of the node's workers, this one among them
  * @param ports where it listens
  */
 public record WorkerPlan(
     String name, Optional<String> device, int cpuThreads, int count, Ports ports) {
+  private static final String PROCESSOR_COUNT = "-XX:ActiveProcessorCount=";
+
+  /** Of one processor Java thinks that the machine is no server, and chooses another collector. */
+  private static final int LEAST_PROCESSORS = 2;
+
   private static final String DRAIN = "roundhouse.worker.shutdown.drain";
 
   /**
@@ -33,8 +41,7 @@ public record WorkerPlan(
       String jar,
       String address) {
     CommandLine command =
-        new CommandLine(
-                settings.command(), settings.jvmOptions(), jar, "roundhouse.node.worker.jar")
+        new CommandLine(settings.command(), jvmOptions(settings), jar, "roundhouse.node.worker.jar")
             .setAll(passed.worker())
             .logAs(name, passed.structuredLogs())
             .add(settings.arguments())
@@ -52,6 +59,29 @@ public record WorkerPlan(
     return new ProcessSpec(command.build(), environment(settings, devices));
   }
 
+  /**
+   * Event loops, compiler and collector count processors, and each worker would take all of them.
+   */
+  private List<String> jvmOptions(WorkerProcessProperties settings) {
+    List<String> options = new ArrayList<>();
+    if (dividesProcessors(settings)) {
+      options.add(PROCESSOR_COUNT + processors());
+    }
+    options.addAll(settings.jvmOptions());
+    return options;
+  }
+
+  private boolean dividesProcessors(WorkerProcessProperties settings) {
+    String variable = System.getenv("JDK_JAVA_OPTIONS");
+    return cpuThreads > 0
+        && settings.jvmOptions().stream().noneMatch(option -> option.startsWith(PROCESSOR_COUNT))
+        && (variable == null || !variable.contains(PROCESSOR_COUNT));
+  }
+
+  private int processors() {
+    return Math.max(LEAST_PROCESSORS, cpuThreads);
+  }
+
   private Map<String, String> environment(WorkerProcessProperties settings, Found devices) {
     Map<String, String> environment = new LinkedHashMap<>();
     environment.put("CUDA_VISIBLE_DEVICES", device.orElse(""));
@@ -59,6 +89,9 @@ public record WorkerPlan(
       environment.put("CUDA_DEVICE_ORDER", "PCI_BUS_ID"); // as NVML and nvidia-smi count
     }
     environment.put(NodePlan.MEMORY_WORKERS, String.valueOf(count));
+    if (dividesProcessors(settings)) {
+      environment.put(NodePlan.PROCESSORS, String.valueOf(processors()));
+    }
     environment.put(Supervised.VARIABLE, String.valueOf(settings.stopGrace().toSeconds()));
     return environment;
   }

@@ -16,7 +16,7 @@ class ConfigurationReferenceTest {
       Generated from the records of `dev.roundhouse.node.config`; a test fails when this page is stale, and
       `-Dupdate.docs=true` rewrites it. Keys go into `application.yaml` in the working directory, which workers and gateway read too,
       on the command line (`--roundhouse.node.devices.gpus=2`) or into the environment (`ROUNDHOUSE_NODE_DEVICES_GPUS`; drop
-      dashes). An unknown key stops the start and names the nearest known one. What the keys are for: [node.md](node.md).
+      dashes). An unknown key stops the start and names the nearest known one, and so does a near miss of a key of Spring's. What the keys are for: [node.md](node.md).
       """;
 
   private static final Path SOURCES = Path.of("src/main/java/dev/roundhouse/node/config");

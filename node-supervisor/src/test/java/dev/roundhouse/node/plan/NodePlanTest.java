@@ -151,6 +151,27 @@ class NodePlanTest {
   }
 
   @Test
+  void shouldDivideTheProcessorsAmongTheJvmsOfWorkersUnlessThatIsSaid() throws Exception {
+    Path jar = Files.createFile(folder.resolve("worker-service-1.2.jar"));
+    int share = Math.max(2, Runtime.getRuntime().availableProcessors() / 2);
+    String option = "-XX:ActiveProcessorCount=" + share;
+    String java = "worker.jvm-options=-Xmx1g";
+    String other = "gateway.command=gw";
+    ProcessSpec one = spec(plan(TWO_GPUS, PassedOn.NOTHING, java, other), "worker1");
+    assertThat(one.command()).containsSequence(option, "-Xmx1g", "-jar", jar.toString());
+    assertThat(one.environment()).containsEntry("ROUNDHOUSE_PROCESSORS", "" + share);
+    String said = "worker.jvm-options=-XX:ActiveProcessorCount=7";
+    ProcessSpec seven = spec(plan(TWO_GPUS, PassedOn.NOTHING, said, other), "worker1");
+    assertThat(seven.command()).contains("-XX:ActiveProcessorCount=7").doesNotContain(option);
+    assertThat(seven.environment()).doesNotContainKey("ROUNDHOUSE_PROCESSORS");
+    ProcessSpec alone = spec(plan(CPU, PassedOn.NOTHING, java), "worker0");
+    assertThat(alone.command()).noneMatch(each -> each.contains("ActiveProcessorCount"));
+    ProcessSpec own = spec(plan(TWO_GPUS, PassedOn.NOTHING, "worker.command=w", other), "worker0");
+    assertThat(own.command()).startsWith("w").noneMatch(each -> each.startsWith("-XX"));
+    assertThat(own.environment()).containsEntry("ROUNDHOUSE_PROCESSORS", "" + share);
+  }
+
+  @Test
   void shouldCallWorkersAsIsWantedOrSayWhyNot() {
     String[] two = {"worker.command=worker", "gateway.command=gw", ""};
     two[2] = "worker.names=left,right";

@@ -3,6 +3,7 @@ package dev.roundhouse.platform.config;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
@@ -13,12 +14,14 @@ import org.springframework.boot.origin.Origin;
 import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.Environment;
 import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 /**
  * Refuses keys under {@code roundhouse} that no record reads: a misspelt key is a setting that is
  * silently not made. Keys of the other applications are theirs: one document may configure all of
- * them.
+ * them. Of what is written in files and on the command line, near misses of {@code roundhouse} and
+ * of Spring's keys are refused too.
  *
  * <p>Variables of the environment are only warned about. Kubernetes puts {@code
  * ROUNDHOUSE_WORKER_PORT} and the like there for a service of that name, and a worker must start
@@ -39,6 +42,7 @@ public final class UnknownKeyCheck {
   private final ConfigurationPropertyName own;
   private final String variablePrefix;
   private final Names names;
+  private final SpringKeys spring = new SpringKeys();
 
   /** What an application refuses besides, by how its keys are written. */
   public interface Names {
@@ -88,9 +92,29 @@ public final class UnknownKeyCheck {
         if (keys.getUnderlyingSource() instanceof EnumerablePropertySource<?> written) {
           names.checkKeys(List.of(written.getPropertyNames()));
         }
-        keys.stream().filter(key -> isUnknown(key)).findFirst().ifPresent(key -> refuse(key, keys));
+        keys.stream()
+            .filter(this::isUnknown)
+            .findFirst()
+            .ifPresent(key -> refuse(key, keys, known.nearest(key.toString())));
+        if (isWritten(keys.getUnderlyingSource())) {
+          keys.forEach(key -> spring.meant(dashed(key)).ifPresent(near -> refuse(key, keys, near)));
+        }
       }
     }
+  }
+
+  /** False of what comes with the program, and of what the system and Java say for everybody. */
+  private static boolean isWritten(@Nullable Object source) {
+    return source instanceof PropertySource<?> written
+        && !written.getName().contains("class path resource")
+        && !written.getName().equals(StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME);
+  }
+
+  /** Without the indexes of a list, or the names that stand in brackets. */
+  private static String dashed(ConfigurationPropertyName key) {
+    String text = key.toString();
+    int bracket = text.indexOf('[');
+    return bracket < 0 ? text : text.substring(0, bracket);
   }
 
   private boolean isUnknown(ConfigurationPropertyName key) {
@@ -105,8 +129,8 @@ public final class UnknownKeyCheck {
         .anyMatch(application -> !application.equals(own) && application.isAncestorOf(key));
   }
 
-  private void refuse(ConfigurationPropertyName key, ConfigurationPropertySource source) {
-    String nearest = known.nearest(key.toString());
+  private void refuse(
+      ConfigurationPropertyName key, ConfigurationPropertySource source, String nearest) {
     throw new StartRefusedException(
         "Unknown configuration key '" + key + "' (" + origin(key, source) + ").",
         "Did you mean '"

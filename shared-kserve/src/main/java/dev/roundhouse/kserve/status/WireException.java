@@ -22,8 +22,8 @@ public final class WireException extends RuntimeException {
   public static final String BEGAN = "roundhouse-began";
 
   /**
-   * What stands beside UNAVAILABLE, as a gRPC trailer or a header of HTTP, when it is not about the
-   * server: {@code model} or {@code request}.
+   * What stands beside UNAVAILABLE or FAILED_PRECONDITION, as a gRPC trailer or a header of HTTP,
+   * when it is not about the server: {@code model} or {@code request}.
    */
   public static final String ABOUT = "roundhouse-about";
 
@@ -67,7 +67,12 @@ public final class WireException extends RuntimeException {
 
   /** Refuses while nothing is wrong with the server. */
   public static WireException unavailable(About about, String message) {
-    return new WireException(WireStatus.UNAVAILABLE, message, false, about);
+    return about(about, WireStatus.UNAVAILABLE, message);
+  }
+
+  /** As {@link #unavailable}, with another status. */
+  public static WireException about(About about, WireStatus status, String message) {
+    return new WireException(status, message, false, about);
   }
 
   /** Tells what stands beside the status, as names and values of headers; most often nothing. */

@@ -56,7 +56,8 @@ public final class EngineMeters implements MeterBinder {
     Gauge.builder("roundhouse.sequences", engine, each -> each.reports().sequences())
         .description("Sequences whose state is kept between requests")
         .register(meters);
-    Gauge.builder("roundhouse.weights.resident", engine, each -> each.reports().residentWeightBytes())
+    Gauge.builder(
+            "roundhouse.weights.resident", engine, each -> each.reports().residentWeightBytes())
         .description("Weights on the device")
         .baseUnit("bytes")
         .register(meters);

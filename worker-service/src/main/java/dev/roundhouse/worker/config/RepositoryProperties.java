@@ -18,13 +18,15 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param mode `dynamic` loads every model and follows what is added, changed and removed; `static`
  *     loads every model once; `explicit` loads what `load` names and what RepositoryModelLoad asks
  *     for.
- * @param pollInterval For `dynamic`: how often the files are looked at. A change counts when two
- *     looks in a row see the same.
+ * @param pollInterval For `dynamic`: how often the files are looked at, beside when the file system
+ *     tells of a change. One counts when two looks in a row see the same.
  * @param loadAttempts For `dynamic`: how often a model that fails is loaded before its files are
  *     left alone until they change. Loads that find no thread or process do not count.
  * @param versionPolicy Which versions of a model serve: `latest`, `latest:N` for the N newest,
  *     `all`, or numbers such as `1,3`.
  * @param load For `explicit`: models to load at the start; `*` for all.
+ * @param linkRoots Folders into which links of files in a bundle may lead, such as the caches of
+ *     Hugging Face and DVC or `/nix/store`. What lies elsewhere outside the bundle is refused.
  * @param leaveOut Names of models that are not loaded, whoever asks: each is listed as failed, and
  *     says why.
  */
@@ -35,6 +37,7 @@ public record RepositoryProperties(
     @Min(1) @Max(1000) @DefaultValue("3") int loadAttempts,
     @Pattern(regexp = VERSION_POLICY) @DefaultValue("latest") String versionPolicy,
     @DefaultValue List<String> load,
+    @DefaultValue List<Path> linkRoots,
     @DefaultValue List<String> leaveOut) {
 
   /** What may be written as a version policy. */
@@ -44,6 +47,7 @@ public record RepositoryProperties(
   public RepositoryProperties {
     directories = List.copyOf(directories);
     load = List.copyOf(load);
+    linkRoots = List.copyOf(linkRoots);
     leaveOut = List.copyOf(leaveOut);
   }
 

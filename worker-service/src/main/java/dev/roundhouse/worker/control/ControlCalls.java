@@ -168,18 +168,24 @@ public final class ControlCalls {
 
   CompletableFuture<CompactMemoryResponse> compact(CompactMemoryRequest request) {
     List<String> reload = request.getReloadModelsList();
+    if (mode == ResidencyProperties.Mode.EXTERNALLY_MANAGED && !reload.isEmpty()) {
+      throw new WireException(
+          WireStatus.FAILED_PRECONDITION,
+          "reload_models names %d models, and this server brings only what SetModelResidency asks for, as roundhouse.worker.residency.mode is externally-managed; send no names, and pin them"
+              .formatted(reload.size()));
+    }
     reload.forEach(this::requireReady);
     Caller caller = Caller.current();
     return asked(engine.admin().compact(reload))
         .thenApply(
-            bytes -> {
+            compacted -> {
               Audit.record(
                   caller,
                   "device memory compacted, %d models brought back, %d bytes of weights there"
-                      .formatted(reload.size(), bytes));
+                      .formatted(compacted.reloaded(), compacted.residentBytes()));
               return CompactMemoryResponse.newBuilder()
-                  .setReloadedModels(reload.size())
-                  .setResidentBytesAfter(bytes)
+                  .setReloadedModels(compacted.reloaded())
+                  .setResidentBytesAfter(compacted.residentBytes())
                   .build();
             });
   }

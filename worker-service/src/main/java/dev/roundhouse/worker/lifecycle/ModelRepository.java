@@ -137,11 +137,16 @@ public final class ModelRepository {
             name -> {
               List<ModelStatus> versions = known.getOrDefault(name, List.of());
               if (versions.isEmpty()) {
-                entries.add(new Entry(name, Optional.empty(), ""));
+                entries.add(new Entry(name, Optional.empty(), "", false));
               }
-              versions.forEach(each -> entries.add(new Entry(name, Optional.of(each), note(each))));
+              versions.forEach(each -> entries.add(entry(each)));
             });
     return entries;
+  }
+
+  private Entry entry(ModelStatus version) {
+    boolean away = version.isReady() && engine.awaitsOperator(version.name(), version.version());
+    return new Entry(version.name(), Optional.of(version), note(version), away);
   }
 
   private String note(ModelStatus version) {
@@ -174,6 +179,15 @@ public final class ModelRepository {
    *
    * @param version absent for a model that was never loaded
    * @param note what the worker adds to the reason
+   * @param awaitsOperator true of one that is loaded and refuses requests until the operator has it
+   *     brought to the device
    */
-  public record Entry(String name, Optional<ModelStatus> version, String note) {}
+  public record Entry(
+      String name, Optional<ModelStatus> version, String note, boolean awaitsOperator) {
+
+    /** Whether requests for it would be accepted. */
+    public boolean answers() {
+      return !awaitsOperator && version.filter(ModelStatus::isReady).isPresent();
+    }
+  }
 }

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -20,28 +21,34 @@ import org.jspecify.annotations.Nullable;
  * @param models a name is taken from the first directory that has it
  * @param hidden folders of which another directory has the name already
  * @param unreadable directories of which nothing can be said, and why
+ * @param folders real paths of those in which something may change that the next look would see
  */
-record RepositoryScan(Map<String, Found> models, Set<Path> hidden, Map<Path, String> unreadable) {
+record RepositoryScan(
+    Map<String, Found> models, Set<Path> hidden, Map<Path, String> unreadable, Set<Path> folders) {
 
   /**
    * A model's folder.
    *
    * @param fingerprint changes with any file of any version
    * @param readable false when it could not be looked into
+   * @param folders in which files may change
    */
-  record Found(Path folder, String fingerprint, boolean readable) {}
+  record Found(Path folder, String fingerprint, boolean readable, Set<Path> folders) {}
 
   static RepositoryScan of(List<Path> directories) {
     Map<String, Found> models = new LinkedHashMap<>();
     Set<Path> hidden = new HashSet<>();
     Map<Path, String> unreadable = new LinkedHashMap<>();
+    Set<Path> folders = new HashSet<>();
     for (Path directory : directories) {
       try {
         if (!Files.isDirectory(directory)) {
           throw new BundleException(directory.toString(), "is not a directory any more");
         }
+        real(directory).ifPresent(folders::add);
         for (Path folder : Repository.folders(directory)) {
           Found found = look(folder);
+          folders.addAll(found == null ? mayBecomeModel(folder) : found.folders());
           if (found != null && models.putIfAbsent(folder.getFileName().toString(), found) != null) {
             hidden.add(folder);
           }
@@ -50,7 +57,7 @@ record RepositoryScan(Map<String, Found> models, Set<Path> hidden, Map<Path, Str
         unreadable.put(directory, e.getMessage());
       }
     }
-    return new RepositoryScan(models, hidden, unreadable);
+    return new RepositoryScan(models, hidden, unreadable, folders);
   }
 
   /** Names only; of directories that can be read. */
@@ -74,16 +81,35 @@ record RepositoryScan(Map<String, Found> models, Set<Path> hidden, Map<Path, Str
         return null;
       }
       StringBuilder fingerprint = new StringBuilder(folder.toString());
+      Set<Path> folders = new HashSet<>(mayBecomeModel(folder));
       for (ModelFolder.Version version : versions) {
-        fingerprint
-            .append('\n')
-            .append(version.number())
-            .append(' ')
-            .append(BundleFingerprint.of(version.directory()));
+        BundleFingerprint bundle = BundleFingerprint.look(version.directory());
+        folders.addAll(bundle.folders());
+        fingerprint.append('\n').append(version.number()).append(' ').append(bundle.digest());
       }
-      return new Found(folder, fingerprint.toString(), true);
+      return new Found(folder, fingerprint.toString(), true, folders);
     } catch (BundleException | IOException e) {
-      return new Found(folder, "unreadable: " + e, false);
+      return new Found(folder, "unreadable: " + e, false, mayBecomeModel(folder));
+    }
+  }
+
+  /** A folder and those in it, which may be versions that are being copied. */
+  private static Set<Path> mayBecomeModel(Path folder) {
+    Set<Path> folders = new HashSet<>();
+    real(folder).ifPresent(folders::add);
+    try {
+      Repository.folders(folder).forEach(each -> real(each).ifPresent(folders::add));
+    } catch (BundleException e) {
+      // who loads it says so
+    }
+    return folders;
+  }
+
+  private static Optional<Path> real(Path folder) {
+    try {
+      return Optional.of(folder.toRealPath());
+    } catch (IOException e) {
+      return Optional.empty(); // gone, or not to be entered: the next look sees it
     }
   }
 }

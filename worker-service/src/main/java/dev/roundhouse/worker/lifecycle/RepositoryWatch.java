@@ -2,6 +2,7 @@ package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.worker.lifecycle.RepositoryScan.Found;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,8 +13,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,13 +28,20 @@ import org.slf4j.LoggerFactory;
  * is being copied. A directory or a model that cannot be read for the moment leaves what serves
  * alone. A model whose load keeps failing is tried again a few times, then left alone until its
  * files change; one that found no thread or process is tried until it does. Polls on the thread
- * {@code watch}, or when a test calls {@link #poll}.
+ * {@code watch}: every interval, and soon after {@link FolderSignals} has heard of a change. Tests
+ * call {@link #poll}.
  */
 final class RepositoryWatch implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(RepositoryWatch.class);
 
   /** Of the polls that a model waits which found no thread: up to 8. */
   private static final int MOST_DOUBLINGS = 3;
+
+  /** What has to stay the same for so long after a change, and again from one look to the next. */
+  private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** Of the time between two looks that are not due, how much a look may take: a tenth. */
+  private static final long LOOK_SHARE = 10;
 
   private final ModelRepository repository;
   private final Supplier<RepositoryScan> scan;
@@ -41,6 +51,12 @@ final class RepositoryWatch implements AutoCloseable {
   private final ScheduledExecutorService watch =
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().daemon().name("watch").factory());
+  private final AtomicBoolean isLookAhead = new AtomicBoolean();
+  private volatile long heardNanos = System.nanoTime();
+  private @Nullable FolderSignals signals;
+  private Set<Path> folders = Set.of();
+  private boolean unsettled;
+  private long lookNanos;
 
   /**
    * @param loadAttempts loads of the same files before they are left alone
@@ -55,38 +71,102 @@ final class RepositoryWatch implements AutoCloseable {
   synchronized void begin(RepositoryScan atStart) {
     complain(atStart);
     atStart.models().forEach((name, found) -> models.put(name, new Model(found)));
+    folders = atStart.folders();
   }
 
   /** Polls from now on, an interval after each poll has ended. */
   void start(Duration interval) {
+    listen(interval);
     watch.scheduleWithFixedDelay(
-        this::pollAndCarryOn, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
+        () -> pollAndCarryOn(true), interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  private synchronized void listen(Duration interval) {
+    try {
+      signals = FolderSignals.open(this::heard);
+    } catch (IOException e) {
+      log.info(
+          "changes of the repository are noticed every {} ms: {}",
+          interval.toMillis(),
+          e.getMessage());
+    }
+    cover();
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
     watch.shutdownNow();
+    if (signals != null) {
+      signals.close();
+    }
   }
 
-  private void pollAndCarryOn() {
+  /** Something has changed: it is looked at as soon as it is quiet. */
+  private void heard() {
+    heardNanos = System.nanoTime();
+    if (isLookAhead.compareAndSet(false, true)) {
+      lookIn(QUIET_NANOS);
+    }
+  }
+
+  private void lookIn(long nanos) {
     try {
-      var unused = poll();
+      watch.schedule(this::lookWhenQuiet, nanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      // closed
+    }
+  }
+
+  private void lookWhenQuiet() {
+    long toWait = QUIET_NANOS - (System.nanoTime() - heardNanos);
+    if (toWait > 0) {
+      lookIn(toWait); // files are being written: whatever is seen now will not stay
+      return;
+    }
+    isLookAhead.set(false);
+    if (pollAndCarryOn(false)) {
+      heardNanos = System.nanoTime(); // so that the second look comes as long after the first
+      if (isLookAhead.compareAndSet(false, true)) {
+        lookIn(Math.max(QUIET_NANOS, LOOK_SHARE * lookNanos));
+      }
+    }
+  }
+
+  /** True when another look has to say whether what was seen stays. */
+  private boolean pollAndCarryOn(boolean due) {
+    try {
+      synchronized (this) {
+        var unused = poll(due);
+        return unsettled;
+      }
     } catch (RuntimeException | Error e) { // or it would never be looked at again
       log.error("the repository could not be looked at; trying again", e);
+      return false;
     }
+  }
+
+  /** As {@link #poll(boolean)}, as it is due. */
+  CompletableFuture<Void> poll() {
+    return poll(true);
   }
 
   /**
    * Looks once and starts what follows from it.
    *
+   * @param due whether an interval has passed, which those wait for that failed to load
    * @return completes when what was started has ended
    */
-  synchronized CompletableFuture<Void> poll() {
+  private synchronized CompletableFuture<Void> poll(boolean due) {
+    long began = System.nanoTime();
     RepositoryScan seen = scan.get();
+    lookNanos = System.nanoTime() - began;
+    folders = seen.folders();
+    unsettled = false;
+    cover();
     complain(seen);
     List<CompletableFuture<?>> started = new ArrayList<>();
     // Before anything is unloaded, so that a renamed model answers under one of its names.
-    seen.models().forEach((name, found) -> look(name, found, started));
+    seen.models().forEach((name, found) -> look(name, found, due, started));
     for (String name : List.copyOf(models.keySet())) {
       Model model = models.get(name);
       if (model != null && !seen.models().containsKey(name)) {
@@ -96,7 +176,13 @@ final class RepositoryWatch implements AutoCloseable {
     return CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
   }
 
-  private void look(String name, Found found, List<CompletableFuture<?>> started) {
+  private void cover() {
+    if (signals != null && signals.cover(folders)) {
+      heard();
+    }
+  }
+
+  private void look(String name, Found found, boolean due, List<CompletableFuture<?>> started) {
     Model model = models.computeIfAbsent(name, unknown -> new Model());
     model.polledMissing = 0;
     boolean settled = found.fingerprint().equals(model.seen);
@@ -110,8 +196,10 @@ final class RepositoryWatch implements AutoCloseable {
         model.failures = 0;
         model.starved = 0;
         load(name, model, found, started);
+      } else {
+        unsettled = true;
       }
-    } else if (model.isTriedAgain(loadAttempts) && --model.pollsToWait <= 0) {
+    } else if (due && model.isTriedAgain(loadAttempts) && --model.pollsToWait <= 0) {
       load(name, model, found, started);
     }
   }
@@ -128,6 +216,8 @@ final class RepositoryWatch implements AutoCloseable {
       log.info("model '{}' is not in the repository any more; unloading it", name);
       repository.note(name, "");
       started.add(repository.unload(name).exceptionally(stopped -> null));
+    } else {
+      unsettled = true;
     }
   }
 

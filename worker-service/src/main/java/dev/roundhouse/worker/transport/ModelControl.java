@@ -21,6 +21,9 @@ import java.util.concurrent.CompletableFuture;
  * they return do. Thread-safe.
  */
 public final class ModelControl {
+  private static final String NOT_ON_THE_DEVICE =
+      "not on the device; SetModelResidency with PINNED_DEVICE brings it";
+
   private final ModelRepository repository;
   private final ClientText texts;
 
@@ -42,8 +45,7 @@ public final class ModelControl {
     requireNone(repositoryName);
     List<IndexLine> lines = new ArrayList<>();
     for (ModelRepository.Entry entry : repository.index()) {
-      boolean ready = entry.version().filter(ModelStatus::isReady).isPresent();
-      if (ready || !readyOnly) {
+      if (entry.answers() || !readyOnly) {
         lines.add(line(entry));
       }
     }
@@ -140,6 +142,10 @@ public final class ModelControl {
   }
 
   private IndexLine line(ModelRepository.Entry entry) {
+    if (entry.awaitsOperator()) {
+      String version = entry.version().map(ModelStatus::version).orElse("");
+      return new IndexLine(entry.name(), version, "UNAVAILABLE", NOT_ON_THE_DEVICE);
+    }
     return entry
         .version()
         .map(

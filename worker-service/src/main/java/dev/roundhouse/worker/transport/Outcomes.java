@@ -19,6 +19,9 @@ public final class Outcomes {
   public static WireException failure(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Refused refused -> failure(refused.status(), refused.message());
+      // Not on this device, and nobody brings it: it may be on another server's.
+      case Outcome.Failed failed when failed.status() == Status.FAILED_PRECONDITION ->
+          WireException.about(About.MODEL, WireStatus.FAILED_PRECONDITION, failed.message());
       case Outcome.Failed failed ->
           new WireException(StatusTable.toWire(failed.status()), failed.message(), failed.began());
       case Outcome.Shed shed when shed.reason() == ShedReason.QUEUE_TIMEOUT ->

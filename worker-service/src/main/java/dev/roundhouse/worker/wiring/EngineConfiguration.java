@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.wiring;
 
+import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.LimitNames;
@@ -66,6 +67,8 @@ class EngineConfiguration {
       new LimitNames(
           "roundhouse.worker.scheduler.max-queue-depth",
           "roundhouse.worker.scheduler.max-queued-bytes");
+
+  private static final String LINK_ROOTS = WorkerProperties.PREFIX + ".repository.link-roots";
 
   /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
   @Bean
@@ -224,6 +227,7 @@ class EngineConfiguration {
             .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
             .floors(ResidencySettings.floors(properties.residency().host()))
+            .links(new LinkRoots(properties.repository().linkRoots(), LINK_ROOTS))
             .loads(new LeftOut(properties.repository().leaveOut(), journal))
             .runMark(journal)
             .limitNames(LIMIT_NAMES)

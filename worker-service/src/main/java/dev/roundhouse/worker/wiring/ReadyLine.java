@@ -3,6 +3,7 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.platform.lifecycle.ReadinessChanged;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
@@ -17,7 +18,8 @@ import org.springframework.context.event.EventListener;
 
 /**
  * Prints one line when every port is open and every model has finished loading, which scripts wait
- * for; before it, one line for each model that failed.
+ * for; before it, one line for each model that failed. Where those hold back readiness, the line
+ * says so, and the one that scripts wait for comes when the worker is ready.
  */
 final class ReadyLine {
   private final Engine engine;
@@ -25,6 +27,9 @@ final class ReadyLine {
   private final Readiness readiness;
   private final List<Transport> transports;
   private final Announcer announcer;
+  private volatile boolean open;
+  private boolean toldReady;
+  private boolean toldUnready;
 
   ReadyLine(
       Engine engine,
@@ -41,13 +46,24 @@ final class ReadyLine {
 
   @EventListener
   void onApplicationReady(ApplicationReadyEvent event) {
+    open = true;
     var unused = lifecycle.loaded().thenRun(this::print);
   }
 
-  private void print() {
-    if (readiness.isStopping()) {
+  @EventListener
+  void onReadinessChanged(ReadinessChanged change) {
+    if (change.ready() && lifecycle.loaded().isDone()) {
+      print();
+    }
+  }
+
+  private synchronized void print() {
+    boolean ready = readiness.isReady();
+    if (!open || readiness.isStopping() || toldReady || (toldUnready && !ready)) {
       return;
     }
+    toldReady = ready;
+    toldUnready = !ready;
     List<ModelStatus> models = engine.reports().models();
     List<ModelStatus> failed =
         models.stream().filter(model -> model.state() == ModelState.FAILED).toList();
@@ -63,7 +79,8 @@ final class ReadyLine {
     lines.add(
         String.format(
             Locale.ROOT,
-            "ready %s models=%d failed=%d seconds=%.1f",
+            "%s %s models=%d failed=%d seconds=%.1f",
+            ready ? "ready" : "not-ready",
             ports,
             models.size() - failed.size(),
             failed.size(),

@@ -14,9 +14,11 @@ class ConfigurationReferenceTest {
       # Configuration of the worker
 
       Generated from the records of `dev.roundhouse.worker.config`; a test fails when this page is stale, and
-      `-Dupdate.docs=true` rewrites it. Keys go into `application.yaml` beside the jar, on the command line
-      (`--roundhouse.worker.server.name=triton`) or into the environment (`ROUNDHOUSE_WORKER_SERVER_NAME`; drop
-      dashes). An unknown key stops the start and names the nearest known one; an unknown variable is warned about.
+      `-Dupdate.docs=true` rewrites it. Keys go into `application.yaml` in the working directory, or in `config/` there (not beside
+      the jar), on the command line (`--roundhouse.worker.server.name=triton`) or into the environment
+      (`ROUNDHOUSE_WORKER_SERVER_NAME`; drop dashes). `--spring.config.additional-location=file:/etc/roundhouse/` names another folder.
+      An unknown key stops the start and names the nearest known one, and so does a near miss of `roundhouse` or of a key of Spring's,
+      such as `server.portt`; an unknown variable is warned about.
 
       A model's name in a key stands as it is when it has letters, digits, `-` and `_` only. Any other goes in brackets: in a
       document with quotes, `models: {"[my.model]": {weight: 2}}`; on the command line `--roundhouse.worker.models[my.model].weight=2`.

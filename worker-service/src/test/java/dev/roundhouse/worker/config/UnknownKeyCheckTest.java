@@ -31,6 +31,13 @@ class UnknownKeyCheckTest {
     "roundhouse.worker.models.m.wieght, roundhouse.worker.models.*.weight",
     "roundhouse.woker.server.name, roundhouse.worker.server.name",
     "roundhouse.worker.device, roundhouse.worker.device.plugin",
+    "roundhose.worker.server.name, roundhouse.worker.server.name",
+    "srever.port, server.port",
+    "server.portt, server.port",
+    "management.server.adress, management.server.address",
+    "managment.server.port, management.server.port",
+    "spring.grpc.server.prot, spring.grpc.server.port",
+    "server.ssl.bundel, server.ssl.bundle",
   })
   void shouldNameTheKeyAndTheNearestOne(String key, String nearest) {
     StartRefusedException refusal =
@@ -71,6 +78,22 @@ class UnknownKeyCheckTest {
     "roundhouse.gateway.anything.of-its-own",
     "roundhouse.node.workers",
     "server.port",
+    "server.ssl.bundle",
+    "server.servlet.context-parameters.anything",
+    "spring.ssl.bundle.pem.web.keystore.certificate",
+    "spring.config.additional-location",
+    "spring.config.import[0]",
+    "management.endpoint.models.access",
+    "management.endpoint.residency.access",
+    "management.endpoint.scheduler.access",
+    "management.endpoint.node.access",
+    "management.endpoint.placement.access",
+    "management.metrics.tags.region",
+    "logging.level.root",
+    "logging.level.dev.roundhouse",
+    "logging.level[io.netty]",
+    "x-server.common",
+    "my-own.key",
   })
   void shouldAcceptKnownKeys(String key) {
     assertThatNoException()

@@ -31,6 +31,7 @@ class WorkerPropertiesTest {
                 3,
                 "latest",
                 List.of(),
+                List.of(),
                 List.of()));
   }
 
@@ -44,6 +45,7 @@ class WorkerPropertiesTest {
                     "repository.load-attempts=5",
                     "repository.version-policy=latest:2",
                     "repository.load=a,b",
+                    "repository.link-roots=/nix/store,/cache",
                     "repository.leave-out=c,d")
                 .repository())
         .isEqualTo(
@@ -54,6 +56,7 @@ class WorkerPropertiesTest {
                 5,
                 "latest:2",
                 List.of("a", "b"),
+                List.of(Path.of("/nix/store"), Path.of("/cache")),
                 List.of("c", "d")));
   }
 

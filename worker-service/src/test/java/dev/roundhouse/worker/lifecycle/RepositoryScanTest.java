@@ -52,7 +52,10 @@ class RepositoryScanTest {
   void shouldRefuseToStartOnADirectoryThatCannotBeListed() {
     RepositoryScan found =
         new RepositoryScan(
-            Map.of(), Set.of(), Map.of(root, root + ": cannot be listed: permission denied"));
+            Map.of(),
+            Set.of(),
+            Map.of(root, root + ": cannot be listed: permission denied"),
+            Set.of());
     assertThatThrownBy(() -> EngineLifecycle.checkReadable(found))
         .isInstanceOf(StartRefusedException.class)
         .hasMessage("The model repository " + root + ": cannot be listed: permission denied.");

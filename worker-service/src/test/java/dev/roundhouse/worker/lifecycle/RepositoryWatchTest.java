@@ -27,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -95,6 +96,42 @@ class RepositoryWatchTest {
       watching.start(Duration.ofMillis(1));
       assertThat(again.await(30, TimeUnit.SECONDS)).isTrue();
     }
+  }
+
+  @Test
+  void shouldFollowChangesSoonWhereTheFileSystemTells() throws Exception {
+    watch.start(Duration.ofHours(1));
+    Path folder = write("m");
+    awaitState("m", ModelState.READY);
+    byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
+    Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
+    await("the newer files do not load", () -> engine.reports().stale().containsKey("m"));
+    Files.write(folder.resolve("model.b1.mlir"), sound);
+    await("they do again", () -> engine.reports().stale().isEmpty());
+    Path versions = repository.resolve("versions");
+    Files.createDirectories(versions.resolve("2"));
+    TimeUnit.SECONDS.sleep(2); // a folder that holds nothing is looked at, and listened to
+    TestBundle.doubling(2, 1).write(versions, "2");
+    awaitState("versions", ModelState.READY);
+    Files.move(folder, root.resolve("elsewhere"));
+    awaitState("m", ModelState.UNLOADED);
+  }
+
+  @Test
+  void shouldCountNoTriesOfAFailingModelByLooksThatWereNotDue() throws Exception {
+    watch.start(Duration.ofHours(1));
+    Path folder = write("m");
+    Files.writeString(folder.resolve("model.b1.mlir"), "not a program");
+    awaitState("m", ModelState.FAILED);
+    for (int change = 0; change < 3; change++) {
+      write("other" + change);
+      awaitState("other" + change, ModelState.READY);
+    }
+    assertThat(models.index()).allSatisfy(entry -> assertThat(entry.note()).isEmpty());
+    for (int poll = 0; poll < 40; poll++) {
+      poll();
+    }
+    assertThat(models.index().getFirst().note()).contains("tried 3 times");
   }
 
   @Test
@@ -317,6 +354,20 @@ class RepositoryWatchTest {
 
   private void poll() throws Exception {
     watch.poll().get(30, TimeUnit.SECONDS);
+  }
+
+  private void awaitState(String name, ModelState state) throws InterruptedException {
+    await(
+        name + " is " + state,
+        () -> engine.model(name).filter(each -> each.state() == state).isPresent());
+  }
+
+  private static void await(String what, BooleanSupplier holds) throws InterruptedException {
+    long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+    while (!holds.getAsBoolean()) {
+      assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+      TimeUnit.MILLISECONDS.sleep(10);
+    }
   }
 
   private ModelState state(String name) {

@@ -35,6 +35,8 @@ class OutcomesTest {
   void shouldSayWhomItIsAboutWhenTheServerIsWell() {
     assertThat(besides(new Outcome.Refused(Status.NOT_READY, "loading")))
         .isEqualTo(Map.of(WireException.ABOUT, "model"));
+    assertThat(besides(new Outcome.Failed(Status.FAILED_PRECONDITION, "not on the device")))
+        .isEqualTo(Map.of(WireException.ABOUT, "model"));
     assertThat(besides(new Outcome.Shed(ShedReason.QUEUE_TIMEOUT, Status.UNAVAILABLE, "too long")))
         .isEqualTo(Map.of(WireException.ABOUT, "request"));
     assertThat(besides(new Outcome.Shed(ShedReason.STOPPING, Status.UNAVAILABLE, "stopping")))

@@ -1,0 +1,40 @@
+package dev.roundhouse.bundle;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Folders into which links of a bundle's files may lead, beside the bundle's own: caches and stores
+ * that keep each file once, such as Hugging Face's, DVC's and nix's.
+ *
+ * @param folders may be links themselves; those that are not there hold nothing
+ * @param setting what the operator names them by, told to who needs one more; empty for nothing
+ */
+public record LinkRoots(List<Path> folders, String setting) {
+  /** No link leads out of a bundle. */
+  public static final LinkRoots NONE = new LinkRoots(List.of(), "");
+
+  public LinkRoots {
+    folders = List.copyOf(folders);
+  }
+
+  /** True of a real path that lies in one of them. */
+  boolean hold(Path target) {
+    return folders.stream().anyMatch(folder -> holds(folder, target));
+  }
+
+  private static boolean holds(Path folder, Path target) {
+    try {
+      return target.startsWith(folder.toRealPath());
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  String whatToDo() {
+    return setting.isEmpty()
+        ? ""
+        : "; copy the file, or name a folder that holds what the link leads to in " + setting;
+  }
+}
