@@ -53,10 +53,10 @@ final class RepositoryWatch implements AutoCloseable {
           Thread.ofPlatform().daemon().name("watch").factory());
   private final AtomicBoolean isLookAhead = new AtomicBoolean();
   private volatile long heardNanos = System.nanoTime();
-  private @Nullable FolderSignals signals;
+  private volatile @Nullable FolderSignals signals;
   private Set<Path> folders = Set.of();
   private boolean unsettled;
-  private long lookNanos;
+  private volatile long lookNanos;
 
   /**
    * @param loadAttempts loads of the same files before they are left alone
@@ -93,19 +93,25 @@ final class RepositoryWatch implements AutoCloseable {
     cover();
   }
 
+  /** Waits for no look that is under way: a drive that is away may hold it up. */
   @Override
-  public synchronized void close() {
+  public void close() {
     watch.shutdownNow();
-    if (signals != null) {
-      signals.close();
+    FolderSignals listening = signals;
+    if (listening != null) {
+      listening.close();
     }
   }
 
   /** Something has changed: it is looked at as soon as it is quiet. */
   private void heard() {
     heardNanos = System.nanoTime();
+    lookSoon();
+  }
+
+  private void lookSoon() {
     if (isLookAhead.compareAndSet(false, true)) {
-      lookIn(QUIET_NANOS);
+      lookIn(Math.max(QUIET_NANOS, LOOK_SHARE * lookNanos));
     }
   }
 
@@ -126,9 +132,7 @@ final class RepositoryWatch implements AutoCloseable {
     isLookAhead.set(false);
     if (pollAndCarryOn(false)) {
       heardNanos = System.nanoTime(); // so that the second look comes as long after the first
-      if (isLookAhead.compareAndSet(false, true)) {
-        lookIn(Math.max(QUIET_NANOS, LOOK_SHARE * lookNanos));
-      }
+      lookSoon();
     }
   }
 
@@ -177,7 +181,8 @@ final class RepositoryWatch implements AutoCloseable {
   }
 
   private void cover() {
-    if (signals != null && signals.cover(folders)) {
+    FolderSignals listening = signals;
+    if (listening != null && listening.cover(folders)) {
       heard();
     }
   }
