@@ -78,12 +78,20 @@ def test_should_show_a_line_for_each_module_that_is_built(tmp_path: Path) -> Non
     )
 
 
-def test_should_print_a_class_path_that_a_program_can_be_started_with() -> None:
-    entries = run("classpath", "client", timeout=900).stdout.strip().split(":")
+@pytest.mark.parametrize(
+    ("what", "needed"),
+    [
+        ("client", ["kserve-client", "model-bundle", "grpc-api"]),
+        ("engine", ["inference-engine", "pjrt-binding", "device-spi", "model-bundle"]),
+    ],
+)
+def test_should_print_a_class_path_that_a_program_can_be_started_with(what: str, needed: list[str]) -> None:
+    entries = run("classpath", what, timeout=900).stdout.strip().split(":")
     names = [Path(entry).name for entry in entries]
     assert all(Path(entry).is_file() for entry in entries)
-    assert names[0].startswith("kserve-client")
-    assert any(name.startswith("model-bundle") for name in names)
+    assert len(set(entries)) == len(entries)
+    for module in needed:
+        assert any(name.startswith(module) for name in names), module
     assert not any(name.startswith(("junit", "assertj")) for name in names)
 
 

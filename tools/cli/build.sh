@@ -113,15 +113,22 @@ show_modules() { # LOG
     done < <(sed -n 's/^\[INFO\] Building \(.*[^ ]\) [^ ][^ ]*  *\[\([0-9]*\/[0-9]*\)\] *$/\1 (\2)/p' "$1" | tail -n "+$((shown + 1))")
 }
 
-# Step: builds a module and what it needs, and leaves in CLASS_PATH what a program that uses it is started with.
-ensure_class_path() { # MODULE
-    local file=$ROOT/$1/target/class-path.txt
-    begin_step "build $1"
-    rm -f "$file"
-    run_build "$CACHE/logs/classpath-$1.log" maven -DskipTests -pl "$1" -am package \
+# Step: builds modules and what they need, and leaves in CLASS_PATH what a program that uses them is started with.
+ensure_class_path() { # MODULE...
+    local module files=() entries=()
+    begin_step "build $*"
+    for module in "$@"; do
+        files+=("$ROOT/$module/target/class-path.txt")
+    done
+    rm -f "${files[@]}"
+    run_build "$CACHE/logs/classpath-$1.log" maven -DskipTests -pl "$(IFS=,; echo "$*")" -am package \
         dependency:build-classpath -DincludeScope=runtime -Dmdep.outputFile=target/class-path.txt
-    [[ -s $file ]] || fail "Maven left no $file; its log is $CACHE/logs/classpath-$1.log"
+    for module in "$@"; do
+        [[ -e $ROOT/$module/target/class-path.txt ]] ||
+            fail "Maven left no $ROOT/$module/target/class-path.txt; its log is $CACHE/logs/classpath-$1.log"
+        entries+=("$(module_jar "$module")" "$(<"$ROOT/$module/target/class-path.txt")")
+    done
     # shellcheck disable=SC2034  # for those who source this
-    CLASS_PATH=$(module_jar "$1"):$(<"$file")
+    CLASS_PATH=$(printf '%s\n' "${entries[@]}" | tr ':' '\n' | awk 'NF && !seen[$0]++' | paste -sd:)
     end_step "built"
 }

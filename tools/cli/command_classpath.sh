@@ -16,14 +16,14 @@ TXT
 }
 
 command_classpath() {
-    local module
+    local modules
     case ${1:-} in
         -h | --help)
             usage_classpath
             return
             ;;
-        client) module=kserve-client ;;
-        engine) module=pjrt-binding ;;
+        client) modules=(kserve-client) ;;
+        engine) modules=(inference-engine pjrt-binding) ;;
         '') misuse "classpath takes client or engine" classpath ;;
         *) misuse "classpath takes client or engine, not '$1'" classpath ;;
     esac
@@ -32,6 +32,6 @@ command_classpath() {
     ensure_jdk
     ensure_tools
     ensure_plugin # its header, which the binding is compiled against, and what runs the models
-    ensure_class_path "$module"
+    ensure_class_path "${modules[@]}"
     echo "$CLASS_PATH"
 }

@@ -37,7 +37,7 @@ class AdmissionLimitsTest {
             "hold 192 bytes",
             "'double' needs 16 (8 of inputs, 8 of its answer)",
             "limit is 200",
-            "max-queued-bytes");
+            "EngineOptions.maxQueuedBytes");
     assertThat(engine.counters("double").get(Metric.REFUSED_FULL)).isEqualTo(1);
     engine.run();
     assertThat(engine.outcome(first)).isInstanceOf(Outcome.Completed.class);
