@@ -20,7 +20,11 @@ def run(*arguments: str, cwd: Path = ROOT, timeout: float = 300) -> subprocess.C
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("up",), ("import",), ("test",), ("demo",), ("doctor",), ("bench",), ("classpath",), ("sim",), ("image",), ("gpu-pack",)],
+    [
+        (),
+        *((command,) for command in ("up", "import", "test", "demo", "doctor", "bench")),
+        *((command,) for command in ("classpath", "sim", "image", "gpu-pack")),
+    ],
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
     result = run(*arguments, "--help", cwd=tmp_path)
