@@ -136,6 +136,9 @@ final class DeviceCheck implements Callable<Integer> {
     if (!device.equals("cpu") && !device.equals("cuda")) {
       throw misuse("--device takes cpu or cuda, not '" + device + "'");
     }
+    if (allocator != null && device.equals("cpu")) {
+      throw misuse("--allocator is of a GPU's memory; leave it out with --device cpu");
+    }
     if (limitSeconds < 1) {
       throw misuse("--limit takes seconds, 1 or more, not " + limitSeconds);
     }

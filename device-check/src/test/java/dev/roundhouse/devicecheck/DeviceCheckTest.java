@@ -37,6 +37,18 @@ class DeviceCheckTest {
   }
 
   @Test
+  void shouldRefuseAnAllocatorWhereThereIsNoGpu() {
+    StringWriter errors = new StringWriter();
+    int code =
+        new CommandLine(new DeviceCheck())
+            .setErr(new PrintWriter(errors))
+            .execute("--home=" + folder, "--out=" + folder, "--device=cpu", "--allocator=vmm");
+
+    assertThat(code).isEqualTo(2);
+    assertThat(errors.toString()).contains("--allocator is of a GPU's memory");
+  }
+
+  @Test
   void shouldSayBeforeAnythingRunsThatTheResultsHaveNoPlace() {
     for (String place : List.of("/proc/results", "/proc")) {
       StringWriter errors = new StringWriter();

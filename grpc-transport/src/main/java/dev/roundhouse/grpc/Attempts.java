@@ -19,6 +19,8 @@ public final class Attempts<A extends Attempts.Attempt> {
   private static final Logger log = LoggerFactory.getLogger(Attempts.class);
   private static final Status ANSWERED =
       Status.CANCELLED.withDescription("another server has answered first");
+  private static final Status UNSENT =
+      Status.CANCELLED.withDescription("the request could not be sent");
   private static final Status OVER = Status.CANCELLED.withDescription("the request is over");
 
   private final Sender<A> sender;
@@ -160,7 +162,7 @@ public final class Attempts<A extends Attempts.Attempt> {
       A unsent = hedge;
       hedge = null; // the first may still answer
       if (unsent != null) {
-        gaveWay(unsent, OVER);
+        gaveWay(unsent, UNSENT);
       }
     }
   }

@@ -3,6 +3,7 @@ package dev.roundhouse.pjrt;
 /** The device that contract tests open: the CPU, or what {@code gpu-check} wants checked. */
 final class ContractDevice {
   private static final String PLATFORM = "roundhouse.contract.platform";
+  private static final String ALLOCATOR = "roundhouse.contract.allocator";
 
   private ContractDevice() {}
 
@@ -11,8 +12,11 @@ final class ContractDevice {
     String platform = System.getProperty(PLATFORM, PluginOptions.CPU);
     PjrtDeviceOptions options =
         PjrtDeviceOptions.DEFAULTS.withPlugin(PluginOptions.DEFAULTS.withPlatform(platform));
-    return platform.equals(PluginOptions.CPU)
-        ? options
-        : options.withClient(options.client().with("preallocate", false));
+    if (platform.equals(PluginOptions.CPU)) {
+      return options;
+    }
+    ClientOptions client = options.client().with("preallocate", false);
+    String allocator = System.getProperty(ALLOCATOR);
+    return options.withClient(allocator == null ? client : client.with("allocator", allocator));
   }
 }

@@ -23,6 +23,8 @@ public final class Contract implements Step {
   /** Where these tests look for what to open; the plugin they find as every program does. */
   private static final String PLATFORM = "roundhouse.contract.platform";
 
+  private static final String ALLOCATOR = "roundhouse.contract.allocator";
+
   @Override
   public String name() {
     return "contract";
@@ -42,6 +44,9 @@ public final class Contract implements Step {
   @Override
   public void run(CheckContext context, Findings findings) {
     System.setProperty(PLATFORM, context.platform());
+    if (context.allocator() != null) {
+      System.setProperty(ALLOCATOR, context.allocator());
+    }
     for (String test : TESTS) {
       String name = test.substring(test.lastIndexOf('.') + 1);
       TestExecutionSummary summary = execute(test);

@@ -28,6 +28,9 @@ public final class Samples implements Step {
 
   @Override
   public void run(CheckContext context, Findings findings) throws IOException {
+    if (context.allocator() != null) {
+      findings.fact("allocator", "the plugin's own choice: an embedded engine names none");
+    }
     RoundhouseConfig config =
         RoundhouseConfig.of(context.models()).withDevice("pjrt", context.settings());
     try (Roundhouse roundhouse = Roundhouse.open(config)) {

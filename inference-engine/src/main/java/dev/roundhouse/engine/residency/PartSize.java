@@ -10,6 +10,9 @@ final class PartSize {
   private static final long LINK_NANOS = 170_000;
   private static final int MOST = 4;
 
+  /** Who takes longer to notice an arrival was away, in an allocator that waits for memory. */
+  private static final long AWAY_NANOS = 10_000_000;
+
   /** What is older than twice as many bytes counts little. */
   private static final long REMEMBERED_BYTES = 64 << 20;
 
@@ -40,9 +43,10 @@ final class PartSize {
    * Some bytes have arrived, for which the link had time since those before them arrived.
    *
    * @param arrivedBytes few of which tell nothing of the link, as a call takes longer
+   * @param afterNanos which tells nothing either when it is more than 10 ms
    */
   void arrived(long arrivedBytes, long afterNanos) {
-    if (arrivedBytes < least || afterNanos < 0) {
+    if (arrivedBytes < least || afterNanos < 0 || afterNanos > AWAY_NANOS) {
       return;
     }
     bytes += arrivedBytes;

@@ -42,6 +42,16 @@ class PartSizeTest {
     assertThat(parts.current()).isEqualTo(LEAST);
   }
 
+  @Test
+  void shouldNotTakeTheLinkForSlowWhenNobodyWasThereToNotice() {
+    for (int i = 0; i < 100; i++) {
+      parts.arrived(LEAST, LEAST / 54);
+    }
+    parts.arrived(LEAST, 10_000_000_000L);
+    parts.arrived(LEAST, LEAST / 54);
+    assertThat(parts.current()).isEqualTo(4 * LEAST);
+  }
+
   /** Whoever takes arrivals comes late, and finds two at once. */
   @Test
   void shouldNotTakeTwoThatWereNoticedTogetherForAFastLink() {
