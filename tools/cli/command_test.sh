@@ -187,7 +187,7 @@ prepare_clients() {
 }
 
 fuzz() { # ROUNDS
-    maven -q test -pl shared-kserve,grpc-transport,http-transport -am -Dtest=RequestFuzzTest,FrameFuzzTest,HostileBytesTest \
+    maven -q test -pl shared-kserve,transport -am -Dtest=RequestFuzzTest,FrameFuzzTest,HostileBytesTest \
         -Dsurefire.failIfNoSpecifiedTests=false "-Dcodec.rounds=$1" "-Dframes.rounds=$(($1 / 500 + 1))"
 }
 

@@ -2,7 +2,7 @@ package dev.roundhouse.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.grpc.TestKeys;
+import dev.roundhouse.transport.io.TestKeys;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;

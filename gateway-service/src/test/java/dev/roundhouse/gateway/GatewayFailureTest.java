@@ -2,8 +2,8 @@ package dev.roundhouse.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.grpc.LoopEnd;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
+import dev.roundhouse.transport.io.LoopEnd;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

@@ -3,10 +3,10 @@ package dev.roundhouse.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
-import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.transport.http2.HeldMemory;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;

@@ -2,7 +2,7 @@ package dev.roundhouse.gateway;
 
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsParameters;
-import dev.roundhouse.grpc.TestKeys;
+import dev.roundhouse.transport.io.TestKeys;
 import io.grpc.netty.GrpcSslContexts;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;

@@ -21,7 +21,7 @@ class ArchitectureTest {
               "dev.roundhouse.pjrt..",
               "dev.roundhouse.worker..",
               "dev.roundhouse.gateway..",
-              "dev.roundhouse.grpc..",
+              "dev.roundhouse.transport.http2..",
               "org.springframework..");
 
   @ArchTest

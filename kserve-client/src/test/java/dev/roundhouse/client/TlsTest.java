@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.client.retry.RetryPolicy;
-import dev.roundhouse.grpc.TestKeys;
+import dev.roundhouse.transport.io.TestKeys;
 import io.grpc.ServerCredentials;
 import io.grpc.TlsServerCredentials;
 import java.io.IOException;

@@ -73,8 +73,7 @@ class ClientExampleTest {
             entry -> {
               String name = Path.of(entry).getFileName().toString();
               return modules.stream().anyMatch(entry::contains) && !entry.contains("test-classes")
-                  || wanted.stream().anyMatch(name::startsWith)
-                      && !name.startsWith("grpc-transport");
+                  || wanted.stream().anyMatch(name::startsWith);
             })
         .toList();
   }

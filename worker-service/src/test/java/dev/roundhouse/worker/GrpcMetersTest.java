@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
-import dev.roundhouse.grpc.memory.ConnectionMemory;
-import dev.roundhouse.grpc.memory.Kept;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.transport.memory.PeerMemory;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.Objects;

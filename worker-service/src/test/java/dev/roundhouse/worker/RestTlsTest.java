@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.testing.TestBundle;
-import dev.roundhouse.grpc.TestKeys;
+import dev.roundhouse.transport.io.TestKeys;
 import dev.roundhouse.worker.config.HttpTransport;
 import java.io.IOException;
 import java.net.InetAddress;

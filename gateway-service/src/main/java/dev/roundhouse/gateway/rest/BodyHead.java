@@ -1,7 +1,7 @@
 package dev.roundhouse.gateway.rest;
 
-import dev.roundhouse.grpc.HeldMemory;
 import dev.roundhouse.platform.rest.ClientMemory;
+import dev.roundhouse.transport.http2.HeldMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;

@@ -1,8 +1,8 @@
 package dev.roundhouse.gateway.rest;
 
-import dev.roundhouse.grpc.HeldMemory;
-import dev.roundhouse.grpc.memory.Kept;
 import dev.roundhouse.platform.rest.ClientMemory;
+import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.memory.Kept;
 import io.grpc.Status;
 import io.grpc.StatusException;
 

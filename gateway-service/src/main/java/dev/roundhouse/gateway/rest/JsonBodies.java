@@ -1,10 +1,10 @@
 package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.bundle.error.JsonProblem;
-import dev.roundhouse.grpc.HeldMemory;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.rest.ClientMemory;
 import dev.roundhouse.platform.rest.Json;
+import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;

@@ -2,9 +2,9 @@ package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
-import dev.roundhouse.grpc.HeldMemory;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.rest.ClientMemory;
+import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;

@@ -1,8 +1,8 @@
 package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
-import dev.roundhouse.grpc.LostCall;
-import dev.roundhouse.grpc.Refusal;
+import dev.roundhouse.transport.http2.LostCall;
+import dev.roundhouse.transport.http2.Refusal;
 import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.List;

@@ -9,7 +9,7 @@ import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
-import dev.roundhouse.grpc.CallRouter.Route;
+import dev.roundhouse.transport.http2.CallRouter.Route;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.net.ConnectException;

@@ -1,7 +1,7 @@
 package dev.roundhouse.platform.actuator;
 
-import dev.roundhouse.grpc.memory.Kept;
-import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.transport.memory.PeerMemory;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

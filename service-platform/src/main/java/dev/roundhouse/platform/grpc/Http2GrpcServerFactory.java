@@ -1,7 +1,7 @@
 package dev.roundhouse.platform.grpc;
 
-import dev.roundhouse.grpc.Http2ServerBuilder;
 import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import io.grpc.TlsServerCredentials;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;

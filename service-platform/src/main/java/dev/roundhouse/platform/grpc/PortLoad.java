@@ -1,6 +1,6 @@
 package dev.roundhouse.platform.grpc;
 
-import dev.roundhouse.grpc.LoadListener;
+import dev.roundhouse.transport.io.LoadListener;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 

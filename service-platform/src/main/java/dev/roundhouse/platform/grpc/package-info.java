@@ -1,4 +1,7 @@
-/** The gRPC port: the server of {@link dev.roundhouse.grpc} by Boot's settings, and its health. */
+/**
+ * The gRPC port: the server of {@link dev.roundhouse.transport.http2} by Boot's settings, and its
+ * health.
+ */
 @NullMarked
 package dev.roundhouse.platform.grpc;
 

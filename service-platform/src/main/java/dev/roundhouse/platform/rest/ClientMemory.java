@@ -1,7 +1,7 @@
 package dev.roundhouse.platform.rest;
 
-import dev.roundhouse.grpc.memory.ConnectionMemory;
-import dev.roundhouse.grpc.memory.PeerMemory;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.PeerMemory;
 import jakarta.servlet.http.HttpServletRequest;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -1,8 +1,8 @@
 package dev.roundhouse.worker.actuator;
 
-import dev.roundhouse.grpc.memory.Kept;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.transport.memory.PeerMemory;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,7 +1,7 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.grpc.memory.MemoryRoot;
+import dev.roundhouse.transport.memory.MemoryRoot;
 
 /** The engine's budget, from which all memory of clients is taken. Thread-safe. */
 public final class EngineMemory implements MemoryRoot {

@@ -1,13 +1,13 @@
 package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.grpc.DeflateCodec;
-import dev.roundhouse.grpc.Http2ServerBuilder;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.grpc.ConnectionShare;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.process.DescriptorShare;
+import dev.roundhouse.transport.http2.DeflateCodec;
+import dev.roundhouse.transport.http2.Http2ServerBuilder;
+import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.GrpcMeters;
 import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;

@@ -1,9 +1,5 @@
 package dev.roundhouse.worker.wiring;
 
-import dev.roundhouse.grpc.memory.PeerMemory;
-import dev.roundhouse.http.Http1Server;
-import dev.roundhouse.http.Http1Settings;
-import dev.roundhouse.http.RequestGuard;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.config.StartRefusedException;
@@ -11,6 +7,10 @@ import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.JsonReply;
+import dev.roundhouse.transport.http1.Http1Server;
+import dev.roundhouse.transport.http1.Http1Settings;
+import dev.roundhouse.transport.http1.RequestGuard;
+import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.transport.rest.InferRoutes;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ClientAuth;

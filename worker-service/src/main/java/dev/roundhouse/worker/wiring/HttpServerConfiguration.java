@@ -1,12 +1,12 @@
 package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.grpc.FairTurns;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.io.FairTurns;
+import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.HttpMeters;
 import dev.roundhouse.worker.config.HttpTransport;
 import dev.roundhouse.worker.config.ServerProperties;

@@ -1,7 +1,7 @@
 package dev.roundhouse.worker.transport.grpc;
 
-import dev.roundhouse.grpc.BufferWritable;
 import dev.roundhouse.kserve.codec.EncodedMessage;
+import dev.roundhouse.transport.http2.BufferWritable;
 import io.grpc.Drainable;
 import io.grpc.KnownLength;
 import java.io.ByteArrayInputStream;

@@ -1,8 +1,5 @@
 package dev.roundhouse.worker.transport.grpc;
 
-import dev.roundhouse.grpc.ReceivedMessage;
-import dev.roundhouse.grpc.memory.ConnectionMemory;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
@@ -12,6 +9,9 @@ import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.platform.grpc.GuardedService;
 import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
+import dev.roundhouse.transport.http2.ReceivedMessage;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Grpc;

@@ -1,8 +1,8 @@
 package dev.roundhouse.worker.transport.rest;
 
-import dev.roundhouse.grpc.FairTurns;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.transport.io.FairTurns;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,11 +1,11 @@
 package dev.roundhouse.worker.transport.rest;
 
-import dev.roundhouse.http.Reply;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.http1.Reply;
 import dev.roundhouse.worker.transport.rest.ContentCoding.UnknownCodingException;
 import java.io.IOException;
 import org.slf4j.Logger;

@@ -1,13 +1,13 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.request.Submission;
-import dev.roundhouse.grpc.memory.Kept;
-import dev.roundhouse.http.ReceivedRequest;
-import dev.roundhouse.http.Reply;
-import dev.roundhouse.http.RequestHandler;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.transport.http1.ReceivedRequest;
+import dev.roundhouse.transport.http1.Reply;
+import dev.roundhouse.transport.http1.RequestHandler;
+import dev.roundhouse.transport.memory.Kept;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import org.jspecify.annotations.Nullable;

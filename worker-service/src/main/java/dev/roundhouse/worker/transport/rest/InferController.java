@@ -2,15 +2,15 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.request.Answer;
-import dev.roundhouse.grpc.FairTurns;
-import dev.roundhouse.grpc.memory.Kept;
-import dev.roundhouse.grpc.memory.PeerMemory;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.platform.rest.ClientConnection;
 import dev.roundhouse.platform.rest.ClientMemory;
+import dev.roundhouse.transport.io.FairTurns;
+import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;

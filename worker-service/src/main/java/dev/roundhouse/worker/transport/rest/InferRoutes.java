@@ -1,10 +1,10 @@
 package dev.roundhouse.worker.transport.rest;
 
-import dev.roundhouse.grpc.FairTurns;
-import dev.roundhouse.grpc.memory.ConnectionMemory;
-import dev.roundhouse.http.RequestHandler;
-import dev.roundhouse.http.RequestRoutes;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.http1.RequestHandler;
+import dev.roundhouse.transport.http1.RequestRoutes;
+import dev.roundhouse.transport.io.FairTurns;
+import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
 import org.jspecify.annotations.Nullable;

@@ -1,11 +1,11 @@
 package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.grpc.memory.ConnectionMemory;
-import dev.roundhouse.grpc.memory.Kept;
-import dev.roundhouse.grpc.memory.MemoryBudget;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.transport.memory.MemoryBudget;
 import dev.roundhouse.worker.transport.EngineMemory;
 import org.jspecify.annotations.Nullable;
 

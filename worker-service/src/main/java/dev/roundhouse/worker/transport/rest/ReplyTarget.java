@@ -1,6 +1,6 @@
 package dev.roundhouse.worker.transport.rest;
 
-import dev.roundhouse.http.Reply;
+import dev.roundhouse.transport.http1.Reply;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;

@@ -1,0 +1,359 @@
+package dev.roundhouse.transport.http1;
+
+import dev.roundhouse.transport.io.EventLoops;
+import dev.roundhouse.transport.io.StagedClose;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPipeline;
+import io.netty.channel.FixedRecvByteBufAllocator;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.ServerChannelRecvByteBufAllocator;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Listens for HTTP/1.1. Requests that {@link RequestRoutes} knows are answered on event loops, all
+ * others by a server behind, one connection to it for each of a client's. Thread-safe.
+ */
+public final class Http1Server implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Http1Server.class);
+  private static final int MAX_THREADS = 8;
+  private static final int STOP_SECONDS = 5;
+
+  /** As gRPC's: what a client may take until TLS is agreed on. */
+  private static final long HANDSHAKE_MILLIS = 20_000;
+
+  /** Read at once; a body's parts are handed on in these. */
+  static final int READ_BYTES = 1 << 16;
+
+  /**
+   * What a connection takes without a large request: handlers, decoder, the objects of a small head
+   * and its exchange, and what was read last.
+   */
+  private static final long CONNECTION_BYTES = 16 << 10;
+
+  /** The same with what TLS keeps. */
+  private static final long TLS_BYTES = 96 << 10;
+
+  /** How long nobody is accepted after the system has refused to. */
+  private static final long REFUSED_MILLIS = 200;
+
+  /** Between looks for room while a connection waits. */
+  private static final long FULL_MILLIS = 50;
+
+  /** What ends in stages: connections at a time, what is read of one, and how long. */
+  private static final int MOST_ENDING = 64;
+
+  private static final long ENDING_BYTES = 64 << 20;
+  static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private static final Seldom WARNING = new Seldom();
+
+  private final Http1Settings settings;
+  private final Set<Channel> sockets = ConcurrentHashMap.newKeySet();
+  private final CompletableFuture<Void> drained = new CompletableFuture<>();
+  private @Nullable EventLoops loops;
+  private volatile @Nullable Channel listening;
+
+  /** Connections that are being ended in stages. */
+  private final AtomicInteger ending = new AtomicInteger();
+
+  private volatile boolean draining;
+  private volatile boolean leaving;
+
+  /** One more has been accepted than there may be, and waits. */
+  private volatile boolean full;
+
+  public Http1Server(Http1Settings settings) {
+    this.settings = settings;
+  }
+
+  /**
+   * Begins to listen.
+   *
+   * @throws IOException when it cannot
+   */
+  public synchronized void start() throws IOException {
+    if (loops != null) {
+      throw new IllegalStateException("the server has been started");
+    }
+    int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
+    EventLoops own = new EventLoops("http", threads, settings.failed());
+    loops = own;
+    ServerBootstrap bootstrap =
+        own.bootstrap()
+            .option(ChannelOption.SO_BACKLOG, settings.limits().backlog())
+            .option(ChannelOption.RECVBUF_ALLOCATOR, oneByOne())
+            .handler(new Accepting())
+            .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
+            .childOption(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(READ_BYTES))
+            .childHandler(new Accepted());
+    listening = own.listen(bootstrap, settings.address());
+  }
+
+  /** Where it listens; negative before it does. */
+  public int port() {
+    Channel bound = listening;
+    return bound != null && bound.localAddress() instanceof InetSocketAddress known
+        ? known.getPort()
+        : -1;
+  }
+
+  private static RecvByteBufAllocator oneByOne() {
+    return new ServerChannelRecvByteBufAllocator().maxMessagesPerRead(1);
+  }
+
+  /** Has further connections wait while there are as many as there may be. */
+  private final class Accepting extends ChannelInboundHandlerAdapter {
+    /** Touched on the event loop that accepts, so that the last word is right. */
+    private int open;
+
+    /** Accepted when there were as many as there may be; nothing is done for it before one ends. */
+    private @Nullable Channel next;
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object accepted) {
+      Channel socket = (Channel) accepted;
+      if (open < settings.limits().maxConnections()) {
+        admit(ctx, socket);
+        return;
+      }
+      next = socket;
+      full = true;
+      ctx.channel().config().setAutoRead(false);
+      makeRoomFor(ctx, socket);
+    }
+
+    /**
+     * Until there is: what was to be closed may have begun with a request, or have gone already.
+     */
+    private void makeRoomFor(ChannelHandlerContext ctx, Channel socket) {
+      if (next == socket) {
+        makeRoom();
+        var unused =
+            ctx.executor()
+                .schedule(() -> makeRoomFor(ctx, socket), FULL_MILLIS, TimeUnit.MILLISECONDS);
+      }
+    }
+
+    private void admit(ChannelHandlerContext ctx, Channel socket) {
+      open++;
+      socket
+          .closeFuture()
+          .addListener(
+              closed -> {
+                if (ctx.channel().isOpen()) {
+                  ctx.executor().execute(() -> left(ctx));
+                }
+              });
+      ctx.fireChannelRead(socket);
+    }
+
+    private void left(ChannelHandlerContext ctx) {
+      open--;
+      Channel waiting = next;
+      if (waiting != null) {
+        next = null;
+        full = false;
+        admit(ctx, waiting);
+      }
+      ctx.channel().config().setAutoRead(true);
+    }
+
+    /** As when the process has as many files open as it may: whoever ends gives one back. */
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+      if (WARNING.isTime()) {
+        log.warn("connections cannot be accepted; an idle one is closed for each", cause);
+      }
+      ctx.channel().config().setAutoRead(false);
+      makeRoom();
+      var unused =
+          ctx.executor()
+              .schedule(
+                  () -> ctx.channel().config().setAutoRead(next == null),
+                  REFUSED_MILLIS,
+                  TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+      Channel waiting = next;
+      if (waiting != null) {
+        next = null;
+        full = false;
+        waiting.unsafe().closeForcibly();
+      }
+      ctx.fireChannelInactive();
+    }
+  }
+
+  /**
+   * Ends a connection whose client may still be sending and has been told why it need not; at once
+   * when there are many of the kind.
+   */
+  void endInStages(ChannelHandlerContext ctx) {
+    if (draining || ending.incrementAndGet() > MOST_ENDING) {
+      ending.decrementAndGet();
+      ctx.close();
+      return;
+    }
+    ctx.channel().closeFuture().addListener(closed -> ending.decrementAndGet());
+    StagedClose.begin(ctx, ENDING_BYTES, ENDING_NANOS);
+  }
+
+  /** False when each answer is the last of its connection. */
+  boolean keepsConnections() {
+    return !draining && !leaving;
+  }
+
+  /**
+   * From here on each answer says that its connection is closed, and it is: whoever still sends
+   * requests goes elsewhere. Connections are taken until {@link #drain}.
+   */
+  public void leave() {
+    leaving = true;
+  }
+
+  /** True while a connection waits for another to end. */
+  boolean isFull() {
+    return full;
+  }
+
+  /** Closes the connection that has been idle for longest, if any is. */
+  void makeRoom() {
+    Runnable longest = null;
+    long since = 0;
+    for (Channel socket : sockets) {
+      Http1Connection connection = socket.pipeline().get(Http1Connection.class);
+      if (connection != null && socket.isActive() && connection.isIdle()) {
+        long idle = connection.idleSinceNanos();
+        if (longest == null || idle - since < 0) {
+          longest = () -> onLoop(socket, connection::closeIfIdle);
+          since = idle;
+        }
+      }
+    }
+    if (longest != null) {
+      longest.run();
+    }
+  }
+
+  /** Puts together what handles a socket that was accepted. */
+  private final class Accepted extends ChannelInitializer<SocketChannel> {
+    @Override
+    protected void initChannel(SocketChannel socket) {
+      sockets.add(socket);
+      settings.load().connectionOpened();
+      socket.closeFuture().addListener(closed -> leave(socket));
+      ChannelPipeline pipeline = socket.pipeline();
+      SslContext secured = settings.tls().get();
+      ConnectionMemory memory =
+          settings
+              .memory()
+              .open(
+                  socket.remoteAddress(),
+                  secured == null ? CONNECTION_BYTES : TLS_BYTES,
+                  () -> relieve(socket));
+      if (memory == null) {
+        log.debug("there is no memory for {}", socket.remoteAddress());
+        socket.close();
+        return;
+      }
+      socket.closeFuture().addListener(closed -> memory.close());
+      if (secured != null) {
+        SslHandler tls = secured.newHandler(socket.alloc());
+        tls.setHandshakeTimeoutMillis(
+            Math.clamp(
+                TimeUnit.NANOSECONDS.toMillis(settings.times().silent()), 1, HANDSHAKE_MILLIS));
+        pipeline.addLast(tls);
+      }
+      RequestDecoder decoder = new RequestDecoder(settings.limits().maxHeadBytes());
+      Arrivals arrivals = new Arrivals(decoder);
+      pipeline.addLast(
+          arrivals, decoder, new Http1Connection(Http1Server.this, settings, arrivals, memory));
+    }
+  }
+
+  private static void relieve(Channel socket) {
+    onLoop(
+        socket,
+        () -> {
+          Http1Connection connection = socket.pipeline().get(Http1Connection.class);
+          if (connection != null) {
+            connection.relieve();
+          }
+        });
+  }
+
+  private static void onLoop(Channel socket, Runnable task) {
+    try {
+      socket.eventLoop().execute(task);
+    } catch (RejectedExecutionException e) {
+      log.debug("the server has stopped", e);
+    }
+  }
+
+  private void leave(Channel socket) {
+    sockets.remove(socket);
+    settings.load().connectionClosed();
+    endIfDrained();
+  }
+
+  private void endIfDrained() {
+    if (draining && sockets.isEmpty()) {
+      drained.complete(null);
+    }
+  }
+
+  /**
+   * Stops listening, and closes each connection as soon as the request that it is at, or that is on
+   * its way, has been answered.
+   *
+   * @return done when all are closed
+   */
+  public synchronized CompletableFuture<Void> drain() {
+    draining = true;
+    Channel bound = listening;
+    if (bound != null) {
+      bound.close().awaitUninterruptibly();
+    }
+    for (Channel socket : sockets) {
+      Http1Connection connection = socket.pipeline().get(Http1Connection.class);
+      if (connection != null) {
+        socket.eventLoop().execute(connection::closeWhenIdle);
+      }
+    }
+    endIfDrained();
+    return drained;
+  }
+
+  /** Closes all connections, whatever they are at. */
+  @Override
+  public void close() {
+    drain();
+    sockets.forEach(Channel::close);
+    synchronized (this) {
+      if (loops != null) {
+        loops.stop(STOP_SECONDS).awaitUninterruptibly();
+      }
+    }
+  }
+}

@@ -1,0 +1,235 @@
+package dev.roundhouse.transport.http1;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One request that is answered here. For the event loop. */
+final class LocalExchange implements Http1Connection.Exchange {
+  private static final Logger log = LoggerFactory.getLogger(LocalExchange.class);
+  private static final int BAD_REQUEST = 400;
+  private static final int STALLED = 504;
+
+  /** Of a request that is refused by its head alone. */
+  static final RequestHandler NOBODY =
+      new RequestHandler() {
+        @Override
+        public void handle(ReceivedRequest request, Reply reply) {
+          throw new IllegalStateException("the request has been refused");
+        }
+
+        @Override
+        public void gone() {}
+      };
+
+  private final Http1Connection connection;
+  private final HttpRequest head;
+  private final RequestHandler handler;
+
+  /** Null once the body has been handed over, or is not wanted. */
+  private @Nullable BodyAssembly body;
+
+  /** Null until the request has been handed over. */
+  private @Nullable Reply reply;
+
+  private boolean keepAlive;
+  private boolean received;
+  private boolean replied;
+  private boolean ended;
+
+  /**
+   * Of a body that is not wanted, beyond what a body may have: many clients send all before they
+   * read why it is not.
+   */
+  static final long FORGOTTEN_BYTES = 64 << 20;
+
+  static final long FORGOTTEN_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  /** Bytes of a body that is not wanted, and since when they come. */
+  private long forgotten;
+
+  private long forgetsSinceNanos;
+
+  LocalExchange(Http1Connection connection, HttpRequest head, RequestHandler handler) {
+    this.connection = connection;
+    this.head = head;
+    this.handler = handler;
+    keepAlive = connection.keepsAlive(head);
+  }
+
+  /** Refuses it before its body has come, which is then forgotten. */
+  void begin(RequestGuard.Refusal refusal, boolean asked) {
+    connection.settings().load().callOpened();
+    keepAlive &= !asked; // nobody knows whether the body still comes
+    refuse(refusal.code(), refusal.text());
+  }
+
+  /**
+   * @param asked whether the client waits to be asked for the body
+   */
+  void begin(boolean asked) {
+    connection.settings().load().callOpened();
+    long length =
+        HttpUtil.isTransferEncodingChunked(head) ? -1 : HttpUtil.getContentLength(head, 0L);
+    try {
+      body = new BodyAssembly(connection.settings().body(), connection.bodies(), length);
+    } catch (RequestRefusedException e) {
+      keepAlive &= !asked; // nobody knows whether the body still comes
+      refuse(e.code(), e.text());
+      return;
+    }
+    if (asked) {
+      connection.sendContinue();
+    }
+  }
+
+  @Override
+  public void content(HttpContent content) {
+    try {
+      if (content.decoderResult().isFailure()) {
+        malformed(content.decoderResult().cause());
+        return;
+      }
+      add(content.content());
+      received = content instanceof LastHttpContent;
+    } finally {
+      content.release();
+    }
+    if (received) {
+      handOver();
+    }
+  }
+
+  private void add(ByteBuf data) {
+    BodyAssembly wanted = body;
+    if (wanted == null) {
+      long now = System.nanoTime();
+      forgetsSinceNanos = forgotten == 0 ? now : forgetsSinceNanos;
+      forgotten += data.readableBytes();
+      long most = connection.settings().body().maxBytes() + FORGOTTEN_BYTES;
+      if (forgotten > most || now - forgetsSinceNanos > FORGOTTEN_NANOS) {
+        connection.close();
+      }
+      return;
+    }
+    try {
+      wanted.add(data);
+    } catch (RequestRefusedException e) {
+      refuse(e.code(), e.text());
+    }
+  }
+
+  private void malformed(@Nullable Throwable why) {
+    received = true; // where the next request begins is not known
+    keepAlive = false;
+    if (body != null) {
+      refuse(BAD_REQUEST, "the request's body is malformed: " + message(why));
+    } else {
+      connection.close();
+    }
+  }
+
+  private static String message(@Nullable Throwable why) {
+    return why == null ? "it is not understood" : String.valueOf(why.getMessage());
+  }
+
+  private void handOver() {
+    BodyAssembly whole = body;
+    if (whole == null) {
+      finish();
+      return;
+    }
+    body = null;
+    Reply made =
+        new Reply(
+            this, connection.context(), connection.memory(), head.protocolVersion(), keepAlive);
+    reply = made;
+    ReceivedRequest request =
+        new ReceivedRequest(head.headers(), whole.bytes(), whole.length(), connection.memory());
+    try {
+      handler.handle(request, made);
+    } catch (Throwable e) { // an Error too: the client would wait for ever
+      log.error("a request failed unexpectedly", e);
+      made.abort(() -> {});
+    }
+  }
+
+  /** Says why before the rest has come, which is then forgotten. */
+  private void refuse(int code, String text) {
+    if (body != null) {
+      body.close();
+      body = null;
+    }
+    connection
+        .refuse(code, text, keepAlive)
+        .addListener(written -> replied(written.isSuccess() && keepAlive));
+  }
+
+  /** Any thread. */
+  boolean mayStayOpen() {
+    return connection.mayStayOpen();
+  }
+
+  /** The last of the reply has left, or never will. On the event loop. */
+  void replied(boolean staysOpen) {
+    replied = true;
+    keepAlive = staysOpen;
+    finish();
+  }
+
+  private void finish() {
+    if (!ended && replied && (received || !keepAlive)) {
+      end();
+      connection.done(keepAlive);
+    }
+  }
+
+  private void end() {
+    if (!ended) {
+      ended = true;
+      connection.settings().load().callClosed();
+    }
+  }
+
+  @Override
+  public boolean isReceived() {
+    return received;
+  }
+
+  @Override
+  public boolean isAnswering() {
+    Reply begun = reply;
+    return begun == null ? body == null : replied || begun.hasBegun();
+  }
+
+  @Override
+  public void gone() {
+    if (body != null) {
+      body.close();
+      body = null;
+    }
+    Reply begun = reply;
+    if (begun != null && !ended) {
+      begun.lose();
+      handler.gone();
+    }
+    end();
+  }
+
+  @Override
+  public void stalled(String text) {
+    connection.settings().load().stalled();
+    keepAlive = false;
+    if (body == null) {
+      connection.close(); // it has been told
+    } else {
+      refuse(STALLED, text);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+package dev.roundhouse.transport.http1;
+
+import io.netty.handler.codec.http.HttpRequest;
+
+/** What a request's head may have, and takes for as long as it is kept. */
+final class RequestHead {
+  /** As many as Tomcat takes, which is behind. */
+  static final int MAX_FIELDS = 100;
+
+  /** What each connection is counted for has room for a head so large. */
+  private static final int INCLUDED_BYTES = 4 << 10;
+
+  /** Of a request without its fields: the objects that it and its exchange are. */
+  private static final int REQUEST_BYTES = 1 << 10;
+
+  /** Of a field besides its texts: two of them, an entry, its place. */
+  private static final int FIELD_BYTES = 128;
+
+  private RequestHead() {}
+
+  /**
+   * What is to be counted for a head, as it is kept; next to always nothing.
+   *
+   * @param bytes that it had on the wire, each of which may become a character of two
+   */
+  static long countedBytes(HttpRequest head, long bytes) {
+    long kept = REQUEST_BYTES + 2 * bytes + (long) FIELD_BYTES * head.headers().size();
+    return Math.max(0, kept - INCLUDED_BYTES);
+  }
+}

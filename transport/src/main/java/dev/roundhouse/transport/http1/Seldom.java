@@ -1,0 +1,19 @@
+package dev.roundhouse.transport.http1;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Says once a minute that something may be logged which clients can cause as often as they like.
+ */
+final class Seldom {
+  private static final long BETWEEN_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  private final AtomicLong last = new AtomicLong(System.nanoTime() - BETWEEN_NANOS);
+
+  boolean isTime() {
+    long now = System.nanoTime();
+    long before = last.get();
+    return now - before >= BETWEEN_NANOS && last.compareAndSet(before, now);
+  }
+}

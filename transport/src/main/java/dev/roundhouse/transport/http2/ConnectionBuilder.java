@@ -1,0 +1,78 @@
+package dev.roundhouse.transport.http2;
+
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.DefaultHttp2Connection;
+import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
+import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.UniformStreamByteDistributor;
+
+/** Makes a connection with the limits that keep one client from taking what others need. */
+final class ConnectionBuilder
+    extends AbstractHttp2ConnectionHandlerBuilder<Connection, ConnectionBuilder> {
+  /** Of a window that was used before the client is told that it may send as much again. */
+  private static final float REFILL = 0.5f;
+
+  /**
+   * Streams that a client resets in {@link #WINDOW_SECONDS}, and as many that it makes us reset.
+   * Gateways stay below it: {@link ResetBudget}.
+   */
+  static final int MOST_RESETS = 2000;
+
+  static final int WINDOW_SECONDS = 10;
+
+  /** Answers to pings and settings that wait because the client does not read. */
+  private static final int MOST_CONTROL_FRAMES = 1000;
+
+  private static final int MOST_EMPTY_DATA_FRAMES = 64;
+
+  private final Http2Server server;
+  private final ServerSettings settings;
+  private final ConnectionMemory memory;
+
+  private ConnectionBuilder(Http2Server server, ServerSettings settings, ConnectionMemory memory) {
+    this.server = server;
+    this.settings = settings;
+    this.memory = memory;
+  }
+
+  static Connection connection(
+      Http2Server server, ServerSettings settings, ConnectionMemory memory) {
+    DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
+    connection
+        .remote()
+        .flowController(
+            new DefaultHttp2RemoteFlowController(
+                connection, new UniformStreamByteDistributor(connection)));
+    connection
+        .local()
+        .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));
+    return new ConnectionBuilder(server, settings, memory)
+        .connection(connection)
+        .initialSettings(
+            new Http2Settings()
+                .initialWindowSize(initialWindow(settings))
+                .maxConcurrentStreams(settings.maxConcurrentStreams())
+                .maxHeaderListSize(settings.maxMetadataBytes()))
+        .validateRequiredPseudoHeaders(true)
+        .decoderEnforceMaxRstFramesPerWindow(MOST_RESETS, WINDOW_SECONDS)
+        .encoderEnforceMaxRstFramesPerWindow(MOST_RESETS, WINDOW_SECONDS)
+        .encoderEnforceMaxQueuedControlFrames(MOST_CONTROL_FRAMES)
+        .decoderEnforceMaxConsecutiveEmptyDataFrames(MOST_EMPTY_DATA_FRAMES)
+        .build();
+  }
+
+  private static int initialWindow(ServerSettings settings) {
+    int most = settings.streamWindowBytes();
+    return settings.forwarding() == null ? most : Passage.firstBytes(most);
+  }
+
+  @Override
+  protected Connection build(
+      Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
+    return new Connection(decoder, encoder, initial, server, settings, memory);
+  }
+}

@@ -1,0 +1,235 @@
+package dev.roundhouse.transport.http2;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2Error;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What a connection does as time passes: asks whether its client is still there, closes when it is
+ * idle or old, ends what has stalled, and holds clients to how often they may ask. For the
+ * connection's event loop.
+ */
+final class ConnectionTimers {
+  private static final long OFF = Long.MAX_VALUE;
+
+  /** Pings that come too early are overlooked as often as this. */
+  private static final int MOST_STRIKES = 2;
+
+  /** Between pings of a client without calls, unless the server permits more. */
+  private static final long IDLE_PING_NANOS = TimeUnit.HOURS.toNanos(2);
+
+  private static final long KEEP_ALIVE_PING = 0xBEEF;
+  private static final long DRAIN_PING = 0xD4A1;
+
+  /** For an answer to the ping of a drain: clients that give none are closed without it. */
+  private static final long DRAIN_PING_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final Connection connection;
+  private final ServerSettings.Manners manners;
+  private final long handshakeNanos;
+  private final long stalledNanos;
+  private final long unreadNanos;
+  private final List<Future<?>> timers = new ArrayList<>();
+
+  private long heardNanos;
+  private long keepAliveSentNanos;
+  private boolean keepAliveSent;
+  private long idleSinceNanos;
+  private int activeCalls;
+  private int messagesWriting;
+  private long lastPingNanos;
+  private boolean wasPinged;
+  private int strikes;
+  private boolean draining;
+  private boolean drained;
+  private boolean stopped;
+
+  ConnectionTimers(
+      Connection connection,
+      ServerSettings.Manners manners,
+      long handshakeNanos,
+      long stalledNanos,
+      long unreadNanos) {
+    this.connection = connection;
+    this.manners = manners;
+    this.handshakeNanos = handshakeNanos;
+    this.stalledNanos = stalledNanos;
+    this.unreadNanos = unreadNanos;
+  }
+
+  void start() {
+    long now = System.nanoTime();
+    heardNanos = now;
+    idleSinceNanos = now;
+    after(handshakeNanos, this::endIfSilent);
+    if (manners.keepAliveNanos() != OFF) {
+      after(manners.keepAliveNanos(), this::keepAlive);
+    }
+    if (manners.maxIdleNanos() != OFF) {
+      after(manners.maxIdleNanos(), this::endIfIdle);
+    }
+    if (manners.maxAgeNanos() != OFF) {
+      after(manners.maxAgeNanos(), () -> drain("max_age", manners.maxAgeGraceNanos()));
+    }
+    if (stalledNanos != OFF) {
+      after(stalledNanos / 2, this::endStalledArrivals);
+    }
+    if (unreadNanos != OFF) {
+      after(unreadNanos / 2, this::endStalledDepartures);
+    }
+  }
+
+  void stop() {
+    stopped = true;
+    timers.forEach(timer -> timer.cancel(false));
+    timers.clear();
+  }
+
+  private void after(long nanos, Runnable task) {
+    if (stopped) {
+      return;
+    }
+    timers.removeIf(Future::isDone);
+    timers.add(
+        connection.context().executor().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
+  }
+
+  /** Something has come from the client. */
+  void heard() {
+    heardNanos = System.nanoTime();
+    keepAliveSent = false;
+  }
+
+  void writing() {
+    messagesWriting++;
+  }
+
+  /** Clients measure the connection by pings while they receive messages. */
+  void written() {
+    messagesWriting--;
+    strikes = 0;
+    wasPinged = false;
+  }
+
+  void callBegan() {
+    activeCalls++;
+  }
+
+  void callEnded() {
+    activeCalls--;
+    if (activeCalls == 0) {
+      idleSinceNanos = System.nanoTime();
+    }
+  }
+
+  /** Whoever has connected and not begun to speak HTTP/2 holds a place that others may need. */
+  private void endIfSilent() {
+    if (!connection.isSpokenTo()) {
+      connection.closeNow();
+    }
+  }
+
+  private void keepAlive() {
+    long now = System.nanoTime();
+    if (keepAliveSent && now - keepAliveSentNanos >= manners.keepAliveTimeoutNanos()) {
+      connection.closeNow();
+      return;
+    }
+    long silent = now - heardNanos;
+    if (!keepAliveSent && silent >= manners.keepAliveNanos()) {
+      keepAliveSent = true;
+      keepAliveSentNanos = now;
+      ping(KEEP_ALIVE_PING);
+    }
+    after(
+        keepAliveSent
+            ? keepAliveSentNanos + manners.keepAliveTimeoutNanos() - now
+            : heardNanos + manners.keepAliveNanos() - now,
+        this::keepAlive);
+  }
+
+  private void ping(long data) {
+    ChannelHandlerContext ctx = connection.context();
+    connection.encoder().writePing(ctx, false, data, ctx.newPromise());
+    connection.flush(ctx);
+  }
+
+  private void endIfIdle() {
+    long now = System.nanoTime();
+    if (activeCalls == 0 && now - idleSinceNanos >= manners.maxIdleNanos()) {
+      drain("max_idle", OFF);
+      return;
+    }
+    long next = activeCalls == 0 ? idleSinceNanos + manners.maxIdleNanos() - now : OFF;
+    after(Math.min(next, manners.maxIdleNanos()), this::endIfIdle);
+  }
+
+  /** Has a client without a call connect again when it has one: its place is needed. */
+  void endIfUnused(long nowNanos, long unusedNanos) {
+    if (activeCalls == 0 && nowNanos - idleSinceNanos >= unusedNanos) {
+      drain("overloaded", OFF);
+    }
+  }
+
+  private void endStalledArrivals() {
+    connection.stalls().endArrivals(System.nanoTime(), stalledNanos);
+    after(stalledNanos / 2, this::endStalledArrivals);
+  }
+
+  private void endStalledDepartures() {
+    connection.stalls().endDepartures(System.nanoTime(), unreadNanos);
+    after(unreadNanos / 2, this::endStalledDepartures);
+  }
+
+  /** The client has sent a ping; one that does so too often is sent away. */
+  void pinged() {
+    long now = System.nanoTime();
+    boolean mayPing = activeCalls > 0 || manners.permitPingWithoutCalls();
+    long apart = mayPing ? manners.permitPingNanos() : IDLE_PING_NANOS;
+    if (messagesWriting > 0 || !wasPinged || now - lastPingNanos >= apart) {
+      wasPinged = true;
+      lastPingNanos = now;
+      return;
+    }
+    strikes++;
+    if (strikes > MOST_STRIKES) {
+      connection.giveUp("too_many_pings");
+    }
+  }
+
+  void pingAnswered(long data) {
+    if (data == DRAIN_PING) {
+      takeNoMore();
+    }
+  }
+
+  /**
+   * Ends the connection when the calls under way have: first the client is told to begin no more,
+   * then, when it has certainly heard, which of those that it began are still served.
+   */
+  void drain(String reason, long graceNanos) {
+    if (draining || stopped) {
+      return;
+    }
+    draining = true;
+    connection.goAway(Integer.MAX_VALUE, Http2Error.NO_ERROR, reason);
+    ping(DRAIN_PING);
+    after(DRAIN_PING_NANOS, this::takeNoMore);
+    if (graceNanos != OFF) {
+      after(graceNanos, connection::closeNow);
+    }
+  }
+
+  private void takeNoMore() {
+    if (!draining || drained || stopped) {
+      return;
+    }
+    drained = true;
+    connection.goAway(
+        connection.connection().remote().lastStreamCreated(), Http2Error.NO_ERROR, "");
+    connection.closeWhenIdle();
+  }
+}

@@ -1,0 +1,184 @@
+package dev.roundhouse.transport.http2;
+
+import static io.netty.handler.codec.http.HttpHeaderNames.CONTENT_TYPE;
+
+import io.grpc.Codec;
+import io.grpc.Compressor;
+import io.grpc.CompressorRegistry;
+import io.grpc.Decompressor;
+import io.grpc.DecompressorRegistry;
+import io.grpc.InternalMetadata;
+import io.grpc.InternalStatus;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.internal.GrpcUtil;
+import io.grpc.internal.TransportFrameUtil;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.ReadOnlyHttp2Headers;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** Between gRPC's metadata and the header fields of HTTP/2. Immutable. */
+final class HeaderCodec {
+  private static final AsciiString GRPC = AsciiString.cached("application/grpc");
+  private static final AsciiString OK = HttpResponseStatus.OK.codeAsText();
+  private static final AsciiString GRPC_STATUS = AsciiString.cached("grpc-status");
+  private static final AsciiString GRPC_ENCODING = AsciiString.cached("grpc-encoding");
+  private static final AsciiString GRPC_ACCEPT = AsciiString.cached("grpc-accept-encoding");
+  private static final char PSEUDO_HEADER = ':';
+
+  private static final Http2Headers END_OK =
+      ReadOnlyHttp2Headers.trailers(false, GRPC_STATUS, AsciiString.cached("0"));
+
+  private final DecompressorRegistry decompressors;
+  private final CompressorRegistry compressors;
+  private final Http2Headers plain;
+
+  HeaderCodec(DecompressorRegistry decompressors, CompressorRegistry compressors) {
+    this.decompressors = decompressors;
+    this.compressors = compressors;
+    String accepted =
+        String.join(",", new TreeSet<>(decompressors.getAdvertisedMessageEncodings()));
+    plain =
+        ReadOnlyHttp2Headers.serverHeaders(
+            false, OK, CONTENT_TYPE, GRPC, GRPC_ACCEPT, AsciiString.of(accepted));
+  }
+
+  /** What a client has sent, without HTTP's own fields. */
+  static Metadata metadata(Http2Headers headers) {
+    byte[][] fields = new byte[2 * headers.size()][];
+    int count = 0;
+    for (Map.Entry<CharSequence, CharSequence> field : headers) {
+      AsciiString name = AsciiString.of(field.getKey());
+      if (!name.isEmpty() && name.charAt(0) != PSEUDO_HEADER) {
+        fields[count++] = bytes(name);
+        fields[count++] = bytes(AsciiString.of(field.getValue()));
+      }
+    }
+    byte[][] used = count == fields.length ? fields : Arrays.copyOf(fields, count);
+    return InternalMetadata.newMetadata(TransportFrameUtil.toRawSerializedHeaders(used));
+  }
+
+  /** As {@link #metadata}, one field alone. */
+  static Metadata only(String name, Http2Headers headers) {
+    Metadata metadata = new Metadata();
+    CharSequence value = headers.get(name);
+    if (value != null) {
+      metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value.toString());
+    }
+    return metadata;
+  }
+
+  private static byte[] bytes(AsciiString text) {
+    return text.isEntireArrayUsed() ? text.array() : text.toByteArray();
+  }
+
+  /** What an answer begins with. */
+  Http2Headers begin(Metadata metadata, @Nullable Compressor compressor) {
+    if (compressor == null && InternalMetadata.headerCount(metadata) == 0) {
+      return plain;
+    }
+    Http2Headers headers = new DefaultHttp2Headers(false).setAll(plain);
+    if (compressor != null) {
+      headers.set(GRPC_ENCODING, compressor.getMessageEncoding());
+    }
+    add(metadata, headers);
+    return headers;
+  }
+
+  /**
+   * What an answer ends with.
+   *
+   * @param first true when nothing was sent before
+   */
+  Http2Headers end(Status status, Metadata metadata, boolean first) {
+    boolean bare = status.getDescription() == null && InternalMetadata.headerCount(metadata) == 0;
+    if (status.isOk() && bare && !first) {
+      return END_OK;
+    }
+    Http2Headers headers = new DefaultHttp2Headers(false);
+    if (first) {
+      headers.setAll(plain);
+    }
+    metadata.discardAll(InternalStatus.CODE_KEY);
+    metadata.discardAll(InternalStatus.MESSAGE_KEY);
+    metadata.put(InternalStatus.CODE_KEY, status);
+    String description = status.getDescription();
+    if (description != null) {
+      metadata.put(InternalStatus.MESSAGE_KEY, description);
+    }
+    add(metadata, headers);
+    return headers;
+  }
+
+  /** True of headers that all calls share. */
+  static boolean isShared(Http2Headers headers) {
+    return headers == END_OK;
+  }
+
+  private static void add(Metadata metadata, Http2Headers headers) {
+    byte[][] fields = TransportFrameUtil.toHttp2Headers(metadata);
+    for (int i = 0; i < fields.length; i += 2) {
+      AsciiString name = new AsciiString(fields[i], false);
+      if (!CONTENT_TYPE.contentEquals(name)) {
+        headers.add(name, new AsciiString(fields[i + 1], false));
+      }
+    }
+  }
+
+  /** The answer to what is no gRPC: a status of HTTP, and a text. */
+  static Http2Headers refusal(HttpResponseStatus status) {
+    return new DefaultHttp2Headers(false)
+        .status(status.codeAsText())
+        .set(CONTENT_TYPE, "text/plain; charset=utf-8");
+  }
+
+  /** True of {@code application/grpc} alone, or with a format, or with parameters. */
+  static boolean isGrpc(@Nullable CharSequence contentType) {
+    return contentType != null && GrpcUtil.isGrpcContentType(contentType.toString());
+  }
+
+  /**
+   * What undoes the compression that a client has named.
+   *
+   * @return null when it has named none
+   * @throws io.grpc.StatusRuntimeException UNIMPLEMENTED when there is no such compression
+   */
+  @Nullable Decompressor decompressor(Metadata metadata) {
+    String name = metadata.get(GrpcUtil.MESSAGE_ENCODING_KEY);
+    if (name == null || name.equals(Codec.Identity.NONE.getMessageEncoding())) {
+      return null;
+    }
+    Decompressor found = decompressors.lookupDecompressor(name);
+    if (found == null) {
+      throw Status.UNIMPLEMENTED
+          .withDescription("Can't find decompressor for " + ShortText.of(name))
+          .asRuntimeException();
+    }
+    return found;
+  }
+
+  @Nullable Compressor compressor(String name) {
+    return compressors.lookupCompressor(name);
+  }
+
+  /** True when the client can read what is compressed so. */
+  static boolean accepts(Metadata metadata, Compressor compressor) {
+    byte[] accepted = metadata.get(GrpcUtil.MESSAGE_ACCEPT_ENCODING_KEY);
+    if (accepted == null) {
+      return false;
+    }
+    for (String name : new String(accepted, StandardCharsets.US_ASCII).split(",")) {
+      if (name.strip().equals(compressor.getMessageEncoding())) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,438 @@
+package dev.roundhouse.transport.http2;
+
+import dev.roundhouse.transport.io.FairTurns;
+import dev.roundhouse.transport.io.LoadListener;
+import dev.roundhouse.transport.memory.PeerMemory;
+import io.grpc.BindableService;
+import io.grpc.CompressorRegistry;
+import io.grpc.DecompressorRegistry;
+import io.grpc.HandlerRegistry;
+import io.grpc.InternalServerInterceptors;
+import io.grpc.Server;
+import io.grpc.ServerBuilder;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServerTransportFilter;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import java.io.File;
+import java.io.InputStream;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes a gRPC server on Netty's HTTP/2. Services, interceptors, filters and settings are those of
+ * any {@link ServerBuilder}; what this server does not have is refused. Services are called on
+ * event loops and must not block them. For one thread.
+ */
+public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> {
+  /** What a call takes at least, of the memory that connections and calls have. */
+  public static final long LEAST_CALL_BYTES = CallOpener.CALL_BYTES;
+
+  private static final Logger log = LoggerFactory.getLogger(Http2ServerBuilder.class);
+  private static final int MAX_THREADS = 8;
+  private static final int MAX_INFLATING = 4;
+  private static final long OFF = Long.MAX_VALUE;
+  private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
+
+  private final SocketAddress address;
+  private final List<ServerServiceDefinition> services = new ArrayList<>();
+  private final List<ServerInterceptor> interceptors = new ArrayList<>();
+  private final List<ServerTransportFilter> filters = new ArrayList<>();
+  private @Nullable HandlerRegistry fallback;
+  private @Nullable CallRouter router;
+  private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
+  private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
+  private @Nullable Supplier<SslContext> tls;
+  private PeerMemory memory = PeerMemory.unlimited();
+  private LoadListener load = LoadListener.NONE;
+  private Consumer<Throwable> failed = why -> log.error("the server has failed", why);
+  private int maxMessageBytes = 4 << 20;
+  private int maxMetadataBytes = 8 << 10;
+  private int maxConcurrentStreams = 4096;
+  private int maxCalls = Integer.MAX_VALUE;
+  private int maxConnections = Integer.MAX_VALUE;
+  private int streamWindowBytes = 1 << 20;
+  private HeldMemory forwardMemory = new HeldMemory(Long.MAX_VALUE, "");
+  private @Nullable UpstreamTls forwardTls;
+  private Duration forwardSilence = Duration.ofSeconds(20);
+  private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
+  private long stalledNanos = OFF;
+  private long unreadNanos = OFF;
+  private long keepAliveNanos = TimeUnit.HOURS.toNanos(2);
+  private long keepAliveTimeoutNanos = TimeUnit.SECONDS.toNanos(20);
+  private long maxIdleNanos = OFF;
+  private long maxAgeNanos = OFF;
+  private long maxAgeGraceNanos = OFF;
+  private long permitPingNanos = TimeUnit.MINUTES.toNanos(5);
+  private boolean permitPingWithoutCalls;
+
+  private Http2ServerBuilder(SocketAddress address) {
+    this.address = address;
+  }
+
+  /**
+   * @param address to listen on; port 0 takes a free one
+   */
+  public static Http2ServerBuilder forAddress(SocketAddress address) {
+    return new Http2ServerBuilder(address);
+  }
+
+  /** Listens with TLS; clients must speak HTTP/2 by ALPN. */
+  public Http2ServerBuilder tls(
+      KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
+      throws SSLException {
+    SslContext context = tlsContext(keys, trusted, clients);
+    return tls(() -> context);
+  }
+
+  /**
+   * The same, with what holds at the moment.
+   *
+   * @param current asked for each connection, for one of {@link #tlsContext}
+   */
+  public Http2ServerBuilder tls(Supplier<SslContext> current) {
+    tls = current;
+    return this;
+  }
+
+  /** What {@link #tls(Supplier)} gives. */
+  public static SslContext tlsContext(
+      KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
+      throws SSLException {
+    return SslContextBuilder.forServer(keys)
+        .trustManager(trusted)
+        .clientAuth(clients)
+        .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+        .applicationProtocolConfig(
+            new ApplicationProtocolConfig(
+                ApplicationProtocolConfig.Protocol.ALPN,
+                ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+                ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+                ApplicationProtocolNames.HTTP_2))
+        .build();
+  }
+
+  /** Where everything is counted that peers make the server keep; without it there is no limit. */
+  public Http2ServerBuilder peerMemory(PeerMemory account) {
+    memory = account;
+    return this;
+  }
+
+  /** Who hears of connections and calls as they begin and end. */
+  public Http2ServerBuilder loadListener(LoadListener listener) {
+    load = listener;
+    return this;
+  }
+
+  /**
+   * Who hears why when the server cannot be relied on any more: a thread of it is gone, and some or
+   * all of its connections hang. Without it there is a line in the log.
+   */
+  public Http2ServerBuilder failureListener(Consumer<Throwable> listener) {
+    failed = listener;
+    return this;
+  }
+
+  /** Has calls that the router names be sent on. Interceptors do not see them. */
+  public Http2ServerBuilder forward(CallRouter router) {
+    this.router = router;
+    return this;
+  }
+
+  /**
+   * Speaks TLS to servers that calls are sent on to.
+   *
+   * @param context of a client that offers HTTP/2 by ALPN
+   * @param serverName that their certificates must have; empty for the host of their address
+   */
+  public Http2ServerBuilder forwardTls(SslContext context, String serverName) {
+    forwardTls = new UpstreamTls(context, serverName);
+    return this;
+  }
+
+  /** Where what is held of calls that are sent on is counted; without it, nowhere. */
+  public Http2ServerBuilder forwardMemory(HeldMemory counted) {
+    forwardMemory = counted;
+    return this;
+  }
+
+  /**
+   * After how much silence of the network a connection to a server that calls are sent on to counts
+   * as lost; at least a second.
+   */
+  public Http2ServerBuilder forwardSilence(Duration silence) {
+    if (silence.compareTo(LEAST_SILENCE) < 0) {
+      throw new IllegalArgumentException("silence of " + silence + "; at least " + LEAST_SILENCE);
+    }
+    forwardSilence = silence;
+    return this;
+  }
+
+  /** Calls that a connection may have at a time; its client waits with further ones. */
+  public Http2ServerBuilder maxConcurrentStreams(int most) {
+    maxConcurrentStreams = positive("maxConcurrentStreams", most);
+    return this;
+  }
+
+  /**
+   * Calls that all connections together may have at a time, which takes memory for each; further
+   * ones end with RESOURCE_EXHAUSTED.
+   */
+  public Http2ServerBuilder maxCalls(int most) {
+    maxCalls = positive("maxCalls", most);
+    return this;
+  }
+
+  /** Further ones are closed when they have been accepted. */
+  public Http2ServerBuilder maxConnections(int most) {
+    maxConnections = positive("maxConnections", most);
+    return this;
+  }
+
+  /**
+   * What a client may send to a call before it must hear that it was read. Of a call that is sent
+   * on, as much is held at most, each way.
+   */
+  public Http2ServerBuilder streamWindow(int bytes) {
+    streamWindowBytes = positive("streamWindow", bytes);
+    return this;
+  }
+
+  /**
+   * A call ends whose message, or request of one message, has begun to arrive and of which less
+   * than 16 KiB has come in so long; so does a connection whose frame does.
+   */
+  public Http2ServerBuilder stalledMessageTimeout(long time, TimeUnit unit) {
+    stalledNanos = unit.toNanos(time);
+    return this;
+  }
+
+  /** A call ends of whose answer the client has read less than 16 KiB in so long. */
+  public Http2ServerBuilder unreadAnswerTimeout(long time, TimeUnit unit) {
+    unreadNanos = unit.toNanos(time);
+    return this;
+  }
+
+  private static int positive(String name, int value) {
+    if (value < 1) {
+      throw new IllegalArgumentException(name + " is " + value + " and must be positive");
+    }
+    return value;
+  }
+
+  @Override
+  public Http2ServerBuilder directExecutor() {
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder executor(@Nullable Executor executor) {
+    if (executor != null) {
+      throw new UnsupportedOperationException(
+          "services are called on event loops; one that blocks must pass its work on itself");
+    }
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder addService(ServerServiceDefinition service) {
+    services.add(service);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder addService(BindableService service) {
+    return addService(service.bindService());
+  }
+
+  @Override
+  public Http2ServerBuilder intercept(ServerInterceptor interceptor) {
+    interceptors.add(interceptor);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder addTransportFilter(ServerTransportFilter filter) {
+    filters.add(filter);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder fallbackHandlerRegistry(@Nullable HandlerRegistry registry) {
+    fallback = registry;
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder useTransportSecurity(File certificates, File key) {
+    throw new UnsupportedOperationException(
+        "keys in files are not read here: give a KeyManagerFactory to tls()");
+  }
+
+  @Override
+  public Http2ServerBuilder useTransportSecurity(InputStream certificates, InputStream key) {
+    throw new UnsupportedOperationException(
+        "keys in files are not read here: give a KeyManagerFactory to tls()");
+  }
+
+  @Override
+  public Http2ServerBuilder decompressorRegistry(@Nullable DecompressorRegistry registry) {
+    decompressors = registry == null ? DecompressorRegistry.getDefaultInstance() : registry;
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder compressorRegistry(@Nullable CompressorRegistry registry) {
+    compressors = registry == null ? CompressorRegistry.getDefaultInstance() : registry;
+    return this;
+  }
+
+  /** What a client may take to connect, with TLS or without, until it has sent its settings. */
+  @Override
+  public Http2ServerBuilder handshakeTimeout(long time, TimeUnit unit) {
+    handshakeNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder keepAliveTime(long time, TimeUnit unit) {
+    keepAliveNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder keepAliveTimeout(long time, TimeUnit unit) {
+    keepAliveTimeoutNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxConnectionIdle(long time, TimeUnit unit) {
+    maxIdleNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxConnectionAge(long time, TimeUnit unit) {
+    maxAgeNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxConnectionAgeGrace(long time, TimeUnit unit) {
+    maxAgeGraceNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder permitKeepAliveTime(long time, TimeUnit unit) {
+    permitPingNanos = unit.toNanos(time);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder permitKeepAliveWithoutCalls(boolean permit) {
+    permitPingWithoutCalls = permit;
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxInboundMessageSize(int bytes) {
+    maxMessageBytes = positive("maxInboundMessageSize", bytes);
+    return this;
+  }
+
+  @Override
+  public Http2ServerBuilder maxInboundMetadataSize(int bytes) {
+    maxMetadataBytes = positive("maxInboundMetadataSize", bytes);
+    return this;
+  }
+
+  @Override
+  public Server build() {
+    ServerSettings settings =
+        new ServerSettings(
+            tls,
+            methods(),
+            fallback,
+            router == null
+                ? null
+                : new ServerSettings.Forwarding(
+                    router,
+                    new UpstreamPool(streamWindowBytes, forwardSilence, forwardTls),
+                    forwardMemory),
+            List.copyOf(filters),
+            new HeaderCodec(decompressors, compressors),
+            memory,
+            new FairTurns("inflate", inflatingThreads()),
+            load,
+            failed,
+            maxMessageBytes,
+            maxMetadataBytes,
+            maxConcurrentStreams,
+            maxCalls,
+            maxConnections,
+            streamWindowBytes,
+            handshakeNanos,
+            stalledNanos,
+            unreadNanos,
+            new ServerSettings.Manners(
+                keepAliveNanos,
+                keepAliveTimeoutNanos,
+                maxIdleNanos,
+                maxAgeNanos,
+                maxAgeGraceNanos,
+                permitPingNanos,
+                permitPingWithoutCalls));
+    int threads = Math.min(Runtime.getRuntime().availableProcessors(), MAX_THREADS);
+    return new Http2Server(address, threads, settings, services);
+  }
+
+  /** Half of the processors: what one peer has uncompressed must leave some for all others. */
+  private static int inflatingThreads() {
+    return Math.clamp(Runtime.getRuntime().availableProcessors() / 2, 1, MAX_INFLATING);
+  }
+
+  private Map<String, ServerMethodDefinition<?, ?>> methods() {
+    Map<String, ServerMethodDefinition<?, ?>> methods = new HashMap<>();
+    for (ServerServiceDefinition service : services) {
+      for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
+        methods.put(method.getMethodDescriptor().getFullMethodName(), intercepted(method));
+      }
+    }
+    return Map.copyOf(methods);
+  }
+
+  /** The first interceptor that was added is the last before the service, as in any builder. */
+  private <Q, R> ServerMethodDefinition<Q, R> intercepted(ServerMethodDefinition<Q, R> method) {
+    ServerMethodDefinition<Q, R> with = method;
+    for (ServerInterceptor interceptor : interceptors) {
+      with =
+          with.withServerCallHandler(
+              InternalServerInterceptors.interceptCallHandlerCreate(
+                  interceptor, with.getServerCallHandler()));
+    }
+    return with;
+  }
+}

@@ -1,0 +1,122 @@
+package dev.roundhouse.transport.http2;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2LocalFlowController;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
+import org.jspecify.annotations.Nullable;
+
+/** What connections to clients and to other servers have in common. */
+abstract class PeerConnection extends Http2ConnectionHandler {
+  /** Of a window, below which Netty opens it again; it takes nothing for all of it. */
+  private static final float AT_ONCE = 0.9999f;
+
+  private @Nullable ChannelHandlerContext ctx;
+  private boolean flushing;
+
+  PeerConnection(
+      Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
+    super(decoder, encoder, initial);
+  }
+
+  @Override
+  public final void handlerAdded(ChannelHandlerContext added) throws Exception {
+    ctx = added;
+    super.handlerAdded(added);
+    if (added.channel().isActive()) {
+      begin(added);
+    }
+  }
+
+  @Override
+  public final void channelActive(ChannelHandlerContext active) throws Exception {
+    super.channelActive(active);
+    begin(active);
+  }
+
+  /** The connection stands; maybe called twice. */
+  abstract void begin(ChannelHandlerContext active);
+
+  final ChannelHandlerContext context() {
+    ChannelHandlerContext known = ctx;
+    if (known == null) {
+      throw new IllegalStateException("the connection is not part of a channel");
+    }
+    return known;
+  }
+
+  /** Has what was written leave with all that is written in this turn of the event loop. */
+  final void flushSoon() {
+    if (!flushing) {
+      flushing = true;
+      context()
+          .executor()
+          .execute(
+              () -> {
+                flushing = false;
+                flush(context());
+              });
+    }
+  }
+
+  /**
+   * Lets a connection have as much on its way as a stream: it begins with 64 KiB, for which a peer
+   * that sends more would have to wait again and again.
+   */
+  final void widen(int bytes) {
+    Http2LocalFlowController window = connection().local().flowController();
+    Http2Stream whole = connection().connectionStream();
+    int more = bytes - window.windowSize(whole);
+    if (more > 0) {
+      try {
+        window.incrementWindowSize(whole, more);
+        flushSoon();
+      } catch (Http2Exception e) {
+        onError(context(), true, e);
+      }
+    }
+  }
+
+  /**
+   * Has a stream's window be opened by {@link #open} alone: Netty would keep it as wide as it was
+   * in the beginning. To be called before what has come is counted as read: the peer's answer to
+   * our settings sets it back.
+   */
+  final void steer(Http2Stream stream) {
+    Http2LocalFlowController window = connection().local().flowController();
+    int kept = window.initialWindowSize(stream);
+    if (kept > 0) {
+      try {
+        window.incrementWindowSize(stream, -kept);
+      } catch (Http2Exception e) {
+        onError(context(), true, e);
+      }
+    }
+  }
+
+  /** What the peer may send to a stream. */
+  final int window(Http2Stream stream) {
+    return connection().local().flowController().windowSize(stream);
+  }
+
+  /** Lets the peer send more to a stream that is steered. */
+  final void open(Http2Stream stream, int bytes) {
+    DefaultHttp2LocalFlowController window =
+        (DefaultHttp2LocalFlowController) connection().local().flowController();
+    int wide = window.windowSize(stream) + window.unconsumedBytes(stream) + bytes;
+    try {
+      if (window.windowUpdateRatio(stream) < AT_ONCE) {
+        window.windowUpdateRatio(stream, AT_ONCE);
+      }
+      window.incrementWindowSize(stream, wide); // up to there it is opened
+      window.incrementWindowSize(stream, -wide);
+    } catch (Http2Exception e) {
+      onError(context(), true, e);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package dev.roundhouse.transport.http2;
+
+import dev.roundhouse.transport.io.LoadListener;
+import dev.roundhouse.transport.io.StallWatch;
+import io.grpc.Status;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.http2.Http2Connection;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Ends what the client of a connection has stopped sending or reading: calls one by one, and the
+ * connection when not even a frame arrives, or its socket takes nothing. For its event loop.
+ */
+final class StalledPeer {
+  private final Connection connection;
+  private final LoadListener load;
+  private final StallWatch frames = new StallWatch();
+  private final StallWatch socket = new StallWatch();
+  private long messagesWritten;
+
+  /** What the client has allowed for all streams together by WINDOW_UPDATE. */
+  private long credit;
+
+  StalledPeer(Connection connection, LoadListener load) {
+    this.connection = connection;
+    this.load = load;
+  }
+
+  void allowed(int bytes) {
+    credit += bytes;
+  }
+
+  /** A message has left, or never will. */
+  void written() {
+    messagesWritten++;
+  }
+
+  /** Ends calls whose messages have begun to arrive and do not get on; or the connection. */
+  void endArrivals(long nowNanos, long timeoutNanos) {
+    FrameCutter cutter = connection.context().pipeline().get(FrameCutter.class);
+    if (cutter == null || !cutter.isWithin()) {
+      frames.rest();
+    } else if (frames.hasStalled(cutter.ends(), cutter.dataBytes(), nowNanos, timeoutNanos)) {
+      load.stalled();
+      connection.giveUp("a frame has stopped arriving");
+      return;
+    }
+    connection.forEachCall(
+        call -> {
+          if (call.endIfArrivalStalled(nowNanos, timeoutNanos)) {
+            load.stalled();
+          }
+        });
+  }
+
+  /** Ends streams that carry nothing: their room is needed. */
+  void endIdle(long nowNanos, long timeoutNanos) {
+    connection.forEachCall(
+        call -> {
+          if (call.endIfIdle(nowNanos, timeoutNanos)) {
+            load.stalled();
+          }
+        });
+  }
+
+  /** What an idle stream ends with. */
+  static Status idle(long timeoutNanos) {
+    return Status.RESOURCE_EXHAUSTED.withDescription(
+        "the server needs the memory that idle streams hold, and this one has carried nothing for %d s; open it again when there is something to send"
+            .formatted(TimeUnit.NANOSECONDS.toSeconds(timeoutNanos)));
+  }
+
+  /** Gives up calls whose answers are not read; the connection, when its socket takes nothing. */
+  void endDepartures(long nowNanos, long timeoutNanos) {
+    connection.forEachCall(
+        call -> {
+          if (call.endIfDepartureStalled(nowNanos, timeoutNanos)) {
+            load.stalled();
+          }
+        });
+    Channel channel = connection.context().channel();
+    ChannelOutboundBuffer unsent = channel.unsafe().outboundBuffer();
+    if (unsent == null || unsent.totalPendingWriteBytes() == 0) {
+      socket.rest();
+      return;
+    }
+    Http2Connection streams = connection.connection();
+    long sent = credit - streams.remote().flowController().windowSize(streams.connectionStream());
+    if (socket.hasStalled(messagesWritten, sent, nowNanos, timeoutNanos)) {
+      load.stalled();
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
+      connection.giveUp("nothing is read");
+    }
+  }
+}

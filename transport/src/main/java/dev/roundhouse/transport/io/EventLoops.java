@@ -1,0 +1,133 @@
+package dev.roundhouse.transport.io;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.ServerChannel;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.Future;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.SocketAddress;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The threads that serve a server's sockets, by epoll where there is epoll. Netty ends a loop on an
+ * {@link Error} and says so in a log line; its sockets, perhaps the one that listens, then hang for
+ * ever. Here the server hears of it. Thread-safe.
+ */
+public final class EventLoops {
+  private final Class<? extends ServerChannel> listener;
+  private final Consumer<Throwable> ended;
+  private final EventLoopGroup loops;
+  private volatile boolean stopping;
+
+  /**
+   * @param name of the threads
+   * @param ended called on a loop's thread when it ends though nobody has stopped it, with the
+   *     reason where that is known
+   */
+  public EventLoops(String name, int threads, Consumer<Throwable> ended) {
+    this(
+        name,
+        threads,
+        ended,
+        Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory());
+  }
+
+  public EventLoops(String name, int threads, Consumer<Throwable> ended, IoHandlerFactory io) {
+    this.ended = ended;
+    listener = Epoll.isAvailable() ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
+    loops = new MultiThreadIoEventLoopGroup(threads, new Threads(name), io);
+  }
+
+  private final class Threads extends DefaultThreadFactory {
+    Threads(String name) {
+      super(name, true);
+    }
+
+    @Override
+    public Thread newThread(Runnable loop) {
+      return super.newThread(() -> watch(loop));
+    }
+  }
+
+  private void watch(Runnable loop) {
+    Throwable failure = null;
+    try {
+      loop.run();
+    } catch (Throwable e) {
+      failure = e;
+    }
+    if (!stopping) {
+      ended.accept(new EventLoopEndedException(Thread.currentThread().getName(), failure));
+    }
+  }
+
+  /** Of a server's sockets, with what all of ours have in common. */
+  public ServerBootstrap bootstrap() {
+    return new ServerBootstrap()
+        .group(loops)
+        .channel(listener)
+        .option(ChannelOption.SO_REUSEADDR, true)
+        .childOption(ChannelOption.TCP_NODELAY, true)
+        .childOption(ChannelOption.SO_KEEPALIVE, true)
+        .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT);
+  }
+
+  /**
+   * Begins to listen.
+   *
+   * @throws IOException when it cannot, caused by a {@link BindException} when another has the
+   *     port; the loops then stop
+   */
+  public Channel listen(ServerBootstrap bootstrap, SocketAddress address) throws IOException {
+    ChannelFuture bound = bootstrap.bind(address).awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      var unused = stop(0);
+      throw new IOException("cannot listen on " + address, portable(bound.cause()));
+    }
+    return bound.channel();
+  }
+
+  /** Native transports say otherwise than Java's that another has the port. */
+  private static Throwable portable(Throwable failure) {
+    String why = String.valueOf(failure.getMessage());
+    if (!(failure instanceof BindException) && why.contains("Address already in use")) {
+      BindException inUse = new BindException("Address already in use");
+      inUse.initCause(failure);
+      return inUse;
+    }
+    return failure;
+  }
+
+  /**
+   * Ends them.
+   *
+   * @param seconds that tasks have which are still to run
+   * @return done when all have ended
+   */
+  public Future<?> stop(int seconds) {
+    stopping = true;
+    return loops.shutdownGracefully(0, seconds, TimeUnit.SECONDS);
+  }
+
+  /** A thread that serves sockets is gone. */
+  private static final class EventLoopEndedException extends RuntimeException {
+    EventLoopEndedException(String thread, @Nullable Throwable cause) {
+      super("the event loop '" + thread + "' has ended; its connections hang", cause);
+    }
+  }
+}

@@ -1,0 +1,668 @@
+package dev.roundhouse.transport.http1;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.roundhouse.transport.io.Leaks;
+import dev.roundhouse.transport.memory.Kept;
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(120)
+class Http1ServerTest {
+  private static final Duration SHORT = Duration.ofMillis(500);
+
+  @TempDir Path folder;
+
+  @AfterEach
+  void shouldHaveReleasedEveryBuffer() {
+    Leaks.awaitNone();
+  }
+
+  @Test
+  void shouldAnswerHereAndBehindByOneConnection() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      for (int i = 0; i < 3; i++) {
+        assertThat(peer.send(Peer.post("/own/echo", "a" + i)).answer()).isEqualTo("200 own a" + i);
+        assertThat(peer.send(Peer.post("/other", "b" + i)).answer())
+            .isEqualTo("200 behind /other b" + i);
+        assertThat(peer.send(Peer.get("/chunks")).answer()).isEqualTo("200 abcde");
+      }
+      assertThat(served.behind.connections).hasValue(1);
+      await(() -> served.sent.get() == 3);
+      assertThat(served.passing()).isZero();
+    }
+  }
+
+  @Test
+  void shouldSayThatItHasFailedWhenAnEventLoopHasEnded() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/ends-loop", ""));
+      assertThat(served.failure().get(30, TimeUnit.SECONDS)).hasMessageContaining("'http-");
+    }
+  }
+
+  @Test
+  void shouldAnswerInOrderWhatIsSentAhead() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      StringBuilder all = new StringBuilder();
+      for (int i = 0; i < 500; i++) {
+        all.append(Peer.post(i % 3 == 0 ? "/behind" : "/own/echo", "" + i));
+      }
+      CompletableFuture<Void> sending =
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  peer.send(all.toString());
+                } catch (IOException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      for (int i = 0; i < 500; i++) {
+        assertThat(peer.answer()).isEqualTo("200 " + (i % 3 == 0 ? "behind /behind " : "own ") + i);
+      }
+      sending.get(60, TimeUnit.SECONDS);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/own/echo,own", "/other,behind /other"})
+  void shouldReadBodiesInChunks(String path, String answer) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST "
+              + path
+              + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n");
+      peer.send("3\r\nefg\r\n0\r\n\r\n");
+      assertThat(peer.answer()).isEqualTo("200 " + answer + " abcdefg");
+      assertThat(peer.send(Peer.post("/own/echo", "x")).answer()).isEqualTo("200 own x");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldAskForABodyThatWaitsForIt(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST "
+              + path
+              + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+      assertThat(peer.head()).startsWith("HTTP/1.1 100 ");
+      assertThat(peer.send("ab").answer()).startsWith("200 ").endsWith("ab");
+      assertThat(peer.send(Peer.post(path, "x")).answer()).endsWith("x");
+    }
+  }
+
+  @Test
+  void shouldNotAskForABodyThatIsTooLarge() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST /own/echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 70000\r\n\r\n");
+      assertThat(peer.answer())
+          .isEqualTo("400 the request's body has 70000 bytes, the limit is 65536; send less");
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "400|NONSENSE",
+        "400|GET / HTTP/x",
+        "400|GET / HTTP/1.1~Content-Length: x",
+        "400|POST /own/echo HTTP/1.1~Content-Length: 3~Transfer-Encoding: chunked",
+        "400|POST /other HTTP/1.1~Transfer-Encoding: chunked~Content-Length: 3",
+        "400|POST /own/echo HTTP/1.1~Content-Length: 3~Content-Length: 4",
+        "417|GET / HTTP/1.1~Expect: miracles",
+        "501|POST /own/echo HTTP/1.1~Transfer-Encoding: gzip, chunked",
+        "501|CONNECT a:1 HTTP/1.1",
+        "414|GET /%s HTTP/1.1",
+        "431|GET / HTTP/1.1~Name: %s",
+      })
+  void shouldRefuseAHeadThatIsNone(int code, String head) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      String text = head.replace("%s", "x".repeat(9000)).replace("~", "\r\n");
+      peer.send(text + "\r\n\r\n");
+      assertThat(peer.rest()).startsWith("HTTP/1.1 " + code).contains("Connection: close");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldAskTheGuardBeforeAnybodyAnswers(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      for (int i = 0; i < 2; i++) { // by one connection: the body is read and forgotten
+        peer.send(
+            "POST " + path + " HTTP/1.1\r\nHost: a\r\nX-Refuse: 1\r\nContent-Length: 3\r\n\r\nabc");
+        assertThat(peer.answer()).isEqualTo("403 " + path + " is refused");
+      }
+      assertThat(served.behind.connections).hasValue(0);
+      assertThat(served.held()).isZero();
+    }
+  }
+
+  @Test
+  void shouldTellTheServerBehindWhoItsClientIs() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("GET /client HTTP/1.1\r\nHost: a\r\nClient-Was: 8.8.8.8:53\r\n\r\n");
+      assertThat(peer.answer())
+          .isEqualTo("200 client-was: 127.0.0.1:" + peer.socket.getLocalPort());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldRefuseChunksThatAreNone(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST " + path + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n");
+      assertThat(peer.rest()).startsWith("HTTP/1.1 400").contains("Connection: close");
+      assertThat(served.passing()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldCloseAfterTheAnswerWhenAsked(String path) throws Exception {
+    try (Served served = Served.start(folder)) {
+      for (String asked : new String[] {"HTTP/1.0\r\n", "HTTP/1.1\r\nConnection: close\r\n"}) {
+        try (Peer peer = served.peer()) {
+          peer.send("POST " + path + " " + asked + "Content-Length: 1\r\n\r\nx");
+          assertThat(peer.rest()).contains("Connection: close").endsWith("x");
+        }
+      }
+      try (Peer peer = served.peer()) {
+        for (int i = 0; i < 2; i++) {
+          peer.send(
+              "POST " + path + " HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx");
+          String head = peer.head();
+          assertThat(head).containsIgnoringCase("Connection: keep-alive");
+          int at = head.toLowerCase().indexOf("content-length: ") + 16;
+          peer.socket
+              .getInputStream()
+              .readNBytes(Integer.parseInt(head.substring(at, head.indexOf('\r', at))));
+        }
+      }
+    }
+  }
+
+  @Test
+  void shouldHandOnNothingThatConcernsOneConnection() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("GET /a HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n\r\n");
+      assertThat(peer.answer()).isEqualTo("200 behind /a ");
+      peer.send("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n");
+      assertThat(peer.head()).startsWith("HTTP/1.1 200").containsIgnoringCase("content-length: 7");
+      assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
+    }
+  }
+
+  @Test
+  void shouldReadOnAfterABodyThatIsTooLarge() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      assertThat(peer.send(Peer.post("/own/echo", "x".repeat(70_000))).answer())
+          .startsWith("400 the request's body has 70000 bytes");
+      assertThat(peer.send(Peer.post("/own/echo", "y")).answer()).isEqualTo("200 own y");
+      served.limit = 10; // beyond what the connection has ready for small bodies
+      assertThat(peer.send(Peer.post("/own/echo", "x".repeat(40_000))).answer())
+          .isEqualTo("429 there is no room");
+      served.limit = Long.MAX_VALUE;
+      assertThat(peer.send(Peer.post("/own/echo", "z")).answer()).isEqualTo("200 own z");
+      assertThat(served.passing()).isZero();
+    }
+  }
+
+  /** As many clients do. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "Expect: 100-continue\r\n",
+        "Expect: miracles\r\n",
+        "Transfer-Encoding: x\r\n"
+      })
+  void shouldTellAClientThatSendsAllBeforeItReads(String field) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      int length = 30_000_000;
+      peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + field);
+      peer.send(field.startsWith("Transfer") ? "\r\n" : "Content-Length: " + length + "\r\n\r\n");
+      peer.socket.getOutputStream().write(new byte[length]);
+      assertThat(new String(peer.socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII))
+          .matches("(?s)HTTP/1.1 (400|417|501) .*Connection: close.*");
+      assertThat(served.passing()).isZero();
+    }
+  }
+
+  @Test
+  void shouldForgetOnlySoMuchOfABodyThatNobodyWants() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n");
+      byte[] piece = new byte[1 << 20];
+      assertThatThrownBy(
+              () -> {
+                for (int i = 0; i < 1000; i++) {
+                  peer.socket.getOutputStream().write(piece);
+                }
+              })
+          .isInstanceOf(IOException.class);
+    }
+  }
+
+  @Test
+  void shouldHoldWhatHasComeAndNotWhatWasAnnounced() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(
+          "POST /own/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+      await(() -> served.passing() > 0);
+      assertThat(served.passing()).isLessThanOrEqualTo(1 << 16);
+      peer.close();
+      await(() -> served.heldInAll() == 0 && served.memory.held() == 0);
+    }
+  }
+
+  @Test
+  void shouldWaitForAClientThatDoesNotRead() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/wide", ""));
+      assertThat(peer.head()).contains("Transfer-Encoding: chunked");
+      Thread writer = served.writer.take();
+      await(() -> writer.getState() == Thread.State.WAITING && served.memory.held(Kept.ANSWER) > 0);
+      assertThat(served.pieces.get()).isLessThan(1 << 9);
+      assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
+    }
+  }
+
+  @Test
+  void shouldEndAReplyWhoseClientHasGone() throws Exception {
+    try (Served served = Served.start(folder)) {
+      try (Peer peer = served.peer()) {
+        peer.send(Peer.post("/own/wide", ""));
+        peer.head();
+      }
+      await(() -> served.sent.get() == 1);
+      int gone = served.gone.get(); // 0 when the reply found out first, and was aborted
+      Reply reply;
+      try (Peer peer = served.peer()) {
+        peer.send(Peer.post("/own/later", "x"));
+        reply = served.waiting.take();
+      }
+      await(() -> reply.isGone() && served.gone.get() == gone + 1);
+      served.end(reply, "nobody reads it");
+      await(() -> served.sent.get() == 2);
+    }
+  }
+
+  @Test
+  void shouldAnswerAClientThatSendsNoMore() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a") + Peer.get("/b") + Peer.post("/own/echo", "c"));
+      peer.send(Peer.post("/own/echo", "d") + Peer.get("/e"));
+      Reply reply = served.waiting.take();
+      peer.socket.shutdownOutput();
+      served.end(reply, "a");
+      for (String answer : List.of("a", "behind /b ", "own c", "own d", "behind /e ")) {
+        assertThat(peer.answer()).isEqualTo("200 " + answer);
+      }
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "POST /own/echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
+        "POST /other HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
+        "GET / HT",
+        ""
+      })
+  void shouldCloseWhenAClientSendsNoMoreThanPartOfARequest(String begun) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(begun).socket.shutdownOutput();
+      assertThat(peer.rest()).isEmpty();
+    }
+  }
+
+  /** Between, it is asked whether it is there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/later", "/later"})
+  void shouldAnswerAClientThatSendsNoMoreHoweverLongThatTakes(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post(path, "a") + Peer.post("/own/echo", "b")).socket.shutdownOutput();
+      for (int i = 0; i < 3; i++) {
+        assertThat(peer.head()).isEqualTo(Peer.INTERIM);
+      }
+      if (path.startsWith("/own")) {
+        served.end(served.waiting.take(), "behind later");
+      } else {
+        served.behind.mayAnswer.release();
+      }
+      assertThat(peer.lastAnswer()).isEqualTo("200 behind later");
+      assertThat(peer.answer()).isEqualTo("200 own b");
+      assertThat(peer.rest()).isEmpty();
+      assertThat(served.gone).hasValue(0);
+    }
+  }
+
+  /** Interim answers are none of HTTP/1.0. */
+  @Test
+  void shouldAnswerAnOldClientThatSendsNoMoreOnce() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer old = served.peer();
+        Peer other = served.peer()) {
+      old.send("POST /own/later HTTP/1.0\r\nContent-Length: 1\r\n\r\na").socket.shutdownOutput();
+      Reply first = served.waiting.take();
+      other.send(Peer.post("/own/later", "b")).socket.shutdownOutput();
+      for (int i = 0; i < 2; i++) {
+        assertThat(other.head()).isEqualTo(Peer.INTERIM);
+      }
+      served.end(first, "a");
+      assertThat(old.answer()).isEqualTo("200 a");
+      served.end(served.waiting.take(), "b");
+      assertThat(other.lastAnswer()).isEqualTo("200 b");
+    }
+  }
+
+  @Test
+  void shouldEndARequestWhoseClientGoesAfterItHasSentAll() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a")).socket.shutdownOutput();
+      Reply reply = served.waiting.take();
+      assertThat(peer.head()).isEqualTo(Peer.INTERIM);
+      assertThat(reply.isGone()).isFalse();
+      peer.close();
+      await(reply::isGone);
+      assertThat(served.gone).hasValue(1);
+      served.end(reply, "nobody reads it");
+    }
+  }
+
+  @Test
+  void shouldCloseAtOnceOnARefusalToAClientThatSendsNoMore() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.post("/own/later", "a") + "POST /b HTTP/1.1\r\nExpect: miracles\r\n\r\n");
+      Reply reply = served.waiting.take();
+      peer.socket.shutdownOutput();
+      served.end(reply, "a");
+      assertThat(peer.answer()).isEqualTo("200 a");
+      assertThat(peer.answer()).startsWith("417 ");
+      assertThat(peer.rest()).isEmpty();
+      long told = System.nanoTime();
+      await(() -> served.heldInAll() == 0); // its connection has been closed
+      assertThat(System.nanoTime() - told).isLessThan(Http1Server.ENDING_NANOS / 2);
+    }
+  }
+
+  @Test
+  void shouldPassOnAnAnswerAsItsClientReads() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send(Peer.get("/wide"));
+      peer.head();
+      await(() -> served.memory.held(Kept.ANSWER) > 0);
+      assertThat(peer.socket.getInputStream().readNBytes(64 << 20)).hasSize(64 << 20);
+      assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
+    }
+  }
+
+  @Test
+  void shouldTellBeforeABodyThatNobodyWantsHasCome() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      peer.send("POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+      assertThat(peer.answer()).isEqualTo("404 nobody wants it");
+      peer.send("x".repeat(100_000) + Peer.get("/b"));
+      assertThat(peer.answer()).isEqualTo("200 behind /b ");
+      assertThat(served.behind.bodyBytes).hasValue(100_000);
+    }
+  }
+
+  @Test
+  void shouldOutliveConnectionsToTheServerBehind() throws Exception {
+    try (Served served = Served.start(folder)) {
+      try (Peer peer = served.peer()) {
+        assertThat(peer.send(Peer.get("/last")).answer()).isEqualTo("200 last");
+        assertThat(peer.send(Peer.get("/b")).answer()).isEqualTo("200 behind /b ");
+        assertThat(peer.send(Peer.get("/none")).answer())
+            .isEqualTo("503 the request could not be handed on; retry later");
+      }
+      try (Peer peer = served.peer()) {
+        assertThat(peer.send(Peer.get("/cut")).rest()).endsWith("half");
+      }
+      served.behind.close();
+      try (Peer peer = served.peer()) {
+        assertThat(peer.send(Peer.get("/b")).answer())
+            .isEqualTo("503 the request could not be handed on; retry later");
+      }
+    }
+  }
+
+  @Test
+  void shouldCloseWhenAHandlerFails() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer peer = served.peer()) {
+      assertThat(peer.send(Peer.post("/own/throws", "x")).rest()).isEmpty();
+    }
+  }
+
+  @Test
+  void shouldTakeNoMoreConnectionsAndRequestsThanAllowed() throws Exception {
+    var limits = new Http1Settings.Limits(1, 10, 8192, 2);
+    try (Served served = Served.start(folder, limits, Duration.ofMinutes(1));
+        Peer first = served.peer();
+        Peer second = served.peer()) {
+      first.send(Peer.post("/own/later", "a")); // at work: nobody closes it
+      Reply reply = served.waiting.take();
+      second.send(Peer.get("/b"));
+      second.socket.setSoTimeout(300);
+      assertThatThrownBy(second::head).isInstanceOf(SocketTimeoutException.class);
+      first.send(Peer.post("/own/echo", "x"));
+      served.end(reply, "a");
+      assertThat(first.answer()).isEqualTo("200 a");
+      assertThat(first.rest()).contains("Connection: close");
+      second.socket.setSoTimeout(60_000);
+      assertThat(second.answer()).isEqualTo("200 behind /b ");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "POST /own/echo HT", "POST /own/echo HTTP/1.1\r\nName: "})
+  void shouldCloseWhenNoRequestComes(String begun) throws Exception {
+    try (Served served = Served.start(folder, new Http1Settings.Limits(9, 9, 8192, -1), SHORT);
+        Peer peer = served.peer()) {
+      assertThat(peer.send(begun).rest()).isEmpty();
+      try (Peer idle = served.peer()) {
+        assertThat(idle.send(Peer.post("/own/echo", "x")).answer()).isEqualTo("200 own x");
+        assertThat(idle.rest()).isEmpty();
+      }
+    }
+  }
+
+  @Test
+  void shouldRefuseABodyThatStopsAndCloseOnAnAnswerThatIsNotRead() throws Exception {
+    try (Served served = Served.start(folder, new Http1Settings.Limits(9, 9, 8192, -1), SHORT)) {
+      try (Peer peer = served.peer()) {
+        peer.send("POST /own/echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nx");
+        assertThat(peer.rest())
+            .startsWith("HTTP/1.1 504")
+            .contains("has stopped arriving", "hurry");
+      }
+      for (String request : new String[] {Peer.post("/own/wide", ""), Peer.get("/wide")}) {
+        try (Peer peer = served.peer()) {
+          peer.send(request).head();
+          int sent = served.sent.get();
+          if (request.startsWith("POST")) {
+            await(() -> served.sent.get() > sent);
+          }
+          await(() -> served.heldInAll() == 0); // its connection has been closed
+          assertThat(peer.rest().length()).isLessThan(64 << 20);
+        }
+      }
+      assertThat(served.passing()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/own/echo", "/other"})
+  void shouldSayThatAConnectionIsClosedWhileItsClientsAreToLeave(String path) throws Exception {
+    try (Served served = Served.start(folder);
+        Peer idle = served.peer();
+        Peer busy = served.peer()) {
+      assertThat(idle.send(Peer.post(path, "x")).head()).doesNotContain("Connection: close");
+      busy.send(Peer.post(path, "x")).answer();
+      served.server.leave();
+      assertThat(busy.send(Peer.post(path, "x")).rest())
+          .startsWith("HTTP/1.1 200")
+          .contains("Connection: close");
+      try (Peer late = served.peer()) {
+        assertThat(late.send(Peer.post(path, "x")).rest())
+            .startsWith("HTTP/1.1 200")
+            .contains("Connection: close");
+      }
+    }
+  }
+
+  /** Its answer began before, and could not say so. */
+  @Test
+  void shouldAnswerOnceMoreWhoCouldNotKnow() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer busy = served.peer()) {
+      busy.send(Peer.post("/own/wide", "")).head();
+      CompletableFuture<Void> drained = served.server.drain();
+      busy.send(Peer.post("/own/echo", "y"));
+      String rest =
+          new String(busy.socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      assertThat(rest.substring(rest.length() - 200))
+          .contains("HTTP/1.1 200", "Connection: close")
+          .endsWith("own y");
+      drained.get(60, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void shouldDrain() throws Exception {
+    try (Served served = Served.start(folder);
+        Peer idle = served.peer();
+        Peer used = served.peer();
+        Peer late = served.peer();
+        Peer busy = served.peer()) {
+      used.send(Peer.get("/a")).answer();
+      late.send(Peer.post("/own/echo", "x")).answer();
+      busy.send(Peer.post("/own/later", "x"));
+      Reply reply = served.waiting.take();
+      CompletableFuture<Void> drained = served.server.drain();
+      late.send(Peer.post("/own/echo", "y"));
+      assertThat(late.rest())
+          .startsWith("HTTP/1.1 200")
+          .contains("Connection: close")
+          .endsWith("own y");
+      assertThat(idle.rest()).isEmpty();
+      assertThat(used.rest()).isEmpty();
+      assertThat(drained).isNotDone();
+      served.end(reply, "late");
+      assertThat(busy.rest()).startsWith("HTTP/1.1 200").contains("Connection: close");
+      drained.get(60, TimeUnit.SECONDS);
+      assertThatThrownBy(served::peer).isInstanceOf(IOException.class);
+    }
+  }
+
+  @Test
+  void shouldCloseWhatHasBeenIdleForLongestWhenThereAreAsManyAsThereMayBe() throws Exception {
+    var limits = new Http1Settings.Limits(2, 10, 8192, -1);
+    try (Served served = Served.start(folder, limits, Duration.ofMinutes(1));
+        Peer first = served.peer()) {
+      first.send(Peer.get("/a")).answer();
+      try (Peer second = served.peer()) {
+        second.send(Peer.get("/b")).answer();
+        first.send(Peer.get("/c")).answer();
+        try (Peer third = served.peer()) {
+          assertThat(third.send(Peer.get("/d")).answer()).isEqualTo("200 behind /d ");
+          assertThat(second.rest()).isEmpty();
+          assertThat(first.send(Peer.get("/e")).answer()).isEqualTo("200 behind /e ");
+        }
+      }
+    }
+  }
+
+  @Test
+  void shouldCloseWhatBecomesIdleWhileAnotherWaits() throws Exception {
+    var limits = new Http1Settings.Limits(1, 10, 8192, -1);
+    try (Served served = Served.start(folder, limits, Duration.ofMinutes(1));
+        Peer first = served.peer()) {
+      first.send(Peer.post("/own/later", "a"));
+      Reply reply = served.waiting.take();
+      try (Peer second = served.peer()) {
+        second.send(Peer.get("/b"));
+        served.end(reply, "a");
+        assertThat(first.answer()).isEqualTo("200 a");
+        assertThat(first.rest()).isEmpty();
+        assertThat(second.answer()).isEqualTo("200 behind /b ");
+      }
+    }
+  }
+
+  /** Who is closed may not have left yet when the next one needs room. */
+  @Test
+  void shouldGoOnAcceptingWhateverManyConnectionsDo() throws Exception {
+    var limits = new Http1Settings.Limits(4, 128, 8192, -1);
+    List<Peer> idle = new ArrayList<>();
+    try (Served served = Served.start(folder, limits, Duration.ofMinutes(1))) {
+      for (int i = 0; i < 400; i++) {
+        idle.add(served.peer());
+        if (i % 20 == 0) {
+          try (Peer asking = served.peer()) {
+            assertThat(asking.send(Peer.get("/a")).answer()).isEqualTo("200 behind /a ");
+          }
+        }
+      }
+    } finally {
+      for (Peer each : idle) {
+        each.close();
+      }
+    }
+  }
+
+  private static void await(BooleanSupplier condition) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("in time").isLessThan(end);
+      Thread.onSpinWait();
+    }
+  }
+}
