@@ -12,12 +12,12 @@ MACHINES = {"x86_64": "x86_64", "aarch64": "aarch64"}
 
 
 def is_ours(entry: str) -> bool:
-    """Netty's are called by the machine, ours lie in a folder that is."""
+    """Netty's are called by the machine; ours and JNA's lie in a folder that is."""
     machine = MACHINES[platform.machine()]
     folder, _, name = entry.rpartition("/")
-    names = {machine, machine.replace("aarch64", "aarch_64")}
-    return name.endswith(".so") and any(
-        name.endswith(f"_{m}.so") or folder.endswith(f"-{m}") for m in names
+    return name.endswith(".so") and (
+        name.endswith((f"_{machine}.so", f"_{machine.replace('aarch64', 'aarch_64')}.so"))
+        or folder.rpartition("/")[2] in (f"linux-{machine}", f"linux-{machine.replace('_', '-')}")
     )
 
 

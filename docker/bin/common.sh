@@ -23,6 +23,7 @@ become_java() {
     shift
     # libraries lie in the image, so that a /tmp which forbids execution will do
     options+=("-Djava.library.path=$APPLICATION/native" "-Droundhouse.pjrt.library=$APPLICATION/native/libroundhouse_pjrt.so")
+    options+=("-Djna.boot.library.path=$APPLICATION/native" -Djna.nounpack=true)
     # without a cache that fits, Java starts all the same
     if [[ ${ROUNDHOUSE_AOT_TRAIN:-} == "$name" ]]; then
         options+=("-XX:AOTCacheOutput=$APPLICATION/$name.aot")

@@ -174,7 +174,7 @@ extract_layers() { # JAR MODULE FOLDER
 
 # Native libraries out of their jars, so that nothing is unpacked to /tmp at the start.
 unpack_libraries() { # CONTEXT
-    python3 "$ROOT/docker/unpack_libraries.py" "$1/dependencies/native" "$1"/dependencies/lib/netty-transport-native-epoll-*.jar &&
+    python3 "$ROOT/docker/unpack_libraries.py" "$1/dependencies/native" "$1"/dependencies/lib/{netty-transport-native-epoll,jna}-[0-9]*.jar &&
         python3 "$ROOT/docker/unpack_libraries.py" "$1/worker/native" "$1"/worker/lib/pjrt-binding-*.jar
 }
 

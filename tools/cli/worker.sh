@@ -8,7 +8,7 @@ if [[ -n ${ROUNDHOUSE_CACHE:-${CACHE:-}} ]]; then
 fi
 
 # XLA takes memory for each run on the CPU from malloc and gives it back: with pages of 2 MiB, a run of resnet18 for eight
-# rows took 133 ms in place of 148 (docs/benchmarks.md).
+# rows took 133 ms in place of 148 (docs/benchmark-history.md).
 worker_environment() {
     export GLIBC_TUNABLES=${GLIBC_TUNABLES-glibc.malloc.hugetlb=1}
 }

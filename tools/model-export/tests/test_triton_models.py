@@ -7,13 +7,21 @@ import numpy as np
 import pytest
 import yaml
 from onnx import TensorProto, helper
-from triton_models import WEIGHT, load_onnx, tensor, write_model, write_onnx
+from triton_models import (
+    WEIGHT,
+    load,
+    load_onnx,
+    refusal,
+    shapes,
+    tensor,
+    write_model,
+    write_onnx,
+)
 
-from roundhouse_export import pipeline, sources, validation
+from roundhouse_export import pipeline, validation
 from roundhouse_export.bundle import digest_problems
 from roundhouse_export.jax_program import run_forward
 from roundhouse_export.model import ImportOptions, Model, Wide
-from roundhouse_export.refusal import RefusedError
 
 CONFIG = """\
 platform: "onnxruntime_onnx"
@@ -29,22 +37,6 @@ def _loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         sys.modules, "roundhouse_export.sources.onnx", SimpleNamespace(load=load_onnx)
     )
-
-
-def load(folder: Path, **options: object) -> Model:
-    return sources.load(str(folder), replace(ImportOptions(), **options))
-
-
-def refusal(folder: Path, **options: object) -> str:
-    with pytest.raises(RefusedError) as refused:
-        load(folder, **options)
-    said = str(refused.value)
-    assert "\n" not in said
-    return said.replace(f"{folder}/", "")
-
-
-def shapes(model: Model) -> dict[str, tuple]:
-    return {each.name: each.shape for each in model.contract.inputs + model.contract.outputs}
 
 
 def require_same_numbers(model: Model, rows: int | None = 3) -> None:

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from triton_models import write_model, write_onnx
+from triton_models import refused, write_model, write_onnx
 
 from roundhouse_export import sources
 from roundhouse_export.model import ImportOptions
@@ -37,11 +37,7 @@ def write_script(folder: Path, config: str | None, file: str = "model.pt") -> Pa
 
 
 def refusal(folder: Path, **options: object) -> str:
-    with pytest.raises(RefusedError) as refused:
-        load_version(open_folder(folder), 1, ImportOptions(**options))
-    said = str(refused.value)
-    assert "\n" not in said
-    return said.replace(f"{folder}/", "")
+    return refused(folder, lambda: load_version(open_folder(folder), 1, ImportOptions(**options)))
 
 
 def names(section: str, *given: str, more: str = "") -> str:

@@ -1,19 +1,19 @@
 """TorchScript in a repository of Triton's, beside the module that it was made of."""
 
 # ruff: noqa: E402
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+import triton_models
 from served_model import ServedModel, require_near
-from triton_models import write_onnx
+from triton_models import shapes, write_onnx
 
 torch = pytest.importorskip("torch", reason="./roundhouse test --torch has PyTorch")
 
-from roundhouse_export import sources
 from roundhouse_export.model import ImportOptions, Model, Wide
-from roundhouse_export.refusal import RefusedError
 from roundhouse_export.repository import Status, convert_repository
 
 nn = torch.nn
@@ -106,20 +106,8 @@ def write(folder: Path, module: nn.Module, config: str) -> Path:
     return folder
 
 
-def load(folder: Path, **options: Any) -> Model:
-    return sources.load(str(folder), ImportOptions(trust=True, **options))
-
-
-def refusal(folder: Path, **options: Any) -> str:
-    with pytest.raises(RefusedError) as refused:
-        load(folder, **options)
-    said = str(refused.value)
-    assert "\n" not in said
-    return said.replace(f"{folder}/", "")
-
-
-def shapes(model: Model) -> dict[str, tuple]:
-    return {each.name: each.shape for each in model.contract.inputs + model.contract.outputs}
+load = partial(triton_models.load, trust=True)
+refusal = partial(triton_models.refusal, trust=True)
 
 
 def normal(*shape: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 The loader knows a few operators, so that what it makes can be compared with onnxruntime.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import onnx
 import onnxruntime
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from roundhouse_export import sources
 from roundhouse_export.model import ImportOptions, Model
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.shapes import SourceTensor, contract_of, input_specs
@@ -60,6 +63,27 @@ def write_model(folder: Path, config: str | None, *versions: int, **parts: Any) 
     if config is not None:
         (folder / "config.pbtxt").write_text(config)
     return folder
+
+
+def load(folder: Path, **options: Any) -> Model:
+    return sources.load(str(folder), ImportOptions(**options))
+
+
+def refusal(folder: Path, **options: Any) -> str:
+    return refused(folder, lambda: load(folder, **options))
+
+
+def refused(folder: Path, call: Callable[[], object]) -> str:
+    """What is told of a folder, by paths inside it."""
+    with pytest.raises(RefusedError) as error:
+        call()
+    said = str(error.value)
+    assert "\n" not in said
+    return said.replace(f"{folder}/", "")
+
+
+def shapes(model: Model) -> dict[str, tuple]:
+    return {each.name: each.shape for each in model.contract.inputs + model.contract.outputs}
 
 
 def load_onnx(source: str, options: ImportOptions) -> Model:

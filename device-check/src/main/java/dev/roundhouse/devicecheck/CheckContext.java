@@ -35,6 +35,8 @@ public record CheckContext(
     List<String> options = new ArrayList<>();
     options.add("--enable-native-access=ALL-UNNAMED");
     options.add("--sun-misc-unsafe-memory-access=allow");
+    // the home folder is not written to
+    options.add("-Djna.tmpdir=" + System.getProperty("java.io.tmpdir"));
     if (plugin != null) {
       options.add("-D" + PLUGIN_PROPERTY + "=" + plugin);
     }

@@ -61,6 +61,7 @@ final class FakeHttp implements AutoCloseable {
           switch (worker.failure.getCode()) {
             case OK -> 200;
             case FAILED_PRECONDITION -> 400;
+            case NOT_FOUND -> 404;
             default -> 503;
           };
       if (worker.began) {

@@ -104,6 +104,20 @@ class GatewayTest extends TwoWorkers {
     assertThat(w0.calls.size() + w1.calls.size()).isEqualTo(2);
   }
 
+  @Test
+  void shouldPassOnThatARegionIsNotThere() throws Exception {
+    for (FakeWorker worker : List.of(w0, w1)) {
+      worker.failure = Status.NOT_FOUND.withDescription("no such region");
+      worker.about = "region";
+    }
+    Metadata trailers =
+        refusal(() -> gateway.stub().modelInfer(request("both").build())).getTrailers();
+    assertThat(Objects.requireNonNull(trailers).get(FakeWorker.ABOUT)).isEqualTo("region");
+    var answer = gateway.send("POST", "/v2/models/both/infer", "{}");
+    assertThat(answer.statusCode()).isEqualTo(404);
+    assertThat(answer.headers().firstValue(FakeWorker.ABOUT.name())).hasValue("region");
+  }
+
   /** A queue's timeout: another worker would let it wait as long, and this one is well. */
   @Test
   void shouldAskNobodyElseWhenItIsUpToTheRequestAndLeaveNoWorkerAlone() throws Exception {

@@ -72,13 +72,14 @@ final class CallSharing {
   /**
    * What is to follow an attempt that the server refused.
    *
+   * @param reason beside the status
    * @param loan of the attempt; null when it shared nothing
    */
-  Next after(Status status, @Nullable Loan loan) {
+  Next after(Status status, ServerReason reason, @Nullable Loan loan) {
     if (shared == null || loan == null) {
       return Next.AS_EVER;
     }
-    if (SharedTensors.lost(status, loan)) {
+    if (SharedTensors.lost(status, reason, loan)) {
       if (!registeredAgain) {
         registeredAgain = true;
         return Next.REGISTER;

@@ -86,7 +86,7 @@ final class InferAttempt extends ClientCall.Listener<ModelInferResponse> {
   public void onClose(Status status, Metadata trailers) {
     long now = System.nanoTime();
     target.open.decrementAndGet();
-    of.closed(this, status, now);
+    of.closed(this, status, ServerReason.of(trailers), now);
   }
 
   /** What was answered; null when nothing was. */

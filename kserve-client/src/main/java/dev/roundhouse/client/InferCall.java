@@ -114,7 +114,7 @@ final class InferCall {
   }
 
   /** Whether the call is to be made again; if so it will be. */
-  private boolean retry(Status status) {
+  private boolean retry(Status status, ServerReason reason) {
     RetryPolicy policy = link.settings.retry();
     boolean retryable =
         switch (status.getCode()) {
@@ -122,7 +122,10 @@ final class InferCall {
           case RESOURCE_EXHAUSTED -> policy.resourceExhausted() && !tooLarge(status);
           default -> false;
         };
-    if (!retryable || link.closed || request.sequence() != null && !policy.sequences()) {
+    if (!retryable
+        || reason.isFinal()
+        || link.closed
+        || request.sequence() != null && !policy.sequences()) {
       return false;
     }
     long wait = policy.waitNanos(tries, leftNanos(), ThreadLocalRandom.current().nextDouble());
@@ -138,7 +141,7 @@ final class InferCall {
     return true;
   }
 
-  /** Whose answer has no room in a message will not find more of it. */
+  /** Whose answer has no room in a message will not find more of it: a text of grpc-java's. */
   private static boolean tooLarge(Status status) {
     String description = status.getDescription();
     return description != null && description.contains("exceeds maximum size");
@@ -166,11 +169,11 @@ final class InferCall {
    *
    * @return whether it will be
    */
-  private boolean shareOtherwise(Status status, @Nullable Loan loan) {
+  private boolean shareOtherwise(Status status, ServerReason reason, @Nullable Loan loan) {
     if (link.closed || loan == null) {
       return false;
     }
-    return switch (sharing.after(status, loan)) {
+    return switch (sharing.after(status, reason, loan)) {
       case AS_EVER -> false;
       case AGAIN -> {
         Thread.startVirtualThread(this::again);
@@ -208,7 +211,7 @@ final class InferCall {
     }
     Status status = Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause());
     // What this side refuses it would refuse again; a server that cannot be reached may be back.
-    if (e.code() != Status.Code.UNAVAILABLE || !retry(status)) {
+    if (e.code() != Status.Code.UNAVAILABLE || !retry(status, ServerReason.NONE)) {
       fail(status, stats(null, 0));
     }
   }
@@ -261,7 +264,7 @@ final class InferCall {
   }
 
   /** An attempt has ended. */
-  void closed(InferAttempt attempt, Status status, long nowNanos) {
+  void closed(InferAttempt attempt, Status status, ServerReason reason, long nowNanos) {
     String unwanted = stopped(attempt);
     WireCounts wire = attempt.wire();
     bytesSent += wire.bytesSent();
@@ -287,7 +290,7 @@ final class InferCall {
       fail(Status.CANCELLED.withDescription(unwanted), stats);
     } else if (status.isOk()) {
       fail(Status.INTERNAL.withDescription("the server ended the call without an answer"), stats);
-    } else if (!shareOtherwise(status, loan) && !retry(status)) {
+    } else if (!shareOtherwise(status, reason, loan) && !retry(status, reason)) {
       fail(status, stats);
     }
   }

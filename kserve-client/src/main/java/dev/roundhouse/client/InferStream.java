@@ -300,7 +300,8 @@ public final class InferStream implements AutoCloseable {
     String error = message.getErrorMessage();
     if (!error.isEmpty() && turn.mayBeSentAgain()) {
       Status status = Status.UNKNOWN.withDescription(error);
-      CallSharing.Next next = turn.sharing().after(status, loan);
+      ServerReason reason = ServerReason.of(message.getInferResponse().getParametersMap());
+      CallSharing.Next next = turn.sharing().after(status, reason, loan);
       if (next != CallSharing.Next.AS_EVER) {
         StreamTurn refused = turn;
         call.request(1);

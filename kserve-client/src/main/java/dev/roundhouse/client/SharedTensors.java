@@ -313,7 +313,12 @@ final class SharedTensors {
   }
 
   /** Whether a server has lost the region of a request, as one does that was restarted. */
-  static boolean lost(Status status, Loan loan) {
+  static boolean lost(Status status, ServerReason reason, Loan loan) {
+    return reason.isSaid() ? reason.isRegion() : isToldLost(status, loan);
+  }
+
+  /** The same of a server that says so in its text only. */
+  private static boolean isToldLost(Status status, Loan loan) {
     String told = status.getDescription();
     return told != null
         && told.contains(loan.pool.region().name())

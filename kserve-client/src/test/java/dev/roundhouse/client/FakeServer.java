@@ -55,6 +55,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
@@ -97,7 +98,7 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
 
   private final Set<String> loaded = ConcurrentHashMap.newKeySet();
   private static final Context.Key<String> AUTHORIZATION = Context.key("authorization");
-  private final Queue<Status> refusals = new ConcurrentLinkedQueue<>();
+  private final Queue<StatusRuntimeException> refusals = new ConcurrentLinkedQueue<>();
   private final Set<Runnable> held = ConcurrentHashMap.newKeySet();
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
   private final Server server;
@@ -131,9 +132,20 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
 
   /** The next so many calls end with this. */
   void refuse(int times, Status status) {
+    refuse(times, status, new Metadata());
+  }
+
+  void refuse(int times, Status status, Metadata trailers) {
     for (int i = 0; i < times; i++) {
-      refusals.add(status);
+      refusals.add(status.asRuntimeException(trailers));
     }
+  }
+
+  /** Trailers of a Roundhouse server with a reason. */
+  static Metadata reason(String name, String value) {
+    Metadata trailers = new Metadata();
+    trailers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value);
+    return trailers;
   }
 
   /** The next request that came. */
@@ -164,9 +176,9 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
             AUTHORIZATION.get()));
     ((ServerCallStreamObserver<ModelInferResponse>) observer)
         .setOnCancelHandler(cancelled::incrementAndGet);
-    Status refusal = refusals.poll();
+    StatusRuntimeException refusal = refusals.poll();
     if (refusal != null) {
-      observer.onError(refusal.asRuntimeException());
+      observer.onError(refusal);
       return;
     }
     Runnable end = () -> end(request, observer);
@@ -313,9 +325,9 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
 
   /** Answers, or refuses when the next call is to be refused. */
   <T> void answer(StreamObserver<T> observer, T answer) {
-    Status refusal = refusals.poll();
+    StatusRuntimeException refusal = refusals.poll();
     if (refusal != null) {
-      observer.onError(refusal.asRuntimeException());
+      observer.onError(refusal);
       return;
     }
     observer.onNext(answer);
@@ -338,7 +350,10 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
           observer.onNext(
               ModelStreamInferResponse.newBuilder()
                   .setErrorMessage(String.valueOf(e.getStatus().getDescription()))
-                  .setInferResponse(ModelInferResponse.newBuilder().setId(request.getId()))
+                  .setInferResponse(
+                      ModelInferResponse.newBuilder()
+                          .setId(request.getId())
+                          .putAllParameters(parameters(e)))
                   .build());
         }
       }
@@ -351,6 +366,18 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
         observer.onCompleted();
       }
     };
+  }
+
+  /** What stands in trailers elsewhere. */
+  private static Map<String, InferParameter> parameters(StatusRuntimeException e) {
+    Metadata trailers = e.getTrailers();
+    String about =
+        trailers == null
+            ? null
+            : trailers.get(Metadata.Key.of("roundhouse-about", Metadata.ASCII_STRING_MARSHALLER));
+    return about == null
+        ? Map.of()
+        : Map.of("roundhouse_about", InferParameter.newBuilder().setStringParam(about).build());
   }
 
   private ModelInferResponse answer(ModelInferRequest request) {

@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.client.retry.RetryPolicy;
+import dev.roundhouse.kserve.status.WireException;
 import io.grpc.InsecureServerCredentials;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -88,6 +91,31 @@ class RetryTest {
         assertThat(server.arrivals).as("%s", status).hasSize(1);
         server.arrivals.clear();
       }
+    }
+  }
+
+  @Test
+  void shouldNotSendAgainWhatTheServerSaysIsInVain() {
+    for (Metadata reason :
+        List.of(
+            FakeServer.reason(WireException.BEGAN, "true"),
+            FakeServer.reason(WireException.ABOUT, "request"))) {
+      server.arrivals.clear();
+      server.refuse(1, DOWN, reason);
+      try (KServeClient client = client(QUICK)) {
+        assertThatThrownBy(() -> client.infer(InferTest.doubling(1).build()))
+            .hasMessage("UNAVAILABLE: down");
+        assertThat(server.arrivals).as("%s", reason).hasSize(1);
+      }
+    }
+  }
+
+  @Test
+  void shouldRetryWhileTheServerLoadsTheModel() {
+    server.refuse(1, DOWN, FakeServer.reason(WireException.ABOUT, "model"));
+    try (KServeClient client = client(QUICK)) {
+      client.infer(InferTest.doubling(1).build());
+      assertThat(server.arrivals).hasSize(2);
     }
   }
 

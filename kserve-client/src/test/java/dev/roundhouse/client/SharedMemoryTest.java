@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Calls whose tensors are passed in shared memory. */
 class SharedMemoryTest extends Sharing {
@@ -226,8 +228,10 @@ class SharedMemoryTest extends Sharing {
     }
   }
 
-  @Test
-  void shouldRegisterAgainWhenTheServerWasRestarted() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void shouldRegisterAgainWhenTheServerWasRestarted(boolean givesReasons) throws Exception {
+    server.givesReasons = givesReasons;
     for (SharedMemory memory : List.of(ON, AUTO)) {
       server.keys.clear();
       try (KServeClient client = client(memory)) {

@@ -61,6 +61,9 @@ final class SharingServer extends FakeServer {
 
   SharingServer() throws IOException {}
 
+  /** Whether it gives a reason beside a status, as Roundhouse does; else in its text only. */
+  volatile boolean givesReasons;
+
   void lose() {
     regions.clear();
   }
@@ -177,9 +180,13 @@ final class SharingServer extends FakeServer {
     String name = Objects.requireNonNull(place.get("shared_memory_region")).getStringParam();
     Path file = regions.get(name);
     if (file == null) {
-      throw Status.NOT_FOUND
-          .withDescription("Unable to find shared memory region: '" + name + "'")
-          .asRuntimeException();
+      throw givesReasons
+          ? Status.NOT_FOUND
+              .withDescription("it is gone")
+              .asRuntimeException(reason("roundhouse-about", "region"))
+          : Status.NOT_FOUND
+              .withDescription("Unable to find shared memory region: '" + name + "'")
+              .asRuntimeException();
     }
     long offset = number(place, "offset");
     require(offset % 64 == 0, "aligned tensors");

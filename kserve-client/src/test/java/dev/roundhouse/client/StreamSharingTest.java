@@ -10,6 +10,8 @@ import io.grpc.Status;
 import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Streams whose tensors are passed in shared memory. */
 class StreamSharingTest extends Sharing {
@@ -82,8 +84,11 @@ class StreamSharingTest extends Sharing {
     }
   }
 
-  @Test
-  void shouldRegisterAgainWhatTheServerHasLostAndKeepTheOrder() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void shouldRegisterAgainWhatTheServerHasLostAndKeepTheOrder(boolean givesReasons)
+      throws Exception {
+    server.givesReasons = givesReasons;
     for (SharedMemory memory : new SharedMemory[] {AUTO, ON}) {
       try (KServeClient client = client(memory);
           InferStream stream = client.stream()) {

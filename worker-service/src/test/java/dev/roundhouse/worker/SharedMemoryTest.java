@@ -20,13 +20,17 @@ import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterRequest;
+import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.worker.transport.shm.SharedObject;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
@@ -117,6 +121,27 @@ class SharedMemoryTest {
         () -> worker.stub().modelInfer(request("r", 0, 32).build()),
         Status.Code.NOT_FOUND,
         "Unable to find shared memory region: 'r'");
+  }
+
+  @Test
+  void shouldSayBesideTheStatusThatItHasNoSuchRegion() throws Exception {
+    StatusRuntimeException failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class,
+            () -> worker.stub().modelInfer(request("gone", 0, 32).build()));
+    assertThat(
+            Objects.requireNonNull(failure.getTrailers())
+                .get(Metadata.Key.of(WireException.ABOUT, Metadata.ASCII_STRING_MARSHALLER)))
+        .isEqualTo("region");
+
+    String input =
+        """
+        {"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"parameters":{
+          "shared_memory_region":"gone","shared_memory_byte_size":8}}]}""";
+    var answer =
+        worker.send(worker.http("/v2/models/double/infer").POST(BodyPublishers.ofString(input)));
+    assertThat(answer.statusCode()).isEqualTo(404);
+    assertThat(answer.headers().firstValue(WireException.ABOUT)).hasValue("region");
   }
 
   @Test

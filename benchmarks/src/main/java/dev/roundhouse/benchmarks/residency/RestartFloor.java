@@ -1,12 +1,9 @@
 package dev.roundhouse.benchmarks.residency;
 
+import com.sun.jna.Native;
 import java.io.EOFException;
 import java.io.IOException;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -15,13 +12,6 @@ import java.util.List;
 
 /** What a start cannot do without: weight files are read into memory, and copied once. */
 final class RestartFloor {
-  /** An arena would fill memory with zeros first. */
-  private static final MethodHandle MALLOC =
-      Linker.nativeLinker()
-          .downcallHandle(
-              Linker.nativeLinker().defaultLookup().findOrThrow("malloc"),
-              FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_LONG));
-
   private RestartFloor() {}
 
   /**
@@ -52,11 +42,8 @@ final class RestartFloor {
     }
   }
 
+  /** An arena would fill memory with zeros first. */
   private static MemorySegment allocate(long bytes) {
-    try {
-      return ((MemorySegment) MALLOC.invokeExact(bytes)).reinterpret(bytes);
-    } catch (Throwable e) {
-      throw new IllegalStateException("malloc cannot be called", e);
-    }
+    return MemorySegment.ofAddress(Native.malloc(bytes)).reinterpret(bytes);
   }
 }

@@ -1,19 +1,19 @@
 package dev.roundhouse.engine.floor;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
+import com.sun.jna.LastErrorException;
+import com.sun.jna.Library;
+import com.sun.jna.Native;
+import com.sun.jna.Pointer;
+import com.sun.jna.platform.linux.ErrNo;
+import com.sun.jna.platform.linux.Fcntl;
+import com.sun.jna.platform.linux.LibC;
+import com.sun.jna.platform.linux.Mman;
+import com.sun.jna.platform.unix.LibCUtil;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.nio.file.Path;
+import java.util.Map;
 
 /**
  * The system calls that Java does not offer: memory by pages and advice on it, locks that belong to
@@ -22,66 +22,15 @@ import java.nio.file.Path;
 final class Libc {
   static final long PAGE_BYTES = 4096;
 
-  private static final int NO_SPACE = 28;
-  private static final int WOULD_BLOCK = 11;
-  private static final int INTERRUPTED = 4;
+  // Of the system's headers, what jna-platform does not have.
+  private static final int LOCK_SH = 1;
+  private static final int LOCK_EX = 2;
+  private static final int LOCK_NB = 4;
+  private static final int MADV_DONTNEED = 4;
+  private static final int MADV_HUGEPAGE = 14;
+  private static final int SEEK_END = 2;
 
-  private static final int READ_WRITE_CREATE = 02 | 0100;
-  private static final int CLOSE_ON_EXEC = 02000000;
-  private static final int NO_LINKS = 0400000;
-
-  private static final int LOCK_SHARED = 1;
-  private static final int LOCK_EXCLUSIVE = 2;
-  private static final int LOCK_NO_WAIT = 4;
-
-  private static final int READ = 1;
-  private static final int WRITE = 2;
-  private static final int MAP_SHARED = 1;
-  private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
-  private static final int DONT_NEED = 4;
-  private static final int HUGE_PAGE = 14;
-  private static final int FROM_END = 2;
-
-  private static final Linker LINKER = Linker.nativeLinker();
-  private static final StructLayout STATE = Linker.Option.captureStateLayout();
-  private static final VarHandle ERRNO =
-      STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
-  private static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
-
-  private static final MethodHandle OPEN =
-      find(
-          "open",
-          FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT),
-          CAPTURE,
-          Linker.Option.firstVariadicArg(2));
-  private static final MethodHandle CLOSE =
-      find("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-  private static final MethodHandle FLOCK =
-      find("flock", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT), CAPTURE);
-  private static final MethodHandle FCHMOD =
-      find("fchmod", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT), CAPTURE);
-  private static final MethodHandle LSEEK =
-      find("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), CAPTURE);
-  private static final MethodHandle FALLOCATE =
-      find("posix_fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
-  private static final MethodHandle MMAP =
-      find(
-          "mmap",
-          FunctionDescriptor.of(
-              ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
-          CAPTURE);
-  private static final MethodHandle MUNMAP =
-      find("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
-  private static final MethodHandle MADVISE =
-      find("madvise", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
-  private static final MethodHandle PREAD =
-      find(
-          "pread",
-          FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG),
-          CAPTURE);
-  private static final MethodHandle GETEUID = find("geteuid", FunctionDescriptor.of(JAVA_INT));
-  private static final MethodHandle STRERROR =
-      find("strerror", FunctionDescriptor.of(ADDRESS, JAVA_INT));
+  private static final Calls C = load();
 
   private Libc() {}
 
@@ -92,22 +41,44 @@ final class Libc {
     }
   }
 
-  /** A call that sets errno when it fails, which it tells by a negative result. */
-  private interface Call {
-    long in(MemorySegment state) throws Throwable;
+  /** What jna-platform does not map. */
+  private interface Calls extends LibC {
+    int open(String path, int flags, Object... mode);
+
+    int flock(int fd, int operation);
+
+    int fchmod(int fd, int mode);
+
+    long lseek(int fd, long offset, int whence);
+
+    long pread(int fd, Pointer into, long bytes, long offset);
+
+    int posix_fallocate(int fd, long offset, long bytes);
+
+    int madvise(Pointer memory, long bytes, int advice);
+
+    String strerror(int error);
+  }
+
+  private static Calls load() {
+    try {
+      return Native.load(LibC.NAME, Calls.class, Map.of(Library.OPTION_STRING_ENCODING, "UTF-8"));
+    } catch (LinkageError e) {
+      throw new LinkageError(
+          "JNA's library libjnidispatch.so does not load: %s. It is unpacked to a temporary folder: choose one that can be written and allows execution with -Djna.tmpdir, or name the folder of an unpacked one with -Djna.boot.library.path"
+              .formatted(e.getMessage()),
+          e);
+    }
   }
 
   /** Opens a file for reading and writing, makes it when it is not there, follows no link. */
   static int open(Path path, int mode) throws IOException {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment name = arena.allocateFrom(path.toString());
-      int flags = READ_WRITE_CREATE | CLOSE_ON_EXEC | NO_LINKS;
-      return (int) call("open", state -> (int) OPEN.invokeExact(state, name, flags, mode));
-    }
+    int flags = Fcntl.O_RDWR | Fcntl.O_CREAT | Fcntl.O_CLOEXEC | Fcntl.O_NOFOLLOW;
+    return (int) check("open", C.open(path.toString(), flags, mode));
   }
 
   static void close(int fd) {
-    invoke(() -> (int) CLOSE.invokeExact(fd));
+    C.close(fd);
   }
 
   /**
@@ -117,28 +88,22 @@ final class Libc {
    *     was held is lost
    */
   static boolean tryLock(int fd, boolean exclusive) throws IOException {
-    int how = (exclusive ? LOCK_EXCLUSIVE : LOCK_SHARED) | LOCK_NO_WAIT;
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(STATE);
-      if (invoke(() -> (int) FLOCK.invokeExact(state, fd, how)) == 0) {
-        return true;
-      }
-      int error = (int) ERRNO.get(state, 0L);
-      if (error == WOULD_BLOCK) {
-        return false;
-      }
-      throw new IOException("flock: " + text(error));
+    int result = C.flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB);
+    if (result < 0 && Native.getLastError() == ErrNo.EAGAIN) {
+      return false;
     }
+    check("flock", result);
+    return true;
   }
 
   /** Sets permissions, whatever the umask says. */
   static void setMode(int fd, int mode) throws IOException {
-    call("fchmod", state -> (int) FCHMOD.invokeExact(state, fd, mode));
+    check("fchmod", C.fchmod(fd, mode));
   }
 
   /** Whose files this process makes. */
   static int user() {
-    return (int) invoke(() -> (int) GETEUID.invokeExact());
+    return C.geteuid();
   }
 
   /**
@@ -147,11 +112,11 @@ final class Libc {
    * @return how many were read
    */
   static long readStart(int fd, MemorySegment into) throws IOException {
-    return call("pread", state -> (long) PREAD.invokeExact(state, fd, into, into.byteSize(), 0L));
+    return check("pread", C.pread(fd, pointer(into), into.byteSize(), 0));
   }
 
   static long size(int fd) throws IOException {
-    return call("lseek", state -> (long) LSEEK.invokeExact(state, fd, 0L, FROM_END));
+    return check("lseek", C.lseek(fd, 0, SEEK_END));
   }
 
   /**
@@ -161,15 +126,15 @@ final class Libc {
    * @throws NoSpaceException when there is not as much
    */
   static void allocate(int fd, long bytes) throws IOException {
-    long error;
+    int error;
     do {
-      error = invoke(() -> (int) FALLOCATE.invokeExact(fd, 0L, bytes));
-    } while (error == INTERRUPTED);
-    if (error == NO_SPACE) {
-      throw new NoSpaceException(text(NO_SPACE));
+      error = C.posix_fallocate(fd, 0, bytes);
+    } while (error == ErrNo.EINTR);
+    if (error == ErrNo.ENOSPC) {
+      throw new NoSpaceException(C.strerror(error));
     }
     if (error != 0) {
-      throw new IOException("posix_fallocate: " + text((int) error));
+      throw new IOException("posix_fallocate: " + C.strerror(error));
     }
   }
 
@@ -179,7 +144,8 @@ final class Libc {
    * @return unmapped when {@code arena} is closed
    */
   static MemorySegment map(int fd, long bytes, boolean writable, Arena arena) throws IOException {
-    return map(fd, bytes, writable ? READ | WRITE : READ, MAP_SHARED, arena);
+    int access = writable ? Mman.PROT_READ | Mman.PROT_WRITE : Mman.PROT_READ;
+    return map(fd, bytes, access, Mman.MAP_SHARED, arena);
   }
 
   /**
@@ -188,79 +154,40 @@ final class Libc {
    * @return given back when {@code arena} is closed
    */
   static MemorySegment pages(long bytes, Arena arena) throws IOException {
-    return map(-1, bytes, READ | WRITE, MAP_PRIVATE_ANONYMOUS, arena);
+    int access = Mman.PROT_READ | Mman.PROT_WRITE;
+    return map(-1, bytes, access, Mman.MAP_PRIVATE | Mman.MAP_ANONYMOUS, arena);
   }
 
   private static MemorySegment map(int fd, long bytes, int access, int flags, Arena arena)
       throws IOException {
-    MemorySegment[] mapped = new MemorySegment[1];
-    call(
-        "mmap",
-        state -> {
-          mapped[0] =
-              (MemorySegment)
-                  MMAP.invokeExact(state, MemorySegment.NULL, bytes, access, flags, fd, 0L);
-          return mapped[0].address();
-        });
-    return mapped[0].reinterpret(
-        bytes, arena, memory -> invoke(() -> (int) MUNMAP.invokeExact(memory, bytes)));
+    try {
+      Pointer mapped = LibCUtil.mmap(Pointer.NULL, bytes, access, flags, fd, 0);
+      return MemorySegment.ofAddress(Pointer.nativeValue(mapped))
+          .reinterpret(bytes, arena, memory -> C.munmap(mapped, new LibC.size_t(bytes)));
+    } catch (LastErrorException e) {
+      throw new IOException("mmap: " + C.strerror(e.getErrorCode()), e);
+    }
   }
 
   /** Asks for pages of 2 MiB; false when the system has none. */
   static boolean adviseHugePages(MemorySegment memory) {
-    return advise(memory, HUGE_PAGE);
+    return C.madvise(pointer(memory), memory.byteSize(), MADV_HUGEPAGE) == 0;
   }
 
   /** Gives the memory of whole pages back; they are zeros from now on. */
   static void release(MemorySegment pages) {
-    advise(pages, DONT_NEED);
+    C.madvise(pointer(pages), pages.byteSize(), MADV_DONTNEED);
   }
 
-  private static boolean advise(MemorySegment memory, int advice) {
-    return invoke(() -> (int) MADVISE.invokeExact(memory, memory.byteSize(), advice)) == 0;
+  private static Pointer pointer(MemorySegment memory) {
+    return new Pointer(memory.address());
   }
 
-  private static long call(String name, Call call) throws IOException {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(STATE);
-      long result = invoke(() -> call.in(state));
-      if (result < 0) {
-        throw new IOException(name + ": " + text((int) ERRNO.get(state, 0L)));
-      }
-      return result;
+  /** Of a call that says by a negative result that it failed, and sets errno. */
+  private static long check(String name, long result) throws IOException {
+    if (result < 0) {
+      throw new IOException(name + ": " + C.strerror(Native.getLastError()));
     }
-  }
-
-  private static String text(int error) {
-    try {
-      MemorySegment message = (MemorySegment) STRERROR.invokeExact(error);
-      return message.reinterpret(Long.MAX_VALUE).getString(0);
-    } catch (Throwable e) {
-      throw unexpected(e);
-    }
-  }
-
-  private interface Invocation {
-    long run() throws Throwable;
-  }
-
-  private static long invoke(Invocation invocation) {
-    try {
-      return invocation.run();
-    } catch (Throwable e) {
-      throw unexpected(e);
-    }
-  }
-
-  private static RuntimeException unexpected(Throwable e) {
-    return switch (e) {
-      case RuntimeException own -> own;
-      case Error error -> throw error;
-      default -> new IllegalStateException(e);
-    };
-  }
-
-  private static MethodHandle find(String name, FunctionDescriptor type, Linker.Option... options) {
-    return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), type, options);
+    return result;
   }
 }

@@ -8,7 +8,7 @@ package dev.roundhouse.engine.schedule;
  * <p>For two models that stay ready, the difference of device time over weight never exceeds {@code
  * c_i/w_i + c_j/w_j}, c being the longest run of each, as long as costs are known. With up to m
  * batches charged by an estimate that is wrong by up to e, over the weight of its model, it never
- * exceeds {@code c_i/w_i + c_j/w_j + 2me}: docs/scheduling.md has the proof.
+ * exceeds {@code c_i/w_i + c_j/w_j + 2me}: docs/scheduling-proofs.md has the proof.
  */
 public final class VirtualTime extends TagDiscipline {
   /** Thirteen days at weight 1. Tags far above would swallow short runs of large weights. */

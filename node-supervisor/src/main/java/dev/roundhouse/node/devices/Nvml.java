@@ -1,16 +1,12 @@
 package dev.roundhouse.node.devices;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
+import com.sun.jna.Library;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.IntByReference;
+import com.sun.jna.ptr.PointerByReference;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -28,37 +24,32 @@ public final class Nvml implements DeviceSource, MemoryReader, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Nvml.class);
   private static final int UUID_BYTES = 96;
 
-  private final Arena library;
-  private final MethodHandle count;
-  private final MethodHandle byIndex;
-  private final MethodHandle byUuid;
-  private final MethodHandle uuid;
-  private final MethodHandle memory;
-  private final MethodHandle shutdown;
+  private final NativeLibrary library;
+  private final Calls calls;
   private boolean closed;
 
-  private Nvml(Arena library, SymbolLookup symbols) {
+  private interface Calls extends Library {
+    int nvmlInit_v2();
+
+    int nvmlShutdown();
+
+    int nvmlDeviceGetCount_v2(IntByReference count);
+
+    int nvmlDeviceGetHandleByIndex_v2(int index, PointerByReference device);
+
+    int nvmlDeviceGetHandleByUUID(String uuid, PointerByReference device);
+
+    int nvmlDeviceGetUUID(Pointer device, byte[] uuid, int length);
+
+    /**
+     * @param memory {@code nvmlMemory_t}: total, free, used
+     */
+    int nvmlDeviceGetMemoryInfo(Pointer device, long[] memory);
+  }
+
+  private Nvml(NativeLibrary library, Calls calls) {
     this.library = library;
-    count = handle(symbols, "nvmlDeviceGetCount_v2", FunctionDescriptor.of(JAVA_INT, ADDRESS));
-    byIndex =
-        handle(
-            symbols,
-            "nvmlDeviceGetHandleByIndex_v2",
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
-    byUuid =
-        handle(
-            symbols,
-            "nvmlDeviceGetHandleByUUID",
-            FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS));
-    uuid =
-        handle(
-            symbols,
-            "nvmlDeviceGetUUID",
-            FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_INT));
-    memory =
-        handle(
-            symbols, "nvmlDeviceGetMemoryInfo", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS));
-    shutdown = handle(symbols, "nvmlShutdown", FunctionDescriptor.of(JAVA_INT));
+    this.calls = calls;
   }
 
   /**
@@ -68,32 +59,36 @@ public final class Nvml implements DeviceSource, MemoryReader, AutoCloseable {
    * @return empty when it is not there or does not start, as on a machine without the driver
    */
   public static Optional<Nvml> open(String name) {
-    Arena arena = Arena.ofShared();
+    if (!jnaLoads()) {
+      return Optional.empty();
+    }
     try {
-      SymbolLookup symbols = SymbolLookup.libraryLookup(name, arena);
-      Nvml nvml = new Nvml(arena, symbols);
-      MethodHandle init = handle(symbols, "nvmlInit_v2", FunctionDescriptor.of(JAVA_INT));
-      int code = (int) init.invokeExact();
+      NativeLibrary library = NativeLibrary.getInstance(name);
+      for (Method call : Calls.class.getMethods()) {
+        library.getFunction(call.getName());
+      }
+      Calls calls = Native.load(name, Calls.class);
+      int code = calls.nvmlInit_v2();
       if (code == 0) {
-        return Optional.of(nvml);
+        return Optional.of(new Nvml(library, calls));
       }
       log.warn("NVML ({}) does not start: its code is {}", name, code);
-    } catch (IllegalArgumentException notThere) {
+      library.close();
+    } catch (UnsatisfiedLinkError notThere) {
       log.debug("no NVML: {}", notThere.getMessage());
-    } catch (Throwable e) {
-      throw new IllegalStateException("NVML (" + name + ") cannot be called", e);
     }
-    arena.close();
     return Optional.empty();
   }
 
-  private static MethodHandle handle(
-      SymbolLookup symbols, String name, FunctionDescriptor descriptor) {
-    MemorySegment address =
-        symbols
-            .find(name)
-            .orElseThrow(() -> new IllegalArgumentException("the library has no " + name));
-    return Linker.nativeLinker().downcallHandle(address, descriptor);
+  private static boolean jnaLoads() {
+    try {
+      return Native.POINTER_SIZE > 0;
+    } catch (LinkageError e) {
+      log.warn(
+          "NVML is not asked, for JNA's library libjnidispatch.so does not load: {}. It is unpacked to a temporary folder: choose one that can be written and allows execution with -Djna.tmpdir, or name the folder of an unpacked one with -Djna.boot.library.path",
+          e.getMessage());
+      return false;
+    }
   }
 
   @Override
@@ -105,25 +100,21 @@ public final class Nvml implements DeviceSource, MemoryReader, AutoCloseable {
   @Override
   public synchronized List<String> ids() {
     List<String> ids = new ArrayList<>();
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment number = arena.allocate(JAVA_INT);
-      if (closed || (int) count.invokeExact(number) != 0) {
-        return List.of();
-      }
-      for (int i = 0; i < number.get(JAVA_INT, 0); i++) {
-        MemorySegment device = arena.allocate(ADDRESS);
-        MemorySegment text = arena.allocate(UUID_BYTES);
-        if ((int) byIndex.invokeExact(i, device) == 0
-            && (int) uuid.invokeExact(device.get(ADDRESS, 0), text, UUID_BYTES) == 0) {
-          ids.add(text.getString(0));
-        } else {
-          log.warn("NVML counts GPU {} and cannot open it; it is left out", i);
-        }
-      }
+    IntByReference count = new IntByReference();
+    if (closed || calls.nvmlDeviceGetCount_v2(count) != 0) {
       return ids;
-    } catch (Throwable e) {
-      throw new IllegalStateException("NVML cannot be called", e);
     }
+    for (int i = 0; i < count.getValue(); i++) {
+      PointerByReference device = new PointerByReference();
+      byte[] uuid = new byte[UUID_BYTES];
+      if (calls.nvmlDeviceGetHandleByIndex_v2(i, device) == 0
+          && calls.nvmlDeviceGetUUID(device.getValue(), uuid, UUID_BYTES) == 0) {
+        ids.add(Native.toString(uuid, "US-ASCII"));
+      } else {
+        log.warn("NVML counts GPU {} and cannot open it; it is left out", i);
+      }
+    }
+    return ids;
   }
 
   @Override
@@ -132,38 +123,26 @@ public final class Nvml implements DeviceSource, MemoryReader, AutoCloseable {
     if (closed) {
       return found;
     }
-    try (Arena arena = Arena.ofConfined()) {
-      // nvmlMemory_t: total, free, used
-      MemorySegment info = arena.allocate(MemoryLayout.sequenceLayout(3, JAVA_LONG));
-      for (String id : ids) {
-        MemorySegment device = arena.allocate(ADDRESS);
-        int code =
-            id.matches("[0-9]{1,4}")
-                ? (int) byIndex.invokeExact(Integer.parseInt(id), device)
-                : (int) byUuid.invokeExact(arena.allocateFrom(id), device);
-        if (code == 0 && (int) memory.invokeExact(device.get(ADDRESS, 0), info) == 0) {
-          found.put(
-              id, new DeviceMemory(info.getAtIndex(JAVA_LONG, 2), info.getAtIndex(JAVA_LONG, 0)));
-        }
+    long[] memory = new long[3];
+    for (String id : ids) {
+      PointerByReference device = new PointerByReference();
+      int code =
+          id.matches("[0-9]{1,4}")
+              ? calls.nvmlDeviceGetHandleByIndex_v2(Integer.parseInt(id), device)
+              : calls.nvmlDeviceGetHandleByUUID(id, device);
+      if (code == 0 && calls.nvmlDeviceGetMemoryInfo(device.getValue(), memory) == 0) {
+        found.put(id, new DeviceMemory(memory[2], memory[0]));
       }
-      return found;
-    } catch (Throwable e) {
-      throw new IllegalStateException("NVML cannot be called", e);
     }
+    return found;
   }
 
   /** Lets the driver know; reads find nothing from now on. */
   @Override
   public synchronized void close() {
-    if (closed) {
-      return;
-    }
-    closed = true;
-    try {
-      int unused = (int) shutdown.invokeExact();
-    } catch (Throwable e) {
-      throw new IllegalStateException("NVML cannot be called", e);
-    } finally {
+    if (!closed) {
+      closed = true;
+      calls.nvmlShutdown();
       library.close();
     }
   }

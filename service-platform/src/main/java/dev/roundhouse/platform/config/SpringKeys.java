@@ -4,14 +4,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URL;
-import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The keys that Spring reads, as the descriptions in its jars have them. A key that is none of
@@ -20,7 +19,6 @@ import java.util.regex.Pattern;
  */
 final class SpringKeys {
   private static final String DESCRIPTION = "META-INF/spring-configuration-metadata.json";
-  private static final Pattern NAME = Pattern.compile("\"name\": *\"([a-z0-9.-]+)\"");
 
   /** First words of keys that settings of ours or of Spring begin with. */
   private static final List<String> ROOTS =
@@ -97,13 +95,13 @@ final class SpringKeys {
 
   private static Set<String> read() {
     Set<String> found = new HashSet<>(USUAL);
+    JsonMapper json = new JsonMapper();
     try {
       for (URL part :
           Collections.list(SpringKeys.class.getClassLoader().getResources(DESCRIPTION))) {
         try (InputStream in = part.openStream()) {
-          Matcher name = NAME.matcher(new String(in.readAllBytes(), StandardCharsets.UTF_8));
-          while (name.find()) {
-            found.add(name.group(1));
+          for (JsonNode property : json.readTree(in).path("properties")) {
+            found.add(property.path("name").asString());
           }
         }
       }

@@ -22,19 +22,26 @@ public final class WireException extends RuntimeException {
   public static final String BEGAN = "roundhouse-began";
 
   /**
-   * What stands beside UNAVAILABLE or FAILED_PRECONDITION, as a gRPC trailer or a header of HTTP,
-   * when it is not about the server: {@code model} or {@code request}.
+   * What stands beside a status, as a gRPC trailer or a header of HTTP, when it is not about the
+   * server: {@code model}, {@code request} or {@code region}.
    */
   public static final String ABOUT = "roundhouse-about";
 
-  /** What is unavailable. */
+  /** What a refusal is about. */
   public enum About {
     /** All that it serves; or the status is another, which says so itself. */
     SERVER,
     /** The model at this server; another may have it. */
     MODEL,
     /** This request, which no server can answer in the time that it allows. */
-    REQUEST
+    REQUEST,
+    /** Shared memory that the request names; once it is registered again, the request may do. */
+    REGION;
+
+    /** As it is sent. */
+    public String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
   }
 
   private final WireStatus status;
@@ -81,7 +88,7 @@ public final class WireException extends RuntimeException {
       headers.accept(BEGAN, "true");
     }
     if (about != About.SERVER) {
-      headers.accept(ABOUT, about.name().toLowerCase(Locale.ROOT));
+      headers.accept(ABOUT, about.text());
     }
   }
 
@@ -92,6 +99,10 @@ public final class WireException extends RuntimeException {
   /** True when the request may be what ended the server: nobody is to send it to another. */
   public boolean began() {
     return began;
+  }
+
+  public About about() {
+    return about;
   }
 
   /** What the caller is told: the message, abbreviated when it is very long. */

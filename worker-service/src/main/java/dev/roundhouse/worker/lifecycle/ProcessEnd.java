@@ -1,8 +1,9 @@
 package dev.roundhouse.worker.lifecycle;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.ValueLayout;
+import com.sun.jna.Function;
+import com.sun.jna.NativeLibrary;
+import com.sun.jna.Platform;
+import java.util.function.IntConsumer;
 
 /**
  * Ends the process without any clean-up. {@link Runtime#halt} calls C's {@code exit}, which
@@ -12,17 +13,13 @@ import java.lang.foreign.ValueLayout;
 public final class ProcessEnd {
   private ProcessEnd() {}
 
-  /** Does not return. */
-  public static void now(int code) {
+  /** What ends the process; found ahead, so that the end itself loads nothing. */
+  public static IntConsumer find() {
     try {
-      Linker linker = Linker.nativeLinker();
-      linker
-          .downcallHandle(
-              linker.defaultLookup().findOrThrow("_exit"),
-              FunctionDescriptor.ofVoid(ValueLayout.JAVA_INT))
-          .invokeExact(code);
-    } catch (Throwable e) {
-      Runtime.getRuntime().halt(code); // the next best, where native access is denied
+      Function exit = NativeLibrary.getInstance(Platform.C_LIBRARY_NAME).getFunction("_exit");
+      return code -> exit.invokeVoid(new Object[] {code});
+    } catch (LinkageError e) {
+      return code -> Runtime.getRuntime().halt(code); // the next best
     }
   }
 }

@@ -113,7 +113,7 @@ class EngineConfiguration {
   @Bean
   @ConditionalOnMissingBean(name = "processExit")
   IntConsumer processExit() {
-    return ProcessEnd::now;
+    return ProcessEnd.find();
   }
 
   @Bean

@@ -11,6 +11,7 @@ import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.codec.ResponseEncoder;
 import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireException.About;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.transport.memory.ConnectionMemory;
@@ -23,6 +24,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.ArrayDeque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -64,14 +66,6 @@ final class InferStream implements StreamObserver<InferMessage> {
 
   private static final Map<String, ParameterValue> FINAL =
       Map.of("triton_final_response", new ParameterValue.Flag(true));
-
-  /** Of a request that may be what ended the server; as {@link WireException#BEGAN} elsewhere. */
-  private static final Map<String, ParameterValue> FINAL_BEGAN =
-      Map.of(
-          "triton_final_response",
-          new ParameterValue.Flag(true),
-          "roundhouse_began",
-          new ParameterValue.Flag(true));
 
   private final ServerCallStreamObserver<EncodedMessage> call;
   private final InferCalls calls;
@@ -379,7 +373,13 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
 
     EncodedMessage encode(WireException error) {
-      Map<String, ParameterValue> parameters = error.began() ? FINAL_BEGAN : FINAL;
+      Map<String, ParameterValue> parameters = new LinkedHashMap<>(FINAL);
+      if (error.began()) {
+        parameters.put("roundhouse_began", new ParameterValue.Flag(true));
+      }
+      if (error.about() != About.SERVER) {
+        parameters.put("roundhouse_about", new ParameterValue.Text(error.about().text()));
+      }
       return ResponseEncoder.encodeStreamed(
           calls.texts().of(error.text()),
           new ResponseMessage(modelName, "", id, parameters, List.of()));

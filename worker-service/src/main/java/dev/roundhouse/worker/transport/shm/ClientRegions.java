@@ -3,6 +3,7 @@ package dev.roundhouse.worker.transport.shm;
 import dev.roundhouse.kserve.codec.MessageLimits;
 import dev.roundhouse.kserve.codec.RegionRange;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireException.About;
 import dev.roundhouse.kserve.status.WireStatus;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -175,7 +176,8 @@ public final class ClientRegions implements AutoCloseable {
     requireEnabled();
     ClientRegion region = regions.use(range.region());
     if (region == null) {
-      throw new WireException(
+      throw WireException.about(
+          About.REGION,
           WireStatus.NOT_FOUND,
           "Unable to find shared memory region: '" + range.region() + "'; register it first");
     }

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.shm;
 
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireException.About;
 import dev.roundhouse.kserve.status.WireStatus;
 import java.io.EOFException;
 import java.io.IOException;
@@ -70,7 +71,9 @@ final class SystemRegion extends ClientRegion {
     try {
       long size = object.size();
       if (offset + from + length > size) {
-        throw WireException.invalidArgument(
+        throw WireException.about(
+            About.REGION,
+            WireStatus.INVALID_ARGUMENT,
             "shared memory region '%s' ends at byte %d of '%s', which has %d bytes by now; make it as large as it was registered, or register it again"
                 .formatted(name(), offset + byteSize(), key, size));
       }
@@ -102,7 +105,8 @@ final class SystemRegion extends ClientRegion {
 
   private WireException lost(IOException cause) {
     log.warn("shared memory region '{}' cannot be used", name(), cause);
-    return new WireException(
+    return WireException.about(
+        About.REGION,
         WireStatus.INTERNAL,
         "shared memory region '%s' cannot be used: %s; register it again"
             .formatted(name(), cause.getMessage()));
