@@ -48,8 +48,8 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   private final Connection connection;
   private final Http2Stream stream;
   private final MethodDescriptor<Q, R> method;
-  private final boolean asksOnce;
-  private final boolean answersOnce;
+  private final boolean unaryRequest;
+  private final boolean unaryResponse;
   private final Headers headers;
   private final Context.CancellableContext context;
   private final MessageAssembly assembly;
@@ -120,8 +120,8 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     this.headers = headers;
     this.context = context;
     this.assembly = assembly;
-    asksOnce = method.getType().clientSendsOneMessage();
-    answersOnce = method.getType().serverSendsOneMessage();
+    unaryRequest = method.getType().clientSendsOneMessage();
+    unaryResponse = method.getType().serverSendsOneMessage();
     decompressor = headers.decompressor();
   }
 
@@ -134,7 +134,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     Context previous = context.attach();
     try {
       listener = definition.getServerCallHandler().startCall(this, headers.metadata());
-      if (!answersOnce) {
+      if (!unaryResponse) {
         listener.onReady();
       }
     } catch (Throwable e) {
@@ -204,7 +204,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   /** What the client may not send because we do not read is ours. */
   @Override
   public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
-    boolean awaited = assembly.isWithinMessage() || asksOnce && !halfClosed;
+    boolean awaited = assembly.isWithinMessage() || unaryRequest && !halfClosed;
     awaited &= unconsumed == 0 && !inflating && !told && !trailersWritten;
     if (!progress.hasArrivalStalled(awaited, nowNanos, timeoutNanos)) {
       return false;
@@ -307,7 +307,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     try {
       handed++;
       Q parsed = method.parseRequest(message);
-      if (!asksOnce) {
+      if (!unaryRequest) {
         message.letGo();
       }
       to.onMessage(parsed);
@@ -317,7 +317,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
       failed(e);
     } finally {
       context.detach(previous);
-      if (asksOnce && single == null && !told) {
+      if (unaryRequest && single == null && !told) {
         single = message; // the service acts on it when it hears that there is no other
       } else {
         message.letGo();
@@ -554,7 +554,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
       compressor = null;
     }
     Http2Headers first = connection.headers().begin(metadata, compressor);
-    if (answersOnce) {
+    if (unaryResponse) {
       pendingHeaders = first;
     } else {
       connection.send(new Outbound(this, first, null, null));
@@ -566,7 +566,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     if (!headersSent || closed) {
       throw new IllegalStateException(closed ? "the call is closed" : "no headers have been sent");
     }
-    if (answersOnce && pendingMessage.get() != null) {
+    if (unaryResponse && pendingMessage.get() != null) {
       throw Status.INTERNAL.withDescription("Too many responses").asRuntimeException();
     }
     ByteBuf framed;
@@ -582,7 +582,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
           () -> end(Status.INTERNAL.withDescription("the answer could not be written")));
       throw e;
     }
-    if (answersOnce) {
+    if (unaryResponse) {
       pendingMessage.set(framed);
       if (cancelled) {
         dropPending(); // the call may have been ended before it was set
@@ -606,10 +606,10 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     closed = true;
     ByteBuf message = pendingMessage.getAndSet(null);
     Status told = status;
-    if (answersOnce && status.isOk() && message == null) {
+    if (unaryResponse && status.isOk() && message == null) {
       told = Status.INTERNAL.withDescription("Completed without a response");
     }
-    boolean first = answersOnce ? !told.isOk() : !headersSent;
+    boolean first = unaryResponse ? !told.isOk() : !headersSent;
     if (message != null && first) {
       message.release();
       message = null;
@@ -747,7 +747,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   private void left(int bytes) {
     connection.written();
     progress.left();
-    if (answersOnce) {
+    if (unaryResponse) {
       return;
     }
     int before = unsent.getAndAdd(-bytes);

@@ -84,28 +84,27 @@ final class CallOpener {
 
   /** The method of a call that is sent on; null when it is not. */
   private @Nullable String forwardedMethod(Http2Headers headers) {
-    ServerSettings.Forwarding forwarding = settings.forwarding();
+    CallForwarder forwarder = settings.forwarder();
     CharSequence path = headers.path();
-    if (forwarding == null || path == null || path.length() < 2 || path.charAt(0) != '/') {
+    if (forwarder == null || path == null || path.length() < 2 || path.charAt(0) != '/') {
       return null;
     }
     String method = path.subSequence(1, path.length()).toString();
-    return forwarding.router().forwards(method) ? method : null;
+    return forwarder.forwards(method) ? method : null;
   }
 
   private void forward(
       Http2Stream stream, String method, Http2Headers headers, boolean endOfStream) {
-    ServerSettings.Forwarding forwarding = Objects.requireNonNull(settings.forwarding());
+    CallForwarder forwarder = Objects.requireNonNull(settings.forwarder());
     Metadata times = HeaderCodec.only(GrpcUtil.TIMEOUT_KEY.name(), headers);
     Long timeoutNanos = timeoutNanos(times);
-    ForwardedCall call =
-        new ForwardedCall(
+    StreamHandler call =
+        forwarder.open(
             connection,
             stream,
             method,
             headers,
-            timeoutNanos == null ? Long.MAX_VALUE : timeoutNanos,
-            forwarding);
+            timeoutNanos == null ? Long.MAX_VALUE : timeoutNanos);
     connection.attach(stream, call);
     if (endOfStream) {
       call.endOfStream();

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * One client's connection: makes calls of its streams, and writes what they answer. Answers of
  * other threads are gathered and written together, one wake-up of the event loop for all of them.
  */
-final class Connection extends PeerConnection {
+public final class Connection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
   /**
@@ -101,7 +101,7 @@ final class Connection extends PeerConnection {
     timers =
         new ConnectionTimers(
             this,
-            settings.manners(),
+            settings.keepAlive(),
             settings.handshakeNanos(),
             settings.stalledNanos(),
             settings.unreadNanos());
@@ -113,7 +113,7 @@ final class Connection extends PeerConnection {
   }
 
   @Override
-  void begin(ChannelHandlerContext active) {
+  protected void begin(ChannelHandlerContext active) {
     if (ready) {
       return;
     }
@@ -219,7 +219,7 @@ final class Connection extends PeerConnection {
     return context().alloc();
   }
 
-  HeaderCodec headers() {
+  public HeaderCodec headers() {
     return settings.headers();
   }
 
@@ -231,11 +231,12 @@ final class Connection extends PeerConnection {
     return secure;
   }
 
-  int windowBytes() {
+  /** What a client may send to a stream before it hears that it was read. */
+  public int windowBytes() {
     return settings.streamWindowBytes();
   }
 
-  int maxMessageBytes() {
+  public int maxMessageBytes() {
     return settings.maxMessageBytes();
   }
 
@@ -258,7 +259,7 @@ final class Connection extends PeerConnection {
 
   // What the connection keeps.
 
-  ConnectionMemory memory() {
+  public ConnectionMemory memory() {
     return memory;
   }
 
@@ -377,12 +378,12 @@ final class Connection extends PeerConnection {
   }
 
   /** A message is about to be written; on the event loop. */
-  void writing() {
+  public void writing() {
     timers.writing();
   }
 
   /** A message has left, or never will. */
-  void written() {
+  public void written() {
     stalls.written();
     timers.written();
   }
@@ -430,13 +431,13 @@ final class Connection extends PeerConnection {
   }
 
   /** Lets the client send more to a stream that is steered. */
-  void openWindow(Http2Stream stream, int bytes) {
+  public void openWindow(Http2Stream stream, int bytes) {
     open(stream, bytes);
     flushUnlessReading();
   }
 
   /** Tells a client whose call has been answered that the rest of its request is not needed. */
-  void stopSending(Http2Stream stream) {
+  public void stopSending(Http2Stream stream) {
     if (stream.state().remoteSideOpen()) {
       resetStream(context(), stream.id(), Http2Error.NO_ERROR.code(), context().newPromise());
       flushUnlessReading();
@@ -444,13 +445,13 @@ final class Connection extends PeerConnection {
   }
 
   /** Ends a stream that we do not wish to go on with. */
-  void reset(Http2Stream stream, Http2Error error) {
+  public void reset(Http2Stream stream, Http2Error error) {
     resetStream(context(), stream.id(), error.code(), context().newPromise());
     flushUnlessReading();
   }
 
   /** What was sent on a stream, less what its client has allowed by WINDOW_UPDATE. */
-  long sentLessCredit(Http2Stream stream) {
+  public long sentLessCredit(Http2Stream stream) {
     Http2RemoteFlowController window = connection().remote().flowController();
     return (long) window.initialWindowSize() - window.windowSize(stream);
   }

@@ -16,14 +16,6 @@ final class ConnectionBuilder
   /** Of a window that was used before the client is told that it may send as much again. */
   private static final float REFILL = 0.5f;
 
-  /**
-   * Streams that a client resets in {@link #WINDOW_SECONDS}, and as many that it makes us reset.
-   * Gateways stay below it: {@link ResetBudget}.
-   */
-  static final int MOST_RESETS = 2000;
-
-  static final int WINDOW_SECONDS = 10;
-
   /** Answers to pings and settings that wait because the client does not read. */
   private static final int MOST_CONTROL_FRAMES = 1000;
 
@@ -58,8 +50,10 @@ final class ConnectionBuilder
                 .maxConcurrentStreams(settings.maxConcurrentStreams())
                 .maxHeaderListSize(settings.maxMetadataBytes()))
         .validateRequiredPseudoHeaders(true)
-        .decoderEnforceMaxRstFramesPerWindow(MOST_RESETS, WINDOW_SECONDS)
-        .encoderEnforceMaxRstFramesPerWindow(MOST_RESETS, WINDOW_SECONDS)
+        .decoderEnforceMaxRstFramesPerWindow(
+            PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
+        .encoderEnforceMaxRstFramesPerWindow(
+            PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
         .encoderEnforceMaxQueuedControlFrames(MOST_CONTROL_FRAMES)
         .decoderEnforceMaxConsecutiveEmptyDataFrames(MOST_EMPTY_DATA_FRAMES)
         .build();
@@ -67,7 +61,7 @@ final class ConnectionBuilder
 
   private static int initialWindow(ServerSettings settings) {
     int most = settings.streamWindowBytes();
-    return settings.forwarding() == null ? most : Passage.firstBytes(most);
+    return settings.forwarder() == null ? most : settings.forwarder().firstWindowBytes(most);
   }
 
   @Override

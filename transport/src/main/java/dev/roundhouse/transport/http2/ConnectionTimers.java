@@ -28,7 +28,7 @@ final class ConnectionTimers {
   private static final long DRAIN_PING_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final Connection connection;
-  private final ServerSettings.Manners manners;
+  private final KeepAlivePolicy policy;
   private final long handshakeNanos;
   private final long stalledNanos;
   private final long unreadNanos;
@@ -49,12 +49,12 @@ final class ConnectionTimers {
 
   ConnectionTimers(
       Connection connection,
-      ServerSettings.Manners manners,
+      KeepAlivePolicy policy,
       long handshakeNanos,
       long stalledNanos,
       long unreadNanos) {
     this.connection = connection;
-    this.manners = manners;
+    this.policy = policy;
     this.handshakeNanos = handshakeNanos;
     this.stalledNanos = stalledNanos;
     this.unreadNanos = unreadNanos;
@@ -65,14 +65,14 @@ final class ConnectionTimers {
     heardNanos = now;
     idleSinceNanos = now;
     after(handshakeNanos, this::endIfSilent);
-    if (manners.keepAliveNanos() != OFF) {
-      after(manners.keepAliveNanos(), this::keepAlive);
+    if (policy.keepAliveNanos() != OFF) {
+      after(policy.keepAliveNanos(), this::keepAlive);
     }
-    if (manners.maxIdleNanos() != OFF) {
-      after(manners.maxIdleNanos(), this::endIfIdle);
+    if (policy.maxIdleNanos() != OFF) {
+      after(policy.maxIdleNanos(), this::endIfIdle);
     }
-    if (manners.maxAgeNanos() != OFF) {
-      after(manners.maxAgeNanos(), () -> drain("max_age", manners.maxAgeGraceNanos()));
+    if (policy.maxAgeNanos() != OFF) {
+      after(policy.maxAgeNanos(), () -> drain("max_age", policy.maxAgeGraceNanos()));
     }
     if (stalledNanos != OFF) {
       after(stalledNanos / 2, this::endStalledArrivals);
@@ -134,20 +134,20 @@ final class ConnectionTimers {
 
   private void keepAlive() {
     long now = System.nanoTime();
-    if (keepAliveSent && now - keepAliveSentNanos >= manners.keepAliveTimeoutNanos()) {
+    if (keepAliveSent && now - keepAliveSentNanos >= policy.keepAliveTimeoutNanos()) {
       connection.closeNow();
       return;
     }
     long silent = now - heardNanos;
-    if (!keepAliveSent && silent >= manners.keepAliveNanos()) {
+    if (!keepAliveSent && silent >= policy.keepAliveNanos()) {
       keepAliveSent = true;
       keepAliveSentNanos = now;
       ping(KEEP_ALIVE_PING);
     }
     after(
         keepAliveSent
-            ? keepAliveSentNanos + manners.keepAliveTimeoutNanos() - now
-            : heardNanos + manners.keepAliveNanos() - now,
+            ? keepAliveSentNanos + policy.keepAliveTimeoutNanos() - now
+            : heardNanos + policy.keepAliveNanos() - now,
         this::keepAlive);
   }
 
@@ -159,12 +159,12 @@ final class ConnectionTimers {
 
   private void endIfIdle() {
     long now = System.nanoTime();
-    if (activeCalls == 0 && now - idleSinceNanos >= manners.maxIdleNanos()) {
+    if (activeCalls == 0 && now - idleSinceNanos >= policy.maxIdleNanos()) {
       drain("max_idle", OFF);
       return;
     }
-    long next = activeCalls == 0 ? idleSinceNanos + manners.maxIdleNanos() - now : OFF;
-    after(Math.min(next, manners.maxIdleNanos()), this::endIfIdle);
+    long next = activeCalls == 0 ? idleSinceNanos + policy.maxIdleNanos() - now : OFF;
+    after(Math.min(next, policy.maxIdleNanos()), this::endIfIdle);
   }
 
   /** Has a client without a call connect again when it has one: its place is needed. */
@@ -187,8 +187,8 @@ final class ConnectionTimers {
   /** The client has sent a ping; one that does so too often is sent away. */
   void pinged() {
     long now = System.nanoTime();
-    boolean mayPing = activeCalls > 0 || manners.permitPingWithoutCalls();
-    long apart = mayPing ? manners.permitPingNanos() : IDLE_PING_NANOS;
+    boolean mayPing = activeCalls > 0 || policy.permitPingWithoutCalls();
+    long apart = mayPing ? policy.permitPingNanos() : IDLE_PING_NANOS;
     if (messagesWriting > 0 || !wasPinged || now - lastPingNanos >= apart) {
       wasPinged = true;
       lastPingNanos = now;

@@ -25,7 +25,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Between gRPC's metadata and the header fields of HTTP/2. Immutable. */
-final class HeaderCodec {
+public final class HeaderCodec {
   private static final AsciiString GRPC = AsciiString.cached("application/grpc");
   private static final AsciiString OK = HttpResponseStatus.OK.codeAsText();
   private static final AsciiString GRPC_STATUS = AsciiString.cached("grpc-status");
@@ -66,7 +66,7 @@ final class HeaderCodec {
   }
 
   /** As {@link #metadata}, one field alone. */
-  static Metadata only(String name, Http2Headers headers) {
+  public static Metadata only(String name, Http2Headers headers) {
     Metadata metadata = new Metadata();
     CharSequence value = headers.get(name);
     if (value != null) {
@@ -97,7 +97,7 @@ final class HeaderCodec {
    *
    * @param first true when nothing was sent before
    */
-  Http2Headers end(Status status, Metadata metadata, boolean first) {
+  public Http2Headers end(Status status, Metadata metadata, boolean first) {
     boolean bare = status.getDescription() == null && InternalMetadata.headerCount(metadata) == 0;
     if (status.isOk() && bare && !first) {
       return END_OK;
@@ -150,7 +150,7 @@ final class HeaderCodec {
    * @return null when it has named none
    * @throws io.grpc.StatusRuntimeException UNIMPLEMENTED when there is no such compression
    */
-  @Nullable Decompressor decompressor(Metadata metadata) {
+  public @Nullable Decompressor decompressor(Metadata metadata) {
     String name = metadata.get(GrpcUtil.MESSAGE_ENCODING_KEY);
     if (name == null || name.equals(Codec.Identity.NONE.getMessageEncoding())) {
       return null;

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  * Ends what the client of a connection has stopped sending or reading: calls one by one, and the
  * connection when not even a frame arrives, or its socket takes nothing. For its event loop.
  */
-final class StalledPeer {
+public final class StalledPeer {
   private final Connection connection;
   private final LoadListener load;
   private final StallWatch frames = new StallWatch();
@@ -66,7 +66,7 @@ final class StalledPeer {
   }
 
   /** What an idle stream ends with. */
-  static Status idle(long timeoutNanos) {
+  public static Status idle(long timeoutNanos) {
     return Status.RESOURCE_EXHAUSTED.withDescription(
         "the server needs the memory that idle streams hold, and this one has carried nothing for %d s; open it again when there is something to send"
             .formatted(TimeUnit.NANOSECONDS.toSeconds(timeoutNanos)));

@@ -3,7 +3,7 @@ package dev.roundhouse.transport.http2;
 import io.netty.buffer.ByteBuf;
 
 /** What a stream's frames go to. On the event loop of its connection. */
-interface StreamHandler {
+public interface StreamHandler {
 
   /**
    * Takes a frame's data.
