@@ -1,8 +1,8 @@
 package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.forward.CallRouter.Route;
-import dev.roundhouse.transport.http2.Connection;
 import dev.roundhouse.transport.http2.HeaderCodec;
+import dev.roundhouse.transport.http2.ServerStream;
 import io.grpc.Decompressor;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -41,7 +41,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
           .withCause(new LostCall(LEFT_TEXT, LostCall.Seen.NO, LostCall.Fault.NOBODYS));
 
   private final ForwardedCall call;
-  private final Connection client;
+  private final ServerStream client;
   private final String method;
   private final Http2Headers request;
   private final CallRouter router;
@@ -56,7 +56,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
 
   CallSender(
       ForwardedCall call,
-      Connection client,
+      ServerStream client,
       String method,
       Http2Headers request,
       GrpcForwarder forwarder,
@@ -72,7 +72,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
   }
 
   private EventLoop loop() {
-    return client.context().channel().eventLoop();
+    return client.eventLoop();
   }
 
   /** The server that is asked; null until it is known which. */
@@ -155,13 +155,13 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
   @Override
   public void send(CallAttempt attempt) {
     if (call.leftNanos() <= 0) {
-      call.late();
+      client.endLate();
       return;
     }
     UpstreamConnection to =
         servers.connection(loop(), attempt.route().address(), client.windowBytes());
-    if (to.takesCallsOf(client)) {
-      attempt.open(to, client, headers(to, call.leftNanos()), kept, call.isWhole());
+    if (to.takesCallsOf(client.memory())) {
+      attempt.open(to, client.memory(), headers(to, call.leftNanos()), kept, call.isWhole());
     } else {
       onLost(attempt, LEFT_TOO_MANY);
     }

@@ -1,13 +1,9 @@
 package dev.roundhouse.transport.forward;
 
-import dev.roundhouse.transport.http2.Connection;
-import dev.roundhouse.transport.io.StreamProgress;
+import dev.roundhouse.transport.http2.ServerStream;
 import io.grpc.StatusException;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,24 +11,13 @@ import org.jspecify.annotations.Nullable;
  * of the client's connection.
  */
 final class ForwardedAnswer {
-  private final Connection client;
-  private final Http2Stream stream;
+  private final ServerStream stream;
   private final ForwardingBudget memory;
-  private final StreamProgress progress;
   private @Nullable ForwardingWindow passage;
-  private boolean begun;
 
-  ForwardedAnswer(
-      Connection client, Http2Stream stream, ForwardingBudget memory, StreamProgress progress) {
-    this.client = client;
+  ForwardedAnswer(ServerStream stream, ForwardingBudget memory) {
     this.stream = stream;
     this.memory = memory;
-    this.progress = progress;
-  }
-
-  /** True once the client has been told anything. */
-  boolean hasBegun() {
-    return begun;
   }
 
   /**
@@ -51,12 +36,12 @@ final class ForwardedAnswer {
       through =
           new ForwardingWindow(
               memory,
-              client.memory(),
+              stream.memory(),
               bounds,
-              client.windowBytes(),
+              stream.windowBytes(),
               false,
               from.window(),
-              client.context().channel().eventLoop());
+              stream.eventLoop());
       passage = through;
     }
     HeldPart part = through.arrived(data, false);
@@ -72,39 +57,20 @@ final class ForwardedAnswer {
   }
 
   void begin(Http2Headers headers) {
-    begun = true;
-    ChannelHandlerContext to = client.context();
-    client.encoder().writeHeaders(to, stream.id(), headers, 0, false, to.newPromise());
+    stream.writeHeaders(headers);
   }
 
   /**
    * @param part one of its users is this
    */
   void write(HeldPart part) {
-    ChannelHandlerContext to = client.context();
-    ChannelPromise sent = to.newPromise();
-    client.writing();
-    progress.leaving();
-    client.encoder().writeData(to, stream.id(), part.data().retainedDuplicate(), 0, false, sent);
-    sent.addListener(
-        done -> {
-          client.written();
-          progress.left();
-          if (done.isSuccess()) {
-            part.passed();
-          }
-          part.release();
-        });
-    client.flushSoon();
+    stream.writeData(part.data().retainedDuplicate(), part);
+    stream.flushSoon();
   }
 
   void end(Http2Headers trailers) {
-    ChannelHandlerContext to = client.context();
-    client
-        .encoder()
-        .writeHeaders(to, stream.id(), trailers, 0, true, to.newPromise())
-        .addListener(done -> client.stopSending(stream));
-    client.flushSoon();
+    stream.writeEnd(trailers, false);
+    stream.flushSoon();
   }
 
   /** Nothing more will come from a server. */

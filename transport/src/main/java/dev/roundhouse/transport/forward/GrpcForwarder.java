@@ -1,10 +1,9 @@
 package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.http2.CallForwarder;
-import dev.roundhouse.transport.http2.Connection;
-import dev.roundhouse.transport.http2.StreamHandler;
+import dev.roundhouse.transport.http2.ServerStream;
+import dev.roundhouse.transport.http2.StreamListener;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2Stream;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -45,13 +44,9 @@ public final class GrpcForwarder implements CallForwarder {
   }
 
   @Override
-  public StreamHandler open(
-      Connection client,
-      Http2Stream stream,
-      String method,
-      Http2Headers request,
-      long timeoutNanos) {
-    return new ForwardedCall(client, stream, method, request, timeoutNanos, this);
+  public StreamListener open(
+      ServerStream stream, String method, Http2Headers request, long timeoutNanos) {
+    return new ForwardedCall(stream, method, request, timeoutNanos, this);
   }
 
   @Override

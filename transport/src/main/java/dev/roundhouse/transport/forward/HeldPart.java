@@ -1,12 +1,13 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.http2.ServerStream;
 import io.netty.buffer.ByteBuf;
 
 /**
  * Part of a message that is sent on, counted from when it has come until nobody uses it. For one
  * event loop.
  */
-final class HeldPart {
+final class HeldPart implements ServerStream.Departure {
   private final ForwardingWindow of;
   private final ByteBuf data;
   private final int bytes;
@@ -45,11 +46,13 @@ final class HeldPart {
     }
   }
 
-  /** It has left; to another server, it may leave again. */
-  void passed() {
-    if (!passed) {
+  /** To another server, it may leave again. */
+  @Override
+  public void left(int count, boolean sent) {
+    if (sent && !passed) {
       passed = true;
       of.passed(bytes);
     }
+    release();
   }
 }

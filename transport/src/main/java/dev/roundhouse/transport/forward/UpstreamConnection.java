@@ -391,13 +391,7 @@ final class UpstreamConnection extends PeerConnection {
     private void write(HeldPart part, boolean last) {
       ChannelPromise sent = context().newPromise();
       encoder().writeData(context(), id, part.data().retainedDuplicate(), 0, last, sent);
-      sent.addListener(
-          done -> {
-            if (done.isSuccess()) {
-              part.passed();
-            }
-            part.release();
-          });
+      sent.addListener(done -> part.left(part.bytes(), done.isSuccess()));
     }
 
     /** What the server may send of the answer. */

@@ -1,7 +1,6 @@
 package dev.roundhouse.transport.http2;
 
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2Stream;
 
 /** Takes calls that are for other servers. Called on event loops: it must not block. */
 public interface CallForwarder {
@@ -14,14 +13,9 @@ public interface CallForwarder {
    *
    * @param method that {@link #forwards} has taken
    * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for as long as it takes
-   * @return what the stream's frames go to
+   * @return what hears of the stream
    */
-  StreamHandler open(
-      Connection client,
-      Http2Stream stream,
-      String method,
-      Http2Headers request,
-      long timeoutNanos);
+  StreamListener open(ServerStream stream, String method, Http2Headers request, long timeoutNanos);
 
   /**
    * What a client may send to a stream before it is known whose it is.

@@ -21,18 +21,19 @@ final class ConnectionBuilder
 
   private static final int MOST_EMPTY_DATA_FRAMES = 64;
 
-  private final Http2Server server;
+  private final Connection.Server server;
   private final ServerSettings settings;
   private final ConnectionMemory memory;
 
-  private ConnectionBuilder(Http2Server server, ServerSettings settings, ConnectionMemory memory) {
+  private ConnectionBuilder(
+      Connection.Server server, ServerSettings settings, ConnectionMemory memory) {
     this.server = server;
     this.settings = settings;
     this.memory = memory;
   }
 
   static Connection connection(
-      Http2Server server, ServerSettings settings, ConnectionMemory memory) {
+      Connection.Server server, ServerSettings settings, ConnectionMemory memory) {
     DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
     connection
         .remote()

@@ -27,6 +27,11 @@ final class ConnectionTimers {
   /** For an answer to the ping of a drain: clients that give none are closed without it. */
   private static final long DRAIN_PING_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+  /** Between looks for what does not get on, while others need room, and how long that may be. */
+  private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final long PRESSED_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private final Connection connection;
   private final KeepAlivePolicy policy;
   private final long handshakeNanos;
@@ -34,6 +39,7 @@ final class ConnectionTimers {
   private final long unreadNanos;
   private final List<Future<?>> timers = new ArrayList<>();
 
+  private boolean spokenTo;
   private long heardNanos;
   private long keepAliveSentNanos;
   private boolean keepAliveSent;
@@ -45,7 +51,12 @@ final class ConnectionTimers {
   private int strikes;
   private boolean draining;
   private boolean drained;
-  private boolean stopped;
+
+  /** From the connection's beginning to its end. */
+  private boolean running;
+
+  /** What does not get on is looked for. */
+  private boolean relieving;
 
   ConnectionTimers(
       Connection connection,
@@ -62,6 +73,7 @@ final class ConnectionTimers {
 
   void start() {
     long now = System.nanoTime();
+    running = true;
     heardNanos = now;
     idleSinceNanos = now;
     after(handshakeNanos, this::endIfSilent);
@@ -83,13 +95,13 @@ final class ConnectionTimers {
   }
 
   void stop() {
-    stopped = true;
+    running = false;
     timers.forEach(timer -> timer.cancel(false));
     timers.clear();
   }
 
   private void after(long nanos, Runnable task) {
-    if (stopped) {
+    if (!running) {
       return;
     }
     timers.removeIf(Future::isDone);
@@ -101,6 +113,11 @@ final class ConnectionTimers {
   void heard() {
     heardNanos = System.nanoTime();
     keepAliveSent = false;
+  }
+
+  /** The client's settings have come, with which every conversation begins. */
+  void spokenTo() {
+    spokenTo = true;
   }
 
   void writing() {
@@ -127,7 +144,7 @@ final class ConnectionTimers {
 
   /** Whoever has connected and not begun to speak HTTP/2 holds a place that others may need. */
   private void endIfSilent() {
-    if (!connection.isSpokenTo()) {
+    if (!spokenTo) {
       connection.closeNow();
     }
   }
@@ -168,10 +185,32 @@ final class ConnectionTimers {
   }
 
   /** Has a client without a call connect again when it has one: its place is needed. */
-  void endIfUnused(long nowNanos, long unusedNanos) {
+  private void endIfUnused(long nowNanos, long unusedNanos) {
     if (activeCalls == 0 && nowNanos - idleSinceNanos >= unusedNanos) {
       drain("overloaded", OFF);
     }
+  }
+
+  /** Others need room: for as long as they do, ends what does not get on. */
+  void relieve() {
+    if (!relieving && running) {
+      relieving = true;
+      lookForStalls();
+    }
+  }
+
+  private void lookForStalls() {
+    if (!running || !connection.memory().isPressed()) {
+      relieving = false;
+      return;
+    }
+    long now = System.nanoTime();
+    connection.stalls().endIdle(now, PRESSED_NANOS);
+    connection.stalls().endArrivals(now, PRESSED_NANOS);
+    connection.stalls().endDepartures(now, PRESSED_NANOS);
+    endIfUnused(now, PRESSED_NANOS);
+    connection.flushUnlessReading();
+    after(PRESSED_LOOK_NANOS, this::lookForStalls);
   }
 
   private void endStalledArrivals() {
@@ -211,7 +250,7 @@ final class ConnectionTimers {
    * then, when it has certainly heard, which of those that it began are still served.
    */
   void drain(String reason, long graceNanos) {
-    if (draining || stopped) {
+    if (draining || !running) {
       return;
     }
     draining = true;
@@ -224,7 +263,7 @@ final class ConnectionTimers {
   }
 
   private void takeNoMore() {
-    if (!draining || drained || stopped) {
+    if (!draining || drained || !running) {
       return;
     }
     drained = true;

@@ -33,6 +33,9 @@ public final class HeaderCodec {
   private static final AsciiString GRPC_ACCEPT = AsciiString.cached("grpc-accept-encoding");
   private static final char PSEUDO_HEADER = ':';
 
+  /** Of a header field besides its texts: two strings and their arrays, an entry, its place. */
+  private static final int FIELD_BYTES = 128;
+
   private static final Http2Headers END_OK =
       ReadOnlyHttp2Headers.trailers(false, GRPC_STATUS, AsciiString.cached("0"));
 
@@ -117,9 +120,16 @@ public final class HeaderCodec {
     return headers;
   }
 
-  /** True of headers that all calls share. */
-  static boolean isShared(Http2Headers headers) {
-    return headers == END_OK;
+  /** What header fields take, as they are kept; nothing of those that all calls share. */
+  static long bytes(Http2Headers headers) {
+    if (headers == END_OK) {
+      return 0;
+    }
+    long bytes = 0;
+    for (Map.Entry<CharSequence, CharSequence> field : headers) {
+      bytes += FIELD_BYTES + 2L * (field.getKey().length() + field.getValue().length());
+    }
+    return bytes;
   }
 
   private static void add(Metadata metadata, Http2Headers headers) {
