@@ -89,7 +89,6 @@ class TransportConfiguration {
         new Http2GrpcServerFactory(
             grpc,
             bundles,
-            "",
             builder ->
                 configure(builder, properties, routes, memory, peers, tls, load, failure::fail));
     services.findServices().stream()

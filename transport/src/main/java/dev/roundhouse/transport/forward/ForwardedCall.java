@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * says who is asked, and asks another as long as nothing of an answer has been passed on and the
  * request is still here. On the event loop of the client's connection.
  */
-final class ForwardedCall implements StreamListener {
+final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
   private final ServerStream stream;
   private final MessageBounds bounds;
   private final ForwardingWindow requests;
@@ -45,13 +45,7 @@ final class ForwardedCall implements StreamListener {
     bounds = new MessageBounds(stream.maxMessageBytes());
     requests =
         new ForwardingWindow(
-            memory,
-            stream.memory(),
-            bounds,
-            stream.windowBytes(),
-            unaryRequest,
-            new FromClient(),
-            loop);
+            memory, stream.memory(), bounds, stream.windowBytes(), unaryRequest, this, loop);
     kept = new KeptRequest(memory);
     servers = new CallSender(this, stream, method, request, forwarder, kept);
     answer = new ForwardedAnswer(stream, memory);
@@ -116,16 +110,15 @@ final class ForwardedCall implements StreamListener {
     }
   }
 
-  private final class FromClient implements ForwardingWindow.Window {
-    @Override
-    public int bytes() {
-      return stream.window();
-    }
+  /** What the client may send. */
+  @Override
+  public int bytes() {
+    return stream.window();
+  }
 
-    @Override
-    public void open(int bytes) {
-      stream.openWindow(bytes);
-    }
+  @Override
+  public void open(int bytes) {
+    stream.openWindow(bytes);
   }
 
   /** What the server does not take is no fault of the client's. */

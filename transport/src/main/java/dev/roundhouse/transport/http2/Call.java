@@ -30,6 +30,9 @@ final class Call<Q, R> extends ServerCall<Q, R>
   /** A call with more bytes on their way than this is not ready for more. */
   private static final int READY_BYTES = 1 << 15;
 
+  /** Of all calls whose answer is one message. */
+  private static final AtomicInteger NOTHING_UNSENT = new AtomicInteger();
+
   private final Connection connection;
   private final ServerStream stream;
   private final MethodDescriptor<Q, R> method;
@@ -57,8 +60,8 @@ final class Call<Q, R> extends ServerCall<Q, R>
   private @Nullable Compressor compressor;
   private boolean compressMessages = true;
 
-  /** Bytes of a streaming call that were sent and have not left. */
-  private final AtomicInteger unsent = new AtomicInteger();
+  /** Bytes of a streaming answer that were sent and have not left. */
+  private final AtomicInteger unsent;
 
   private volatile boolean cancelled;
 
@@ -83,6 +86,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
     this.authority = authority;
     this.context = context;
     unaryResponse = method.getType().serverSendsOneMessage();
+    unsent = unaryResponse ? NOTHING_UNSENT : new AtomicInteger();
     service = new ServiceListener<>(method, context);
     request = new RequestMessages<>(stream, method, decompressor, service, this);
   }

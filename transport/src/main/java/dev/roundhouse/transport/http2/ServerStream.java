@@ -7,6 +7,7 @@ import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.CompositeByteBuf;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
@@ -15,6 +16,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -292,10 +294,12 @@ public final class ServerStream {
       memory().add(Kept.REFUSAL, bytes);
     }
     ChannelHandlerContext to = connection.context();
-    connection
-        .encoder()
-        .writeHeaders(to, stream.id(), trailers, 0, true, to.newPromise())
-        .addListener(done -> endLeft(bytes, done.isSuccess()));
+    ChannelFuture written =
+        connection.encoder().writeHeaders(to, stream.id(), trailers, 0, true, to.newPromise());
+    if (bytes > 0) {
+      written.addListener(done -> memory().giveBack(Kept.REFUSAL, bytes));
+    }
+    written.addListener(this::endLeft);
   }
 
   /** Ends with a text, in the place of messages and trailers. */
@@ -309,15 +313,12 @@ public final class ServerStream {
         .addListener(done -> stopSending());
   }
 
-  private void endLeft(long counted, boolean sent) {
-    if (counted > 0) {
-      memory().giveBack(Kept.REFUSAL, counted);
-    }
+  private void endLeft(Future<?> written) {
     StreamListener of = listener;
     if (of == null) {
       stopSending();
     } else {
-      of.ended(sent);
+      of.ended(written.isSuccess());
     }
   }
 
