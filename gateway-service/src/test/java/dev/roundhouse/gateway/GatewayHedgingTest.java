@@ -11,7 +11,7 @@ import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.grpc.stub.ClientCalls;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -68,7 +68,7 @@ class GatewayHedgingTest {
     RunningGateway.await(
         "no work is counted any more",
         () -> routes.ledger("slow").nanos() == 0 && routes.ledger("fast").nanos() == 0);
-    RunningGateway.await("nothing is held", () -> gateway.bean(HeldMemory.class).held() == 0);
+    RunningGateway.await("nothing is held", () -> gateway.bean(ForwardingBudget.class).held() == 0);
   }
 
   @AfterAll

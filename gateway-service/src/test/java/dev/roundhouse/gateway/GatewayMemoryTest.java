@@ -6,7 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
@@ -34,7 +34,7 @@ class GatewayMemoryTest {
       gateway.awaitReady(1);
       assertThat(gateway.management("/metrics"))
           .contains("gateway_memory_limit_bytes 8388608.0", "gateway_memory_held_bytes 0.0");
-      HeldMemory memory = gateway.bean(HeldMemory.class);
+      ForwardingBudget memory = gateway.bean(ForwardingBudget.class);
       List<Unread> calls = new ArrayList<>();
       Status refusal = Status.OK;
       while (refusal.isOk() && calls.size() < MOST_CALLS) {
@@ -70,7 +70,7 @@ class GatewayMemoryTest {
       gateway.awaitReady(1);
       CountDownLatch answers = new CountDownLatch(1);
       worker.held = answers;
-      HeldMemory memory = gateway.bean(HeldMemory.class);
+      ForwardingBudget memory = gateway.bean(ForwardingBudget.class);
       String body = "{\"inputs\":[]}" + " ".repeat(50_000);
       List<CompletableFuture<HttpResponse<String>>> calls = new ArrayList<>();
       HttpResponse<String> refusal = null;

@@ -28,7 +28,6 @@ class GrpcMetersTest {
         new RunningWorker(
                 repository,
                 gate,
-                "--roundhouse.worker.server.transport=http2",
                 "--roundhouse.worker.server.max-connections=17",
                 "--roundhouse.worker.server.max-calls=19")
             .awaitLoaded()) {
@@ -51,11 +50,7 @@ class GrpcMetersTest {
   void shouldShowMessagesThatAreArriving() throws Exception {
     TestBundle.doubling(2, 1).write(repository, "double");
     try (RunningWorker worker =
-        new RunningWorker(
-                repository,
-                gate,
-                "--roundhouse.worker.server.transport=http2",
-                "--roundhouse.worker.scheduler.max-queued-bytes=4MB")
+        new RunningWorker(repository, gate, "--roundhouse.worker.scheduler.max-queued-bytes=4MB")
             .awaitLoaded()) {
       ConnectionMemory connection =
           Objects.requireNonNull(
@@ -80,10 +75,11 @@ class GrpcMetersTest {
   @Test
   void shouldShowNothingThatTheLibrarysTransportDoesNotTell() throws Exception {
     TestBundle.doubling(2, 1).write(repository, "double");
-    try (RunningWorker worker =
-        new RunningWorker(repository, gate, "--roundhouse.worker.server.transport=grpc-java")
-            .awaitLoaded()) {
+    System.setProperty("fixture.grpc-transport", "grpc-java");
+    try (RunningWorker worker = new RunningWorker(repository, gate).awaitLoaded()) {
       assertThat(worker.get("metrics", "/metrics")).doesNotContain("roundhouse_grpc_");
+    } finally {
+      System.clearProperty("fixture.grpc-transport");
     }
   }
 

@@ -55,7 +55,6 @@ class ReceivedMemoryTest {
     return new RunningWorker(
             repository,
             TestBundle.DOUBLE,
-            "--roundhouse.worker.server.transport=http2",
             "--roundhouse.worker.scheduler.max-queued-bytes=" + budget)
         .awaitLoaded();
   }

@@ -40,9 +40,6 @@ final class RunningWorker implements AutoCloseable {
   static final String COST_FILE = "--roundhouse.worker.scheduler.cost-file=";
   static final String CACHE = "--roundhouse.worker.compile.cache=";
 
-  /** A property of the JVM: what carries gRPC, instead of the default. */
-  private static final String TRANSPORT = "worker.transport";
-
   private final CompletableFuture<Integer> exited = new CompletableFuture<>();
   private final ConfigurableApplicationContext context;
   private final ManagedChannel channel;
@@ -89,10 +86,6 @@ final class RunningWorker implements AutoCloseable {
                 "--spring.grpc.server.address=127.0.0.1",
                 "--management.server.port=0",
                 "--management.server.address=127.0.0.1"));
-    String transport = System.getProperty(TRANSPORT);
-    if (transport != null) {
-      arguments.add("--roundhouse.worker.server.transport=" + transport);
-    }
     for (String setting : settings) {
       String key = setting.substring(0, setting.indexOf('=') + 1);
       arguments.removeIf(argument -> !key.isEmpty() && argument.startsWith(key));

@@ -55,14 +55,16 @@ public final class JvmServer {
    * Starts an executable jar of ours on free ports and waits until it is ready.
    *
    * @param wanted what its line {@code ready ...} must say
-   * @param settings as on the command line
+   * @param settings as on the command line; the JVM's begin with {@code -D}
    */
   static ServerProcess service(
       String name, Path jar, Path scratch, String wanted, List<String> settings)
       throws IOException {
-    List<String> program = new ArrayList<>(List.of("-jar", jar.toString()));
+    List<String> program =
+        new ArrayList<>(settings.stream().filter(JvmServer::isOfTheJvm).toList());
+    program.addAll(List.of("-jar", jar.toString()));
     program.addAll(ANY_PORTS);
-    program.addAll(settings);
+    program.addAll(settings.stream().filter(setting -> !isOfTheJvm(setting)).toList());
     Child process = start(name, program, scratch);
     try {
       String ready = process.awaitLine("ready ");
@@ -79,6 +81,10 @@ public final class JvmServer {
       process.close();
       throw failure;
     }
+  }
+
+  private static boolean isOfTheJvm(String setting) {
+    return setting.startsWith("-D");
   }
 
   static Path gcLog(Path scratch, String name) {

@@ -56,11 +56,7 @@ public final class GrpcTransports implements Bench {
   private static InferServer worker(
       BenchRun run, Scratch scratch, Path repository, String transport) throws Exception {
     return InferServer.worker(
-        transport,
-        run,
-        scratch.path(),
-        repository,
-        "--roundhouse.worker.server.transport=" + transport);
+        transport, run, scratch.path(), repository, "-Dfixture.grpc-transport=" + transport);
   }
 
   private void measure(BenchRun run, List<InferServer> servers, int rows, int outstanding)

@@ -11,7 +11,7 @@ import dev.roundhouse.gateway.route.RouteListener;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Trigger;
 import dev.roundhouse.platform.grpc.PortLoad;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.grpc.Status;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -49,7 +49,11 @@ public final class GatewayMeters implements RouteListener {
   private volatile Set<String> workers = Set.of();
 
   public GatewayMeters(
-      MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection, Hedging hedging) {
+      MeterRegistry meters,
+      PortLoad load,
+      ForwardingBudget memory,
+      Ejection ejection,
+      Hedging hedging) {
     this.meters = meters;
     ready =
         MultiGauge.builder("gateway.worker.ready")
@@ -88,11 +92,11 @@ public final class GatewayMeters implements RouteListener {
     FunctionCounter.builder("gateway.hedges.refused", hedging, Hedging::refusedEver)
         .description("calls that were not sent to a second worker because of hedging.max-share")
         .register(meters);
-    Gauge.builder("gateway.memory.held", memory, HeldMemory::held)
+    Gauge.builder("gateway.memory.held", memory, ForwardingBudget::held)
         .description("calls on their way through, and what peers of gRPC were asked to send")
         .baseUnit("bytes")
         .register(meters);
-    Gauge.builder("gateway.memory.limit", memory, HeldMemory::limit)
+    Gauge.builder("gateway.memory.limit", memory, ForwardingBudget::limit)
         .description("the most that may be held; server.max-held")
         .baseUnit("bytes")
         .register(meters);

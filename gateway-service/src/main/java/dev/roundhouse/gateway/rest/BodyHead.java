@@ -1,7 +1,7 @@
 package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.platform.rest.ClientMemory;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;
@@ -44,7 +44,7 @@ final class BodyHead implements AutoCloseable {
    *     there is too little memory
    */
   static BodyHead read(
-      InputStream in, long length, long most, HeldMemory memory, ClientMemory client)
+      InputStream in, long length, long most, ForwardingBudget memory, ClientMemory client)
       throws IOException, StatusException {
     if (length > most) {
       client.close();

@@ -1,7 +1,7 @@
 package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.platform.rest.ClientMemory;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.memory.Kept;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -14,11 +14,11 @@ final class HeldShare implements AutoCloseable {
   /** Bytes of an answer, or of a body that is passed on, that are here at a time. */
   static final int PASSING_BYTES = 32 << 10;
 
-  private final HeldMemory memory;
+  private final ForwardingBudget memory;
   private final ClientMemory client;
   private final long bytes;
 
-  private HeldShare(HeldMemory memory, ClientMemory client, long bytes) {
+  private HeldShare(ForwardingBudget memory, ClientMemory client, long bytes) {
     this.memory = memory;
     this.client = client;
     this.bytes = bytes;
@@ -28,7 +28,8 @@ final class HeldShare implements AutoCloseable {
    * @param client closed with the share, or when there is none
    * @throws StatusException RESOURCE_EXHAUSTED when there is too little
    */
-  static HeldShare take(HeldMemory memory, ClientMemory client, long bytes) throws StatusException {
+  static HeldShare take(ForwardingBudget memory, ClientMemory client, long bytes)
+      throws StatusException {
     String refusal = memory.take(bytes);
     if (refusal == null) {
       refusal = client.memory().overShare(bytes);

@@ -5,7 +5,7 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RequestHead;
 import dev.roundhouse.platform.rest.ClientMemory;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -31,7 +31,7 @@ final class InferProxy {
   private final ModelRoutes routes;
   private final Workers workers;
   private final WorkerHttp http;
-  private final HeldMemory memory;
+  private final ForwardingBudget memory;
   private final PeerMemory peers;
   private final long maxBodyBytes;
 
@@ -39,7 +39,7 @@ final class InferProxy {
       ModelRoutes routes,
       Workers workers,
       WorkerHttp http,
-      HeldMemory memory,
+      ForwardingBudget memory,
       PeerMemory peers,
       GatewayProperties properties) {
     this.routes = routes;

@@ -3,7 +3,7 @@ package dev.roundhouse.gateway.rest;
 import dev.roundhouse.bundle.error.JsonProblem;
 import dev.roundhouse.platform.rest.ClientMemory;
 import dev.roundhouse.platform.rest.Json;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.StatusException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -22,10 +22,10 @@ import tools.jackson.databind.node.JsonNodeFactory;
 final class JsonBodies {
   private static final int MOST_BYTES = 1 << 20;
 
-  private final HeldMemory memory;
+  private final ForwardingBudget memory;
   private final PeerMemory peers;
 
-  JsonBodies(HeldMemory memory, PeerMemory peers) {
+  JsonBodies(ForwardingBudget memory, PeerMemory peers) {
     this.memory = memory;
     this.peers = peers;
   }

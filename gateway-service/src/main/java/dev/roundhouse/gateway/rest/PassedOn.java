@@ -3,7 +3,7 @@ package dev.roundhouse.gateway.rest;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.platform.rest.ClientMemory;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -31,10 +31,10 @@ final class PassedOn {
   private final Workers workers;
   private final WorkerHttp http;
 
-  private final HeldMemory memory;
+  private final ForwardingBudget memory;
   private final PeerMemory peers;
 
-  PassedOn(Workers workers, WorkerHttp http, HeldMemory memory, PeerMemory peers) {
+  PassedOn(Workers workers, WorkerHttp http, ForwardingBudget memory, PeerMemory peers) {
     this.workers = workers;
     this.http = http;
     this.memory = memory;

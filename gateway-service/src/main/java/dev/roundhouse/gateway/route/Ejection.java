@@ -1,8 +1,8 @@
 package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
-import dev.roundhouse.transport.http2.LostCall;
-import dev.roundhouse.transport.http2.Refusal;
+import dev.roundhouse.transport.forward.LostCall;
+import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.roundhouse.gateway.route;
 
-import dev.roundhouse.transport.http2.CallRouter.Route;
+import dev.roundhouse.transport.forward.CallRouter.Route;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;

@@ -8,9 +8,9 @@ import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.transport.http2.CallRouter;
-import dev.roundhouse.transport.http2.LostCall;
-import dev.roundhouse.transport.http2.Refusal;
+import dev.roundhouse.transport.forward.CallRouter;
+import dev.roundhouse.transport.forward.LostCall;
+import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.InputStream;
@@ -120,7 +120,7 @@ public final class ModelRoutes implements CallRouter {
   }
 
   @Override
-  public boolean asksOnce(String method) {
+  public boolean unaryRequest(String method) {
     return !method.equals(STREAM);
   }
 
@@ -471,7 +471,7 @@ public final class ModelRoutes implements CallRouter {
     }
 
     @Override
-    public void gaveWay(Status status) {
+    public void superseded(Status status) {
       if (status.getCode() != Status.Code.CANCELLED) {
         noteFailure(status);
       }

@@ -27,7 +27,7 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.rest.HttpServerSettings;
-import dev.roundhouse.transport.http2.HeldMemory;
+import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.GeneralSecurityException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -116,10 +116,10 @@ class FleetConfiguration {
   }
 
   @Bean
-  HeldMemory heldMemory(GatewayProperties properties) {
+  ForwardingBudget forwardingBudget(GatewayProperties properties) {
     DataSize wanted = properties.server().maxHeld();
-    return new HeldMemory(
-        wanted == null ? HeldMemory.directBytes() / 2 : wanted.toBytes(),
+    return new ForwardingBudget(
+        wanted == null ? ForwardingBudget.directBytes() / 2 : wanted.toBytes(),
         "raise roundhouse.gateway.server.max-held");
   }
 
@@ -143,7 +143,11 @@ class FleetConfiguration {
 
   @Bean
   GatewayMeters gatewayMeters(
-      MeterRegistry meters, PortLoad load, HeldMemory memory, Ejection ejection, Hedging hedging) {
+      MeterRegistry meters,
+      PortLoad load,
+      ForwardingBudget memory,
+      Ejection ejection,
+      Hedging hedging) {
     return new GatewayMeters(meters, load, memory, ejection, hedging);
   }
 

@@ -29,8 +29,10 @@ import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.UnroutedController;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.forward.ForwardingBudget;
+import dev.roundhouse.transport.forward.GrpcForwarder;
+import dev.roundhouse.transport.forward.UpstreamTls;
 import dev.roundhouse.transport.http2.DeflateCodec;
-import dev.roundhouse.transport.http2.HeldMemory;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.BindableService;
@@ -78,7 +80,7 @@ class TransportConfiguration {
       GrpcServiceConfigurer configurer,
       SslBundles bundles,
       ModelRoutes routes,
-      HeldMemory memory,
+      ForwardingBudget memory,
       PeerMemory peers,
       WorkerTls tls,
       PortLoad load,
@@ -87,7 +89,6 @@ class TransportConfiguration {
         new Http2GrpcServerFactory(
             grpc,
             bundles,
-            "",
             builder ->
                 configure(builder, properties, routes, memory, peers, tls, load, failure::fail));
     services.findServices().stream()
@@ -100,20 +101,16 @@ class TransportConfiguration {
       Http2ServerBuilder builder,
       GatewayProperties properties,
       ModelRoutes routes,
-      HeldMemory memory,
+      ForwardingBudget memory,
       PeerMemory peers,
       WorkerTls tls,
       PortLoad load,
       Consumer<Throwable> failed) {
-    if (tls.grpc() != null) {
-      builder.forwardTls(tls.grpc(), tls.serverName());
-    }
+    UpstreamTls secret = tls.grpc() == null ? null : new UpstreamTls(tls.grpc(), tls.serverName());
     ServerProperties server = properties.server();
     builder
-        .forward(routes)
-        .forwardMemory(memory)
+        .forward(new GrpcForwarder(routes, memory, properties.health().silence(), secret))
         .peerMemory(peers)
-        .forwardSilence(properties.health().silence())
         .decompressorRegistry(
             DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true))
         .maxInboundMessageSize(Math.toIntExact(server.maxMessageSize().toBytes()))
@@ -129,7 +126,7 @@ class TransportConfiguration {
   }
 
   @Bean
-  PeerMemory peerMemory(HeldMemory memory) {
+  PeerMemory peerMemory(ForwardingBudget memory) {
     return new PeerMemory(memory.root());
   }
 

@@ -3,10 +3,10 @@ package dev.roundhouse.gateway.route;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
-import dev.roundhouse.transport.http2.LostCall;
-import dev.roundhouse.transport.http2.LostCall.Fault;
-import dev.roundhouse.transport.http2.LostCall.Seen;
-import dev.roundhouse.transport.http2.Refusal;
+import dev.roundhouse.transport.forward.LostCall;
+import dev.roundhouse.transport.forward.LostCall.Fault;
+import dev.roundhouse.transport.forward.LostCall.Seen;
+import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
 import java.util.List;

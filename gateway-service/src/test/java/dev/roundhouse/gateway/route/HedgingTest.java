@@ -2,7 +2,7 @@ package dev.roundhouse.gateway.route;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.transport.http2.CallRouter.Route;
+import dev.roundhouse.transport.forward.CallRouter.Route;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 

@@ -9,7 +9,7 @@ import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
-import dev.roundhouse.transport.http2.CallRouter.Route;
+import dev.roundhouse.transport.forward.CallRouter.Route;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.net.ConnectException;
@@ -225,7 +225,7 @@ class ModelRoutesTest {
     assertThat(routes.ledger("w1").nanos()).isPositive();
     assertThat(routes.ledger("w3").nanos()).isEqualTo(routes.ledger("w1").nanos());
     second.answering(5_000);
-    first.gaveWay(Status.CANCELLED);
+    first.superseded(Status.CANCELLED);
     second.ended(Status.OK);
     assertThat(routes.ledger("w1").nanos()).isZero();
     assertThat(routes.ledger("w3").nanos()).isZero();
@@ -241,7 +241,7 @@ class ModelRoutesTest {
       WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
       WorkerRoute second = first.hedge();
       if (second != null) {
-        second.gaveWay(Status.CANCELLED);
+        second.superseded(Status.CANCELLED);
       }
       first.ended(Status.OK);
     }
@@ -267,13 +267,13 @@ class ModelRoutesTest {
     ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(4, HOT));
     WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
     WorkerRoute second = Objects.requireNonNull(first.hedge());
-    first.gaveWay(Status.UNAVAILABLE);
+    first.superseded(Status.UNAVAILABLE);
     assertThat(second.other(Status.UNAVAILABLE)).isNull();
     second.ended(Status.UNAVAILABLE);
 
     WorkerRoute third = routes.route(new RequestHead("m", "", "", 1));
     WorkerRoute down = Objects.requireNonNull(third.hedge());
-    down.gaveWay(UNREACHED);
+    down.superseded(UNREACHED);
     WorkerRoute other = Objects.requireNonNull(third.other(Status.UNAVAILABLE), "one has begun");
     assertThat(Set.of(third.worker(), down.worker(), other.worker())).hasSize(3);
     assertThat(other.hedge()).as("a second one might begin by following").isNull();

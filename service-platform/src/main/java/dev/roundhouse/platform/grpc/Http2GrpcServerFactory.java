@@ -31,21 +31,15 @@ public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2
 
   private final GrpcServerProperties settings;
   private final SslBundles bundles;
-  private final String instead;
 
   /**
-   * @param instead what else gives a domain socket, for the refusal of one; empty for nothing
    * @param customizer has the last word
    */
   public Http2GrpcServerFactory(
-      GrpcServerProperties settings,
-      SslBundles bundles,
-      String instead,
-      Consumer<Http2ServerBuilder> customizer) {
+      GrpcServerProperties settings, SslBundles bundles, Consumer<Http2ServerBuilder> customizer) {
     super("*", List.of(customizer::accept));
     this.settings = settings;
     this.bundles = bundles;
-    this.instead = instead;
   }
 
   @Override
@@ -54,7 +48,7 @@ public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2
         || settings.getNetty().getDomainSocketPath() != null) {
       throw new StartRefusedException(
           "spring.grpc.server.netty asks for a domain socket, which this gRPC server does not have.",
-          "Remove spring.grpc.server.netty" + instead + ".");
+          "Remove spring.grpc.server.netty.");
     }
     InetAddress address = settings.getAddress();
     int port = Objects.requireNonNull(settings.getPort(), "spring.grpc.server.port");

@@ -1,6 +1,5 @@
 package dev.roundhouse.transport.http2;
 
-import dev.roundhouse.transport.io.StreamProgress;
 import io.grpc.Attributes;
 import io.grpc.Codec;
 import io.grpc.Compressor;
@@ -12,79 +11,47 @@ import io.grpc.SecurityLevel;
 import io.grpc.ServerCall;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.Status;
-import io.grpc.StatusException;
-import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.CompositeByteBuf;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelPromise;
-import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2Stream;
-import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One call: hands what arrives to the service's listener, on the connection's event loop, and takes
- * its answers from any thread, one at a time.
+ * One call of a service: hands what a {@link ServerStream} brings to the service's listener, on the
+ * connection's event loop, and takes its answers from any thread, one at a time.
  */
-final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
+final class Call<Q, R> extends ServerCall<Q, R>
+    implements StreamListener, ServerStream.Departure, RequestMessages.Owner {
   private static final Logger log = LoggerFactory.getLogger(Call.class);
 
   /** A call with more bytes on their way than this is not ready for more. */
   private static final int READY_BYTES = 1 << 15;
 
-  /** What is uncompressed at once on the event loop; of what is more, the rest has its turns. */
-  private static final int INFLATED_AT_ONCE = 1 << 14;
-
-  /** A turn of what is uncompressed: about a millisecond. */
-  private static final int INFLATED_IN_TURN = 1 << 19;
+  /** Of all calls whose answer is one message. */
+  private static final AtomicInteger NOTHING_UNSENT = new AtomicInteger();
 
   private final Connection connection;
-  private final Http2Stream stream;
+  private final ServerStream stream;
   private final MethodDescriptor<Q, R> method;
-  private final boolean asksOnce;
-  private final boolean answersOnce;
-  private final Headers headers;
+  private final boolean unaryResponse;
+  private final Metadata metadata;
+  private final @Nullable String authority;
   private final Context.CancellableContext context;
-  private final MessageAssembly assembly;
-  private final @Nullable Decompressor decompressor;
+  private final ServiceListener<Q> service;
+  private final RequestMessages<Q> request;
 
   // Of the event loop.
-  private ServerCall.@Nullable Listener<Q> listener;
-  private @Nullable ArrayDeque<Waiting> backlog;
-
-  /** A message that is being uncompressed; those behind it wait. */
-  private boolean inflating;
-
-  /** The only message of the request, of which the service has been told. */
-  private @Nullable ReceivedMessage single;
-
-  private long requested;
-  private int unconsumed;
-  private int handed;
+  /** Messages of the answer that were written. */
   private int answered;
-  private final StreamProgress progress = new StreamProgress();
-  private boolean halfClosed;
-  private boolean halfCloseTold;
-  private boolean headersWritten;
-  private boolean trailersWritten;
-  private boolean gone;
-
-  /** The stream is being reset. */
-  private boolean givenUp;
 
   /** The call was ended with it in the place of the service, which has not been told. */
   private @Nullable Status endsWith;
 
-  private boolean told;
-
   // Of whoever answers.
+  private Answer answer = Answer.NONE;
   private @Nullable Http2Headers pendingHeaders;
 
   /** The only message of an answer whose status has not been given yet. */
@@ -92,369 +59,134 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   private @Nullable Compressor compressor;
   private boolean compressMessages = true;
-  private boolean headersSent;
-  private boolean closed;
 
-  /** Bytes of a streaming call that were sent and have not left. */
-  private final AtomicInteger unsent = new AtomicInteger();
+  /** Bytes of a streaming answer that were sent and have not left. */
+  private final AtomicInteger unsent;
 
   private volatile boolean cancelled;
 
-  /** What a client tells with its first headers. */
-  record Headers(
-      Metadata metadata, @Nullable String authority, @Nullable Decompressor decompressor) {}
-
-  /** A message that nobody has asked for yet. */
-  private record Waiting(ReceivedMessage message, boolean compressed) {}
+  /** What the service has given of its answer. */
+  private enum Answer {
+    NONE,
+    HEADERS,
+    STATUS
+  }
 
   Call(
-      Connection connection,
-      Http2Stream stream,
+      ServerStream stream,
       MethodDescriptor<Q, R> method,
-      Headers headers,
-      Context.CancellableContext context,
-      MessageAssembly assembly) {
-    this.connection = connection;
+      Metadata metadata,
+      @Nullable String authority,
+      @Nullable Decompressor decompressor,
+      Context.CancellableContext context) {
+    connection = stream.connection();
     this.stream = stream;
     this.method = method;
-    this.headers = headers;
+    this.metadata = metadata;
+    this.authority = authority;
     this.context = context;
-    this.assembly = assembly;
-    asksOnce = method.getType().clientSendsOneMessage();
-    answersOnce = method.getType().serverSendsOneMessage();
-    decompressor = headers.decompressor();
+    unaryResponse = method.getType().serverSendsOneMessage();
+    unsent = unaryResponse ? NOTHING_UNSENT : new AtomicInteger();
+    service = new ServiceListener<>(method, context);
+    request = new RequestMessages<>(stream, method, decompressor, service, this);
   }
 
   // What arrives; on the event loop.
 
   void start(ServerMethodDefinition<Q, R> definition) {
     if (context.getDeadline() != null) {
-      context.addListener(ended -> connection.later(this::endIfLate), Runnable::run);
+      context.addListener(ended -> connection.later(stream::endLate), Runnable::run);
     }
-    Context previous = context.attach();
     try {
-      listener = definition.getServerCallHandler().startCall(this, headers.metadata());
-      if (!answersOnce) {
-        listener.onReady();
-      }
+      service.start(this, definition, metadata);
     } catch (Throwable e) {
       failed(e);
-    } finally {
-      context.detach(previous);
     }
-    deliver();
+    request.deliver();
   }
 
   @Override
-  public int receive(ByteBuf data, int padding, boolean endOfStream) {
-    int bytes = data.readableBytes() + padding;
-    if (told || trailersWritten) {
-      return bytes;
-    }
-    progress.arrived(data.readableBytes());
-    try {
-      for (ReceivedMessage message = assembly.next(data);
-          message != null;
-          message = assembly.next(data)) {
-        progress.completed(1);
-        offer(message, assembly.isCompressed());
-        if (told || trailersWritten) {
-          return bytes;
-        }
-      }
-      if (single != null && !endOfStream) {
-        keep(single);
-      }
-    } catch (StatusException e) {
-      end(e.getStatus());
-      return bytes;
-    }
-    if (endOfStream) {
-      endOfStream();
-    }
-    if (!isBehind()) {
-      return bytes;
-    }
-    unconsumed += bytes;
-    return 0;
-  }
-
-  /** True when messages wait: what has come is not counted as read, so that little more comes. */
-  private boolean isBehind() {
-    return inflating || (backlog != null && !backlog.isEmpty());
-  }
-
-  private static void keep(ReceivedMessage message) throws StatusException {
-    String refusal = message.keep();
-    if (refusal != null) {
-      throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
-    }
+  public boolean received(ByteBuf data, boolean endOfStream) {
+    return request.received(data, endOfStream);
   }
 
   @Override
   public void endOfStream() {
-    if (assembly.isWithinMessage()) {
-      end(Status.INTERNAL.withDescription("Encountered end-of-stream mid-frame"));
-      return;
-    }
-    halfClosed = true;
-    deliver();
-  }
-
-  /** What the client may not send because we do not read is ours. */
-  @Override
-  public boolean endIfArrivalStalled(long nowNanos, long timeoutNanos) {
-    boolean awaited = assembly.isWithinMessage() || asksOnce && !halfClosed;
-    awaited &= unconsumed == 0 && !inflating && !told && !trailersWritten;
-    if (!progress.hasArrivalStalled(awaited, nowNanos, timeoutNanos)) {
-      return false;
-    }
-    end(
-        Status.DEADLINE_EXCEEDED.withDescription(
-            "a message has stopped arriving: " + assembly.progress()));
-    return true;
+    request.endOfStream();
   }
 
   @Override
-  public boolean endIfDepartureStalled(long nowNanos, long timeoutNanos) {
-    if (gone || givenUp) {
-      return false;
-    }
-    long sent = connection.sentLessCredit(stream);
-    if (!progress.hasDepartureStalled(sent, nowNanos, timeoutNanos)) {
-      return false;
-    }
-    giveUp(Http2Error.ENHANCE_YOUR_CALM);
-    return true;
+  public boolean awaitsClient() {
+    return request.awaitsClient();
   }
 
   @Override
-  public void allowed(int bytes) {
-    progress.allowed(bytes);
-  }
-
-  /** Of a stream that carries nothing and waits for nothing. */
-  @Override
-  public boolean endIfIdle(long nowNanos, long timeoutNanos) {
-    boolean busy = halfClosed || isBehind() || assembly.isWithinMessage() || handed > answered;
-    if (!progress.isIdle(busy || told || trailersWritten, nowNanos, timeoutNanos)) {
-      return false;
-    }
-    end(StalledPeer.idle(timeoutNanos));
-    return true;
-  }
-
-  private void offer(ReceivedMessage message, boolean compressed) throws StatusException {
-    if (requested > 0 && listener != null && !isBehind()) {
-      requested--;
-      take(listener, message, compressed);
-      return;
-    }
-    if (backlog == null) {
-      backlog = new ArrayDeque<>(2);
-    }
-    backlog.add(new Waiting(message, compressed));
-    keep(message);
-  }
-
-  private void deliver() {
-    ServerCall.Listener<Q> to = listener;
-    if (to == null || inflating) {
-      return;
-    }
-    if (backlog != null) {
-      while (requested > 0 && !backlog.isEmpty() && !told && !inflating) {
-        requested--;
-        Waiting waiting = backlog.remove();
-        take(to, waiting.message(), waiting.compressed());
-      }
-      if (isBehind()) {
-        return;
-      }
-    }
-    if (halfClosed && !halfCloseTold && !told && !trailersWritten) {
-      halfCloseTold = true;
-      if (single != null) {
-        single.letGo(); // the service counts what it takes, and must not find it counted already
-      }
-      Context previous = context.attach();
-      try {
-        to.onHalfClose();
-      } catch (Throwable e) {
-        failed(e);
-      } finally {
-        context.detach(previous);
-        releaseSingle();
-      }
-    }
-    if (unconsumed > 0) {
-      int bytes = unconsumed;
-      unconsumed = 0;
-      connection.consume(stream, bytes);
-    }
-  }
-
-  private void take(ServerCall.Listener<Q> to, ReceivedMessage message, boolean compressed) {
-    if (compressed) {
-      inflate(to, message);
-    } else {
-      hand(to, message);
-    }
-  }
-
-  private void hand(ServerCall.Listener<Q> to, ReceivedMessage message) {
-    Context previous = context.attach();
-    try {
-      handed++;
-      Q parsed = method.parseRequest(message);
-      if (!asksOnce) {
-        message.letGo();
-      }
-      to.onMessage(parsed);
-    } catch (StatusRuntimeException e) {
-      end(e.getStatus());
-    } catch (Throwable e) {
-      failed(e);
-    } finally {
-      context.detach(previous);
-      if (asksOnce && single == null && !told) {
-        single = message; // the service acts on it when it hears that there is no other
-      } else {
-        message.letGo();
-        message.release();
-      }
-    }
-  }
-
-  /** Small messages at once; of large ones the rest elsewhere, in turns. */
-  private void inflate(ServerCall.Listener<Q> to, ReceivedMessage message) {
-    if (decompressor == null) {
-      message.letGo();
-      message.release();
-      end(
-          Status.INTERNAL.withDescription(
-              "Can't decode compressed gRPC message as compression not configured"));
-      return;
-    }
-    Inflation inflation =
-        new Inflation(
-            message,
-            decompressor,
-            connection.memory(),
-            connection.allocator(),
-            connection.maxMessageBytes());
-    try {
-      String refusal = message.keep();
-      if (refusal != null) {
-        throw Status.RESOURCE_EXHAUSTED.withDescription(refusal).asException();
-      }
-      if (inflation.step(INFLATED_AT_ONCE)) {
-        hand(to, inflation.finish());
-        return;
-      }
-      inflating = true;
-      if (!connection.inflate(() -> inflateInTurn(inflation))) {
-        throw Status.UNAVAILABLE.withDescription("Server exiting").asException();
-      }
-    } catch (StatusException e) {
-      inflation.close();
-      end(e.getStatus());
-    } catch (Throwable e) {
-      inflation.close();
-      failed(e);
-    }
-  }
-
-  /** On a thread for that. */
-  private boolean inflateInTurn(Inflation inflation) {
-    Status failure = null;
-    try {
-      if (!cancelled && !inflation.step(INFLATED_IN_TURN)) {
-        return false;
-      }
-      if (!cancelled) {
-        ReceivedMessage whole = inflation.finish();
-        if (!connection.later(() -> inflated(whole))) {
-          whole.letGo();
-          whole.release();
-        }
-        return true;
-      }
-    } catch (StatusException e) {
-      failure = e.getStatus();
-    } catch (Throwable e) {
-      log.error("a message of {} could not be uncompressed", method.getFullMethodName(), e);
-      failure = Status.INTERNAL.withDescription("the message could not be uncompressed");
-    }
-    inflation.close();
-    Status told = failure;
-    if (told != null) {
-      connection.later(() -> end(told));
-    }
-    return true;
-  }
-
-  private void inflated(ReceivedMessage message) {
-    inflating = false;
-    ServerCall.Listener<Q> to = listener;
-    if (to == null || told || trailersWritten) {
-      message.letGo();
-      message.release();
-      return;
-    }
-    hand(to, message); // counted until it is let go, as it was uncompressed
-    deliver();
+  public String progress() {
+    return request.progress();
   }
 
   @Override
-  public void streamClosed() {
-    if (gone) {
-      return;
-    }
-    gone = true;
-    dropReceived();
-    if (!trailersWritten) {
-      tellCancelled(Status.CANCELLED.withDescription("the client has ended the call"));
-    }
+  public boolean isBusy() {
+    return request.isHolding() || request.handed() > answered;
   }
 
-  private void endIfLate() {
-    if (told || gone) {
-      return;
-    }
-    if (progress.isLeaving()) {
-      giveUp(Http2Error.CANCEL); // the client has given up too
-    } else {
-      end(Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed"));
-    }
-  }
+  // How it ends; on the event loop.
 
-  /** Ends the call without a status; the service hears of it when nothing is held any more. */
-  private void giveUp(Http2Error error) {
+  /** The service hears of it when nothing is held any more. */
+  @Override
+  public void givenUp(Status status) {
     cancelled = true;
-    givenUp = true;
-    connection.reset(stream, error);
   }
 
-  private void releaseSingle() {
-    ReceivedMessage message = single;
-    if (message != null) {
-      single = null;
-      message.letGo();
-      message.release();
+  @Override
+  public void closed(boolean ends) {
+    request.close();
+    if (!ends) {
+      cancel(Status.CANCELLED.withDescription("the client has ended the call"));
     }
   }
 
-  private void dropReceived() {
-    assembly.close();
-    releaseSingle();
-    if (backlog != null) {
-      backlog.forEach(
-          waiting -> {
-            waiting.message().letGo();
-            waiting.message().release();
-          });
-      backlog.clear();
+  /** The service hears first; or, when answers of it have not left yet, after them. */
+  @Override
+  public void end(Status status) {
+    boolean ended = stream.isEnded();
+    if (!stream.isLeaving() || stream.state() == ServerStream.State.CLOSED) {
+      cancel(status);
+    } else if (!ended) {
+      cancelled = true;
+      endsWith = status;
+    }
+    if (!ended) {
+      writeEnd(connection.headers().end(status, new Metadata(), !stream.isAnswered()));
+      connection.flushUnlessReading();
+    }
+  }
+
+  @Override
+  public void failed(Throwable thrown) {
+    log.error("{} failed", method.getFullMethodName(), thrown);
+    end(Status.UNKNOWN.withDescription("Application error processing RPC"));
+  }
+
+  @Override
+  public void ended(boolean sent) {
+    if (!sent) {
+      cancel(Status.CANCELLED.withDescription("the answer could not be sent"));
+      return;
+    }
+    if (endsWith != null) {
+      cancel(endsWith);
+    } else {
+      service.complete();
+    }
+    stream.stopSending();
+  }
+
+  private void cancel(Status status) {
+    if (!service.isNotified()) {
+      cancelled = true;
+      service.cancel(status);
+      dropPending();
     }
   }
 
@@ -466,95 +198,28 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
     }
   }
 
-  /**
-   * Ends the call in the place of the service, which hears that first; or, when answers of it have
-   * not left yet, after them: they are counted until then.
-   */
-  void end(Status status) {
-    if (!progress.isLeaving() || gone) {
-      tellCancelled(status);
-    } else if (!trailersWritten) {
-      cancelled = true;
-      endsWith = status;
-    }
-    if (!trailersWritten && !gone) {
-      connection.writeEnd(this, connection.headers().end(status, new Metadata(), !headersWritten));
-    }
-  }
-
-  private void failed(Throwable thrown) {
-    log.error("{} failed", method.getFullMethodName(), thrown);
-    end(Status.UNKNOWN.withDescription("Application error processing RPC"));
-  }
-
-  private void tellCancelled(Status status) {
-    if (told) {
-      return;
-    }
-    told = true;
-    cancelled = true;
-    context.cancel(status.asRuntimeException());
-    tell(ServerCall.Listener::onCancel);
-    dropPending();
-  }
-
-  private void tellEnd() {
-    if (endsWith != null) {
-      tellCancelled(endsWith);
-    }
-    if (told) {
-      return;
-    }
-    told = true;
-    tell(ServerCall.Listener::onComplete);
-    context.cancel(null);
-  }
-
-  private void tell(Consumer<ServerCall.Listener<Q>> what) {
-    ServerCall.Listener<Q> to = listener;
-    if (to == null) {
-      return;
-    }
-    Context previous = context.attach();
-    try {
-      what.accept(to);
-    } catch (Throwable e) {
-      log.error("{} failed when it was told of its end", method.getFullMethodName(), e);
-    } finally {
-      context.detach(previous);
-    }
-  }
-
   // What is answered; by any thread.
 
   @Override
   public void request(int count) {
-    if (connection.inEventLoop()) {
-      requested += count;
-      if (backlog != null && !backlog.isEmpty()) {
-        connection.later(this::deliver); // the service may be in the middle of something
-      }
-    } else {
-      connection.later(
-          () -> {
-            requested += count;
-            deliver();
-          });
-    }
+    request.request(count);
   }
 
   @Override
-  public void sendHeaders(Metadata metadata) {
-    if (headersSent) {
+  public void sendHeaders(Metadata answered) {
+    if (answer == Answer.HEADERS) {
       throw new IllegalStateException("headers have been sent");
     }
-    headersSent = true;
+    if (answer == Answer.STATUS) {
+      return; // nobody hears them
+    }
+    answer = Answer.HEADERS;
     Compressor chosen = compressor;
-    if (chosen != null && !connection.headers().accepts(headers.metadata(), chosen)) {
+    if (chosen != null && !HeaderCodec.accepts(metadata, chosen)) {
       compressor = null;
     }
-    Http2Headers first = connection.headers().begin(metadata, compressor);
-    if (answersOnce) {
+    Http2Headers first = connection.headers().begin(answered, compressor);
+    if (unaryResponse) {
       pendingHeaders = first;
     } else {
       connection.send(new Outbound(this, first, null, null));
@@ -563,10 +228,11 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   @Override
   public void sendMessage(R message) {
-    if (!headersSent || closed) {
-      throw new IllegalStateException(closed ? "the call is closed" : "no headers have been sent");
+    if (answer != Answer.HEADERS) {
+      throw new IllegalStateException(
+          answer == Answer.STATUS ? "the call is closed" : "no headers have been sent");
     }
-    if (answersOnce && pendingMessage.get() != null) {
+    if (unaryResponse && pendingMessage.get() != null) {
       throw Status.INTERNAL.withDescription("Too many responses").asRuntimeException();
     }
     ByteBuf framed;
@@ -577,12 +243,12 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
               method.streamResponse(message),
               compressMessages ? compressor : null);
     } catch (Throwable e) {
-      closed = true;
+      answer = Answer.STATUS;
       connection.later(
           () -> end(Status.INTERNAL.withDescription("the answer could not be written")));
       throw e;
     }
-    if (answersOnce) {
+    if (unaryResponse) {
       pendingMessage.set(framed);
       if (cancelled) {
         dropPending(); // the call may have been ended before it was set
@@ -595,21 +261,22 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   @Override
   public boolean isReady() {
-    return !cancelled && !closed && unsent.get() < READY_BYTES;
+    return !cancelled && answer != Answer.STATUS && unsent.get() < READY_BYTES;
   }
 
   @Override
   public void close(Status status, Metadata trailers) {
-    if (closed) {
+    if (answer == Answer.STATUS) {
       return; // it was ended in its place
     }
-    closed = true;
+    boolean isBegun = answer == Answer.HEADERS;
+    answer = Answer.STATUS;
     ByteBuf message = pendingMessage.getAndSet(null);
-    Status told = status;
-    if (answersOnce && status.isOk() && message == null) {
-      told = Status.INTERNAL.withDescription("Completed without a response");
+    Status given = status;
+    if (unaryResponse && status.isOk() && message == null) {
+      given = Status.INTERNAL.withDescription("Completed without a response");
     }
-    boolean first = answersOnce ? !told.isOk() : !headersSent;
+    boolean first = unaryResponse ? !given.isOk() : !isBegun;
     if (message != null && first) {
       message.release();
       message = null;
@@ -619,7 +286,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
             this,
             first ? null : pendingHeaders,
             message,
-            connection.headers().end(told, trailers, first)));
+            connection.headers().end(given, trailers, first)));
   }
 
   @Override
@@ -634,7 +301,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   @Override
   public void setCompression(String name) {
-    if (headersSent) {
+    if (answer == Answer.HEADERS) {
       throw new IllegalStateException("headers have been sent");
     }
     Compressor found = connection.headers().compressor(name);
@@ -651,7 +318,7 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
 
   @Override
   public @Nullable String getAuthority() {
-    return headers.authority();
+    return authority;
   }
 
   @Override
@@ -667,96 +334,56 @@ final class Call<Q, R> extends ServerCall<Q, R> implements StreamHandler {
   // What is written; on the event loop.
 
   /** Part of an answer on its way to the event loop. */
-  record Outbound(
+  private record Outbound(
       Call<?, ?> call,
       @Nullable Http2Headers headers,
       @Nullable ByteBuf message,
-      @Nullable Http2Headers trailers) {
+      @Nullable Http2Headers trailers)
+      implements GatheredWrites.Part {
 
-    void drop() {
+    @Override
+    public void write() {
+      call.write(this);
+    }
+
+    @Override
+    public void drop() {
       if (message != null) {
         message.release();
       }
     }
   }
 
-  void write(ChannelHandlerContext ctx, Outbound out) {
-    if (gone || trailersWritten) {
+  private void write(Outbound out) {
+    if (stream.isEnded()) {
       out.drop();
       return;
     }
-    int id = stream.id();
     if (out.headers() != null) {
-      headersWritten = true;
-      connection.encoder().writeHeaders(ctx, id, out.headers(), 0, false, ctx.newPromise());
+      stream.writeHeaders(out.headers());
     }
-    ByteBuf message = out.message();
-    if (message != null) {
-      ChannelPromise promise = ctx.newPromise();
-      int bytes = message.readableBytes();
-      connection.writing();
+    if (out.message() != null) {
       answered++;
-      progress.leaving();
-      promise.addListener(done -> left(bytes));
-      writeData(ctx, message, promise);
+      stream.writeData(out.message(), this);
     }
     if (out.trailers() != null) {
-      writeEnd(ctx, out.trailers());
+      writeEnd(out.trailers());
     }
   }
 
-  /** Parts of a message are written one after the other: cut to frames alone, they cost less. */
-  private void writeData(ChannelHandlerContext ctx, ByteBuf message, ChannelPromise promise) {
-    if (!(message instanceof CompositeByteBuf parts)) {
-      connection.encoder().writeData(ctx, stream.id(), message, 0, false, promise);
-      return;
-    }
-    int last = parts.numComponents() - 1;
-    for (int i = 0; i <= last; i++) {
-      connection
-          .encoder()
-          .writeData(
-              ctx,
-              stream.id(),
-              parts.component(i).retain(),
-              0,
-              false,
-              i == last ? promise : ctx.newPromise());
-    }
-    parts.release();
+  private void writeEnd(Http2Headers trailers) {
+    request.close(); // the stream may stay for as long as its client does not read
+    stream.writeEnd(trailers, true);
   }
 
-  void writeEnd(ChannelHandlerContext ctx, Http2Headers trailers) {
-    trailersWritten = true;
-    dropReceived(); // the stream may stay for as long as its client does not read
-    ChannelPromise promise = ctx.newPromise();
-    long bytes = connection.keepEnd(trailers);
-    connection.encoder().writeHeaders(ctx, stream.id(), trailers, 0, true, promise);
-    promise.addListener(
-        done -> {
-          connection.endLeft(bytes);
-          if (done.isSuccess()) {
-            tellEnd();
-            connection.stopSending(stream);
-          } else {
-            tellCancelled(Status.CANCELLED.withDescription("the answer could not be sent"));
-          }
-        });
-  }
-
-  private void left(int bytes) {
-    connection.written();
-    progress.left();
-    if (answersOnce) {
+  @Override
+  public void left(int bytes, boolean sent) {
+    if (unaryResponse) {
       return;
     }
     int before = unsent.getAndAdd(-bytes);
-    if (before >= READY_BYTES && before - bytes < READY_BYTES && !told) {
-      tell(ServerCall.Listener::onReady);
+    if (before >= READY_BYTES && before - bytes < READY_BYTES) {
+      service.ready();
     }
-  }
-
-  Http2Stream stream() {
-    return stream;
   }
 }

@@ -7,20 +7,18 @@ import io.grpc.ServerMethodDefinition;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.internal.GrpcUtil;
-import io.netty.buffer.ByteBufUtil;
-import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2Stream;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes calls of the streams that a client opens, or says why a stream is no call. For the event
- * loop of one connection.
+ * Makes calls of the streams that clients open, or says why a stream is no call. Immutable; called
+ * on the event loop of the stream's connection.
  */
 final class CallOpener {
   /**
@@ -32,19 +30,23 @@ final class CallOpener {
   /** The same for one that is sent on, which has a stream at another server too. */
   private static final long FORWARDED_BYTES = 6 << 10;
 
-  private final Connection connection;
-  private final Http2Server server;
   private final ServerSettings settings;
+  private final Context context;
+  private final BooleanSupplier hasTooManyCalls;
 
-  CallOpener(Connection connection, Http2Server server, ServerSettings settings) {
-    this.connection = connection;
-    this.server = server;
+  /**
+   * @param context that all calls' contexts come from
+   * @param hasTooManyCalls whether there are more than there may be, the new one included
+   */
+  CallOpener(ServerSettings settings, Context context, BooleanSupplier hasTooManyCalls) {
     this.settings = settings;
+    this.context = context;
+    this.hasTooManyCalls = hasTooManyCalls;
   }
 
   /** Starts the call that the headers describe, or answers with the reason why there is none. */
-  void open(Http2Stream stream, Http2Headers headers, boolean endOfStream) {
-    if (server.hasTooManyCalls()) {
+  void open(ServerStream stream, Http2Headers headers, boolean endOfStream) {
+    if (hasTooManyCalls.getAsBoolean()) {
       refuse(
           stream,
           Status.RESOURCE_EXHAUSTED.withDescription(
@@ -68,8 +70,8 @@ final class CallOpener {
     }
     try {
       String forwarded = forwardedMethod(headers);
-      long bytes = (forwarded == null ? CALL_BYTES : FORWARDED_BYTES) + Connection.bytes(headers);
-      String refusal = connection.keep(stream, bytes);
+      long bytes = (forwarded == null ? CALL_BYTES : FORWARDED_BYTES) + HeaderCodec.bytes(headers);
+      String refusal = stream.keep(bytes);
       if (refusal != null) {
         refuse(stream, Status.RESOURCE_EXHAUSTED.withDescription(refusal));
       } else if (forwarded != null) {
@@ -84,36 +86,30 @@ final class CallOpener {
 
   /** The method of a call that is sent on; null when it is not. */
   private @Nullable String forwardedMethod(Http2Headers headers) {
-    ServerSettings.Forwarding forwarding = settings.forwarding();
+    CallForwarder forwarder = settings.forwarder();
     CharSequence path = headers.path();
-    if (forwarding == null || path == null || path.length() < 2 || path.charAt(0) != '/') {
+    if (forwarder == null || path == null || path.length() < 2 || path.charAt(0) != '/') {
       return null;
     }
     String method = path.subSequence(1, path.length()).toString();
-    return forwarding.router().forwards(method) ? method : null;
+    return forwarder.forwards(method) ? method : null;
   }
 
   private void forward(
-      Http2Stream stream, String method, Http2Headers headers, boolean endOfStream) {
-    ServerSettings.Forwarding forwarding = Objects.requireNonNull(settings.forwarding());
+      ServerStream stream, String method, Http2Headers headers, boolean endOfStream) {
+    CallForwarder forwarder = Objects.requireNonNull(settings.forwarder());
     Metadata times = HeaderCodec.only(GrpcUtil.TIMEOUT_KEY.name(), headers);
     Long timeoutNanos = timeoutNanos(times);
-    ForwardedCall call =
-        new ForwardedCall(
-            connection,
-            stream,
-            method,
-            headers,
-            timeoutNanos == null ? Long.MAX_VALUE : timeoutNanos,
-            forwarding);
-    connection.attach(stream, call);
+    stream.listen(
+        forwarder.open(
+            stream, method, headers, timeoutNanos == null ? Long.MAX_VALUE : timeoutNanos));
     if (endOfStream) {
-      call.endOfStream();
+      stream.endOfStream();
     }
   }
 
   private void open(
-      Http2Stream stream, Http2Headers headers, Metadata metadata, boolean endOfStream) {
+      ServerStream stream, Http2Headers headers, Metadata metadata, boolean endOfStream) {
     String path = String.valueOf(headers.path());
     CharSequence authority = headers.authority();
     ServerMethodDefinition<?, ?> method =
@@ -124,12 +120,7 @@ final class CallOpener {
               "Method not found: " + ShortText.of(path.startsWith("/") ? path.substring(1) : path))
           .asRuntimeException();
     }
-    Call.Headers told =
-        new Call.Headers(
-            metadata,
-            authority == null ? null : authority.toString(),
-            settings.headers().decompressor(metadata));
-    start(stream, method, told, endOfStream);
+    start(stream, method, metadata, authority == null ? null : authority.toString(), endOfStream);
   }
 
   private @Nullable ServerMethodDefinition<?, ?> method(
@@ -142,35 +133,32 @@ final class CallOpener {
   }
 
   private <Q, R> void start(
-      Http2Stream stream,
+      ServerStream stream,
       ServerMethodDefinition<Q, R> definition,
-      Call.Headers headers,
+      Metadata metadata,
+      @Nullable String authority,
       boolean endOfStream) {
     Call<Q, R> call =
         new Call<>(
-            connection,
             stream,
             definition.getMethodDescriptor(),
-            headers,
-            callContext(headers.metadata()),
-            new MessageAssembly(
-                connection.allocator(), connection.messages(), settings.maxMessageBytes()));
-    connection.attach(stream, call);
+            metadata,
+            authority,
+            settings.headers().decompressor(metadata),
+            callContext(stream, metadata));
+    stream.listen(call);
     call.start(definition);
     if (endOfStream) {
-      call.endOfStream();
+      stream.endOfStream();
     }
   }
 
-  private Context.CancellableContext callContext(Metadata metadata) {
+  private Context.CancellableContext callContext(ServerStream stream, Metadata metadata) {
     Long timeoutNanos = timeoutNanos(metadata);
-    if (timeoutNanos == null) {
-      return server.context().withCancellation();
-    }
-    return server
-        .context()
-        .withDeadline(
-            Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), connection.context().executor());
+    return timeoutNanos == null
+        ? context.withCancellation()
+        : context.withDeadline(
+            Deadline.after(timeoutNanos, TimeUnit.NANOSECONDS), stream.eventLoop());
   }
 
   private static @Nullable Long timeoutNanos(Metadata metadata) {
@@ -183,29 +171,12 @@ final class CallOpener {
     }
   }
 
-  private void refuse(Http2Stream stream, Status status) {
-    ChannelHandlerContext to = connection.context();
-    Http2Headers end = settings.headers().end(status, new Metadata(), true);
-    long bytes = connection.keepEnd(end);
-    connection
-        .encoder()
-        .writeHeaders(to, stream.id(), end, 0, true, to.newPromise())
-        .addListener(
-            done -> {
-              connection.endLeft(bytes);
-              connection.stopSending(stream);
-            });
+  private void refuse(ServerStream stream, Status status) {
+    stream.writeEnd(settings.headers().end(status, new Metadata(), true), true);
   }
 
-  private void refuse(Http2Stream stream, HttpResponseStatus status, String text) {
-    ChannelHandlerContext to = connection.context();
-    connection
-        .encoder()
-        .writeHeaders(to, stream.id(), HeaderCodec.refusal(status), 0, false, to.newPromise());
-    connection
-        .encoder()
-        .writeData(
-            to, stream.id(), ByteBufUtil.writeUtf8(to.alloc(), text), 0, true, to.newPromise())
-        .addListener(done -> connection.stopSending(stream));
+  private static void refuse(ServerStream stream, HttpResponseStatus status, String text) {
+    stream.writeHeaders(HeaderCodec.refusal(status));
+    stream.writeEnd(text);
   }
 }

@@ -7,30 +7,20 @@ import dev.roundhouse.transport.memory.MemoryBudget;
 import io.grpc.Attributes;
 import io.grpc.Grpc;
 import io.grpc.ServerTransportFilter;
-import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2CodecUtil;
-import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.util.internal.PlatformDependent;
 import java.io.IOException;
-import java.util.Map;
-import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -38,8 +28,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One client's connection: makes calls of its streams, and writes what they answer. Answers of
- * other threads are gathered and written together, one wake-up of the event loop for all of them.
+ * One client's connection: how it begins and ends, how much of what its client sends is read, and
+ * what all its streams share. {@link ServerStreams} makes streams of its frames.
  */
 final class Connection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
@@ -50,45 +40,39 @@ final class Connection extends PeerConnection {
    */
   private static final long MOST_UNSENT_BYTES = 128 << 10;
 
-  /** Between looks for what does not get on, while others need room, and how long that may be. */
-  private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-  private static final long PRESSED_NANOS = TimeUnit.SECONDS.toNanos(5);
-
-  /** Of a header field besides its texts: two strings and their arrays, an entry, its place. */
-  private static final int FIELD_BYTES = 128;
-
-  private final Http2Server server;
+  private final Server server;
   private final ServerSettings settings;
   private final ConnectionMemory memory;
   private final MemoryBudget messages;
-  private final Http2Connection.PropertyKey callKey;
-
-  /** Bytes that a stream is counted for. */
-  private final Http2Connection.PropertyKey keptKey;
-
-  private final Queue<Call.Outbound> outbound = PlatformDependent.newMpscQueue();
-  private final AtomicBoolean writing = new AtomicBoolean();
+  private final ServerStreams streams;
+  private final GatheredWrites writes = new GatheredWrites(this);
   private final ConnectionTimers timers;
-  private final CallOpener opener;
   private final StalledPeer stalls;
   private Attributes attributes = Attributes.EMPTY;
   private boolean secure;
 
-  /** What was read is being handled: what is written meanwhile goes out after it. */
-  private boolean reading;
-
   private boolean ready;
-  private boolean spokenTo;
 
-  /** What does not get on is looked for. */
-  private boolean relieving;
+  /** What a connection is part of. Called on the connection's event loop. */
+  interface Server {
+    void opened(Connection connection);
+
+    void closed(Connection connection);
+
+    /** A client has opened a stream. */
+    void streamOpened();
+
+    void streamClosed();
+
+    /** Makes a call of a stream that was opened, or refuses it. */
+    void open(ServerStream stream, Http2Headers headers, boolean endOfStream);
+  }
 
   Connection(
       Http2ConnectionDecoder decoder,
       Http2ConnectionEncoder encoder,
       Http2Settings initial,
-      Http2Server server,
+      Server server,
       ServerSettings settings,
       ConnectionMemory memory) {
     super(decoder, encoder, initial);
@@ -96,24 +80,21 @@ final class Connection extends PeerConnection {
     this.settings = settings;
     this.memory = memory;
     messages = memory.of(Kept.MESSAGE);
-    callKey = connection().newKey();
-    keptKey = connection().newKey();
     timers =
         new ConnectionTimers(
             this,
-            settings.manners(),
+            settings.keepAlive(),
             settings.handshakeNanos(),
             settings.stalledNanos(),
             settings.unreadNanos());
     stalls = new StalledPeer(this, settings.load());
-    opener = new CallOpener(this, server, settings);
-    Events events = new Events();
-    decoder.frameListener(events);
-    connection().addListener(events);
+    streams = new ServerStreams(this, server, timers, stalls);
+    decoder.frameListener(streams);
+    connection().addListener(streams);
   }
 
   @Override
-  void begin(ChannelHandlerContext active) {
+  protected void begin(ChannelHandlerContext active) {
     if (ready) {
       return;
     }
@@ -151,7 +132,7 @@ final class Connection extends PeerConnection {
 
   @Override
   public void channelRead(ChannelHandlerContext read, Object message) throws Exception {
-    reading = true;
+    writes.reading();
     timers.heard();
     super.channelRead(read, message);
     readWhileItReads(read);
@@ -176,8 +157,7 @@ final class Connection extends PeerConnection {
 
   @Override
   public void channelReadComplete(ChannelHandlerContext read) throws Exception {
-    reading = false;
-    writeGathered(read);
+    writes.readComplete();
     super.channelReadComplete(read); // which flushes
     readWhileItReads(read);
   }
@@ -243,9 +223,7 @@ final class Connection extends PeerConnection {
     return context().executor().inEventLoop();
   }
 
-  /**
-   * Has a task run on the event loop, after what it does now; false when the server has stopped.
-   */
+  /** Runs a task on the event loop, after what it does now; false when the server has stopped. */
   boolean later(Runnable task) {
     try {
       context().executor().execute(task);
@@ -267,113 +245,24 @@ final class Connection extends PeerConnection {
     return messages;
   }
 
-  /** Has something uncompressed where it holds up nobody; false when the server has stopped. */
+  /** Uncompresses something where it holds up nobody; false when the server has stopped. */
   boolean inflate(FairTurns.Job job) {
     return settings.inflating().submit(memory.peer(), job);
   }
 
-  /** What header fields take, as they are kept. */
-  static long bytes(Http2Headers headers) {
-    long bytes = 0;
-    for (Map.Entry<CharSequence, CharSequence> field : headers) {
-      bytes += FIELD_BYTES + 2L * (field.getKey().length() + field.getValue().length());
-    }
-    return bytes;
-  }
-
-  /**
-   * Counts how a call ends, until the client has been told.
-   *
-   * @return for {@link #endLeft}
-   */
-  long keepEnd(Http2Headers trailers) {
-    long bytes = HeaderCodec.isShared(trailers) ? 0 : bytes(trailers);
-    if (bytes > 0) {
-      memory.add(Kept.REFUSAL, bytes);
-    }
-    return bytes;
-  }
-
-  void endLeft(long bytes) {
-    if (bytes > 0) {
-      memory.giveBack(Kept.REFUSAL, bytes);
-    }
-  }
-
   /** Others need room: for as long as they do, ends what does not get on. On the event loop. */
   void relieve() {
-    if (!relieving && ready) {
-      relieving = true;
-      lookForStalls();
-    }
+    timers.relieve();
   }
 
-  private void lookForStalls() {
-    if (!ready || !memory.isPressed()) {
-      relieving = false;
-      return;
-    }
-    long now = System.nanoTime();
-    stalls.endIdle(now, PRESSED_NANOS);
-    stalls.endArrivals(now, PRESSED_NANOS);
-    stalls.endDepartures(now, PRESSED_NANOS);
-    timers.endIfUnused(now, PRESSED_NANOS);
-    flushUnlessReading();
-    var unused =
-        context()
-            .executor()
-            .schedule(this::lookForStalls, PRESSED_LOOK_NANOS, TimeUnit.NANOSECONDS);
+  /** Takes part of an answer; any thread. */
+  void send(GatheredWrites.Part part) {
+    writes.send(part);
   }
 
-  /**
-   * Takes part of an answer; any thread. Parts are written in the order in which they are taken.
-   */
-  void send(Call.Outbound part) {
-    outbound.add(part);
-    if (inEventLoop() && reading) {
-      return;
-    }
-    wake();
-  }
-
-  private void wake() {
-    if (!writing.get() && writing.compareAndSet(false, true)) {
-      try {
-        context().executor().execute(this::writeAndFlush);
-      } catch (RejectedExecutionException e) {
-        dropGathered();
-      }
-    }
-  }
-
-  /** What is gathered while this writes goes out with it, and wakes nobody. */
-  private void writeAndFlush() {
-    ChannelHandlerContext to = context();
-    try {
-      if (writeGathered(to)) {
-        flush(to);
-      }
-    } finally {
-      writing.set(false);
-    }
-    if (!outbound.isEmpty()) {
-      wake();
-    }
-  }
-
-  private boolean writeGathered(ChannelHandlerContext to) {
-    boolean any = false;
-    for (Call.Outbound part = outbound.poll(); part != null; part = outbound.poll()) {
-      part.call().write(to, part);
-      any = true;
-    }
-    return any;
-  }
-
-  private void dropGathered() {
-    for (Call.Outbound part = outbound.poll(); part != null; part = outbound.poll()) {
-      part.drop();
-    }
+  /** Sends what is written, unless that is done after what was read. */
+  void flushUnlessReading() {
+    writes.flushUnlessReading();
   }
 
   /** A message is about to be written; on the event loop. */
@@ -387,86 +276,18 @@ final class Connection extends PeerConnection {
     timers.written();
   }
 
-  /**
-   * Counts a call until its stream is closed; on the event loop.
-   *
-   * @return null when it is counted; otherwise why not
-   */
-  @Nullable String keep(Http2Stream stream, long bytes) {
-    String refusal = memory.take(Kept.CALL, bytes);
-    if (refusal == null) {
-      stream.setProperty(keptKey, bytes);
-    }
-    return refusal;
-  }
-
-  /** Has what arrives on a stream go to a call; on the event loop. */
-  void attach(Http2Stream stream, StreamHandler call) {
-    stream.setProperty(callKey, call);
+  void callBegan() {
     timers.callBegan();
   }
 
-  /** Ends a call in the place of its service; on the event loop. */
-  void writeEnd(Call<?, ?> call, Http2Headers trailers) {
-    call.writeEnd(context(), trailers);
-    flushUnlessReading();
+  void callEnded() {
+    timers.callEnded();
   }
 
-  private void flushUnlessReading() {
-    if (!reading) {
-      flush(context());
-    }
-  }
-
-  /** Lets the client send as many bytes more to a stream. */
-  void consume(Http2Stream stream, int bytes) {
+  /** Shows all streams to an action, which may end them. */
+  void forEachStream(Consumer<ServerStream> action) {
     try {
-      if (connection().local().flowController().consumeBytes(stream, bytes)) {
-        flushUnlessReading();
-      }
-    } catch (Http2Exception e) {
-      onError(context(), true, e);
-    }
-  }
-
-  /** Lets the client send more to a stream that is steered. */
-  void openWindow(Http2Stream stream, int bytes) {
-    open(stream, bytes);
-    flushUnlessReading();
-  }
-
-  /** Tells a client whose call has been answered that the rest of its request is not needed. */
-  void stopSending(Http2Stream stream) {
-    if (stream.state().remoteSideOpen()) {
-      resetStream(context(), stream.id(), Http2Error.NO_ERROR.code(), context().newPromise());
-      flushUnlessReading();
-    }
-  }
-
-  /** Ends a stream that we do not wish to go on with. */
-  void reset(Http2Stream stream, Http2Error error) {
-    resetStream(context(), stream.id(), error.code(), context().newPromise());
-    flushUnlessReading();
-  }
-
-  /** What was sent on a stream, less what its client has allowed by WINDOW_UPDATE. */
-  long sentLessCredit(Http2Stream stream) {
-    Http2RemoteFlowController window = connection().remote().flowController();
-    return (long) window.initialWindowSize() - window.windowSize(stream);
-  }
-
-  /** Shows all calls to an action, which may end them. */
-  void forEachCall(Consumer<StreamHandler> action) {
-    try {
-      connection()
-          .forEachActiveStream(
-              stream -> {
-                StreamHandler call = stream.getProperty(callKey);
-                if (call != null) {
-                  action.accept(call);
-                }
-                return true;
-              });
+      streams.forEach(action);
     } catch (Http2Exception e) {
       onError(context(), true, e);
     }
@@ -506,11 +327,6 @@ final class Connection extends PeerConnection {
     return stalls;
   }
 
-  /** True when the client's settings have come, with which every conversation begins. */
-  boolean isSpokenTo() {
-    return spokenTo;
-  }
-
   void goAway(int lastStreamId, Http2Error error, String reason) {
     ChannelHandlerContext to = context();
     goAway(
@@ -519,99 +335,5 @@ final class Connection extends PeerConnection {
         error.code(),
         ByteBufUtil.writeAscii(to.alloc(), reason),
         to.newPromise());
-  }
-
-  /** What a client's frames, and the state of its streams, mean for calls. */
-  private final class Events extends Http2EventAdapter {
-    @Override
-    public void onHeadersRead(
-        ChannelHandlerContext from,
-        int streamId,
-        Http2Headers headers,
-        int streamDependency,
-        short weight,
-        boolean exclusive,
-        int padding,
-        boolean endOfStream)
-        throws Http2Exception {
-      onHeadersRead(from, streamId, headers, padding, endOfStream);
-    }
-
-    @Override
-    public void onHeadersRead(
-        ChannelHandlerContext from,
-        int streamId,
-        Http2Headers headers,
-        int padding,
-        boolean endOfStream)
-        throws Http2Exception {
-      Http2Stream stream = connection().stream(streamId);
-      if (stream == null) {
-        return;
-      }
-      StreamHandler known = stream.getProperty(callKey);
-      if (known == null) {
-        opener.open(stream, headers, endOfStream);
-      } else if (endOfStream) {
-        known.endOfStream();
-      }
-    }
-
-    @Override
-    public int onDataRead(
-        ChannelHandlerContext from, int streamId, ByteBuf data, int padding, boolean endOfStream) {
-      Http2Stream stream = connection().stream(streamId);
-      StreamHandler call = stream == null ? null : stream.getProperty(callKey);
-      return call == null
-          ? data.readableBytes() + padding
-          : call.receive(data, padding, endOfStream);
-    }
-
-    @Override
-    public void onStreamActive(Http2Stream stream) {
-      server.callOpened();
-    }
-
-    @Override
-    public void onStreamClosed(Http2Stream stream) {
-      server.callClosed();
-      StreamHandler call = stream.removeProperty(callKey);
-      if (call != null) {
-        call.streamClosed();
-        timers.callEnded();
-      }
-      Long kept = stream.removeProperty(keptKey);
-      if (kept != null) {
-        memory.giveBack(Kept.CALL, kept);
-      }
-    }
-
-    @Override
-    public void onSettingsRead(ChannelHandlerContext from, Http2Settings theirs) {
-      spokenTo = true;
-    }
-
-    @Override
-    public void onWindowUpdateRead(ChannelHandlerContext from, int streamId, int bytes) {
-      if (streamId == Http2CodecUtil.CONNECTION_STREAM_ID) {
-        stalls.allowed(bytes);
-        return;
-      }
-      Http2Stream stream = connection().stream(streamId);
-      StreamHandler call = stream == null ? null : stream.getProperty(callKey);
-      if (call != null) {
-        call.allowed(bytes);
-      }
-    }
-
-    @Override
-    public void onPingRead(ChannelHandlerContext from, long data) {
-      timers.pinged();
-    }
-
-    @Override
-    public void onPingAckRead(ChannelHandlerContext from, long data) {
-      timers.pingAnswered(data);
-    }
   }
 }

@@ -16,31 +16,24 @@ final class ConnectionBuilder
   /** Of a window that was used before the client is told that it may send as much again. */
   private static final float REFILL = 0.5f;
 
-  /**
-   * Streams that a client resets in {@link #WINDOW_SECONDS}, and as many that it makes us reset.
-   * Gateways stay below it: {@link ResetBudget}.
-   */
-  static final int MOST_RESETS = 2000;
-
-  static final int WINDOW_SECONDS = 10;
-
   /** Answers to pings and settings that wait because the client does not read. */
   private static final int MOST_CONTROL_FRAMES = 1000;
 
   private static final int MOST_EMPTY_DATA_FRAMES = 64;
 
-  private final Http2Server server;
+  private final Connection.Server server;
   private final ServerSettings settings;
   private final ConnectionMemory memory;
 
-  private ConnectionBuilder(Http2Server server, ServerSettings settings, ConnectionMemory memory) {
+  private ConnectionBuilder(
+      Connection.Server server, ServerSettings settings, ConnectionMemory memory) {
     this.server = server;
     this.settings = settings;
     this.memory = memory;
   }
 
   static Connection connection(
-      Http2Server server, ServerSettings settings, ConnectionMemory memory) {
+      Connection.Server server, ServerSettings settings, ConnectionMemory memory) {
     DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
     connection
         .remote()
@@ -58,8 +51,10 @@ final class ConnectionBuilder
                 .maxConcurrentStreams(settings.maxConcurrentStreams())
                 .maxHeaderListSize(settings.maxMetadataBytes()))
         .validateRequiredPseudoHeaders(true)
-        .decoderEnforceMaxRstFramesPerWindow(MOST_RESETS, WINDOW_SECONDS)
-        .encoderEnforceMaxRstFramesPerWindow(MOST_RESETS, WINDOW_SECONDS)
+        .decoderEnforceMaxRstFramesPerWindow(
+            PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
+        .encoderEnforceMaxRstFramesPerWindow(
+            PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
         .encoderEnforceMaxQueuedControlFrames(MOST_CONTROL_FRAMES)
         .decoderEnforceMaxConsecutiveEmptyDataFrames(MOST_EMPTY_DATA_FRAMES)
         .build();
@@ -67,7 +62,7 @@ final class ConnectionBuilder
 
   private static int initialWindow(ServerSettings settings) {
     int most = settings.streamWindowBytes();
-    return settings.forwarding() == null ? most : Passage.firstBytes(most);
+    return settings.forwarder() == null ? most : settings.forwarder().firstWindowBytes(most);
   }
 
   @Override

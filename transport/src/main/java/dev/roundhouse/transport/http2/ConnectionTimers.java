@@ -27,13 +27,19 @@ final class ConnectionTimers {
   /** For an answer to the ping of a drain: clients that give none are closed without it. */
   private static final long DRAIN_PING_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+  /** Between looks for what does not get on, while others need room, and how long that may be. */
+  private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final long PRESSED_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private final Connection connection;
-  private final ServerSettings.Manners manners;
+  private final KeepAlivePolicy policy;
   private final long handshakeNanos;
   private final long stalledNanos;
   private final long unreadNanos;
   private final List<Future<?>> timers = new ArrayList<>();
 
+  private boolean spokenTo;
   private long heardNanos;
   private long keepAliveSentNanos;
   private boolean keepAliveSent;
@@ -45,16 +51,21 @@ final class ConnectionTimers {
   private int strikes;
   private boolean draining;
   private boolean drained;
-  private boolean stopped;
+
+  /** From the connection's beginning to its end. */
+  private boolean running;
+
+  /** What does not get on is looked for. */
+  private boolean relieving;
 
   ConnectionTimers(
       Connection connection,
-      ServerSettings.Manners manners,
+      KeepAlivePolicy policy,
       long handshakeNanos,
       long stalledNanos,
       long unreadNanos) {
     this.connection = connection;
-    this.manners = manners;
+    this.policy = policy;
     this.handshakeNanos = handshakeNanos;
     this.stalledNanos = stalledNanos;
     this.unreadNanos = unreadNanos;
@@ -62,17 +73,18 @@ final class ConnectionTimers {
 
   void start() {
     long now = System.nanoTime();
+    running = true;
     heardNanos = now;
     idleSinceNanos = now;
     after(handshakeNanos, this::endIfSilent);
-    if (manners.keepAliveNanos() != OFF) {
-      after(manners.keepAliveNanos(), this::keepAlive);
+    if (policy.keepAliveNanos() != OFF) {
+      after(policy.keepAliveNanos(), this::keepAlive);
     }
-    if (manners.maxIdleNanos() != OFF) {
-      after(manners.maxIdleNanos(), this::endIfIdle);
+    if (policy.maxIdleNanos() != OFF) {
+      after(policy.maxIdleNanos(), this::endIfIdle);
     }
-    if (manners.maxAgeNanos() != OFF) {
-      after(manners.maxAgeNanos(), () -> drain("max_age", manners.maxAgeGraceNanos()));
+    if (policy.maxAgeNanos() != OFF) {
+      after(policy.maxAgeNanos(), () -> drain("max_age", policy.maxAgeGraceNanos()));
     }
     if (stalledNanos != OFF) {
       after(stalledNanos / 2, this::endStalledArrivals);
@@ -83,13 +95,13 @@ final class ConnectionTimers {
   }
 
   void stop() {
-    stopped = true;
+    running = false;
     timers.forEach(timer -> timer.cancel(false));
     timers.clear();
   }
 
   private void after(long nanos, Runnable task) {
-    if (stopped) {
+    if (!running) {
       return;
     }
     timers.removeIf(Future::isDone);
@@ -101,6 +113,11 @@ final class ConnectionTimers {
   void heard() {
     heardNanos = System.nanoTime();
     keepAliveSent = false;
+  }
+
+  /** The client's settings have come, with which every conversation begins. */
+  void spokenTo() {
+    spokenTo = true;
   }
 
   void writing() {
@@ -127,27 +144,27 @@ final class ConnectionTimers {
 
   /** Whoever has connected and not begun to speak HTTP/2 holds a place that others may need. */
   private void endIfSilent() {
-    if (!connection.isSpokenTo()) {
+    if (!spokenTo) {
       connection.closeNow();
     }
   }
 
   private void keepAlive() {
     long now = System.nanoTime();
-    if (keepAliveSent && now - keepAliveSentNanos >= manners.keepAliveTimeoutNanos()) {
+    if (keepAliveSent && now - keepAliveSentNanos >= policy.keepAliveTimeoutNanos()) {
       connection.closeNow();
       return;
     }
     long silent = now - heardNanos;
-    if (!keepAliveSent && silent >= manners.keepAliveNanos()) {
+    if (!keepAliveSent && silent >= policy.keepAliveNanos()) {
       keepAliveSent = true;
       keepAliveSentNanos = now;
       ping(KEEP_ALIVE_PING);
     }
     after(
         keepAliveSent
-            ? keepAliveSentNanos + manners.keepAliveTimeoutNanos() - now
-            : heardNanos + manners.keepAliveNanos() - now,
+            ? keepAliveSentNanos + policy.keepAliveTimeoutNanos() - now
+            : heardNanos + policy.keepAliveNanos() - now,
         this::keepAlive);
   }
 
@@ -159,19 +176,41 @@ final class ConnectionTimers {
 
   private void endIfIdle() {
     long now = System.nanoTime();
-    if (activeCalls == 0 && now - idleSinceNanos >= manners.maxIdleNanos()) {
+    if (activeCalls == 0 && now - idleSinceNanos >= policy.maxIdleNanos()) {
       drain("max_idle", OFF);
       return;
     }
-    long next = activeCalls == 0 ? idleSinceNanos + manners.maxIdleNanos() - now : OFF;
-    after(Math.min(next, manners.maxIdleNanos()), this::endIfIdle);
+    long next = activeCalls == 0 ? idleSinceNanos + policy.maxIdleNanos() - now : OFF;
+    after(Math.min(next, policy.maxIdleNanos()), this::endIfIdle);
   }
 
   /** Has a client without a call connect again when it has one: its place is needed. */
-  void endIfUnused(long nowNanos, long unusedNanos) {
+  private void endIfUnused(long nowNanos, long unusedNanos) {
     if (activeCalls == 0 && nowNanos - idleSinceNanos >= unusedNanos) {
       drain("overloaded", OFF);
     }
+  }
+
+  /** Others need room: for as long as they do, ends what does not get on. */
+  void relieve() {
+    if (!relieving && running) {
+      relieving = true;
+      lookForStalls();
+    }
+  }
+
+  private void lookForStalls() {
+    if (!running || !connection.memory().isPressed()) {
+      relieving = false;
+      return;
+    }
+    long now = System.nanoTime();
+    connection.stalls().endIdle(now, PRESSED_NANOS);
+    connection.stalls().endArrivals(now, PRESSED_NANOS);
+    connection.stalls().endDepartures(now, PRESSED_NANOS);
+    endIfUnused(now, PRESSED_NANOS);
+    connection.flushUnlessReading();
+    after(PRESSED_LOOK_NANOS, this::lookForStalls);
   }
 
   private void endStalledArrivals() {
@@ -187,8 +226,8 @@ final class ConnectionTimers {
   /** The client has sent a ping; one that does so too often is sent away. */
   void pinged() {
     long now = System.nanoTime();
-    boolean mayPing = activeCalls > 0 || manners.permitPingWithoutCalls();
-    long apart = mayPing ? manners.permitPingNanos() : IDLE_PING_NANOS;
+    boolean mayPing = activeCalls > 0 || policy.permitPingWithoutCalls();
+    long apart = mayPing ? policy.permitPingNanos() : IDLE_PING_NANOS;
     if (messagesWriting > 0 || !wasPinged || now - lastPingNanos >= apart) {
       wasPinged = true;
       lastPingNanos = now;
@@ -211,7 +250,7 @@ final class ConnectionTimers {
    * then, when it has certainly heard, which of those that it began are still served.
    */
   void drain(String reason, long graceNanos) {
-    if (draining || stopped) {
+    if (draining || !running) {
       return;
     }
     draining = true;
@@ -224,7 +263,7 @@ final class ConnectionTimers {
   }
 
   private void takeNoMore() {
-    if (!draining || drained || stopped) {
+    if (!draining || drained || !running) {
       return;
     }
     drained = true;

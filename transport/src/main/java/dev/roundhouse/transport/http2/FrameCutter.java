@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * and only frames of other kinds are copied; the buffer that was read into is free for the next
  * read. For one event loop.
  */
-final class FrameCutter extends ChannelInboundHandlerAdapter {
+public final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** What a client sends before its first frame. */
   private static final int PREFACE_BYTES = 24;
 
@@ -40,7 +40,7 @@ final class FrameCutter extends ChannelInboundHandlerAdapter {
   FrameCutter() {}
 
   /** Of frames that a server sends. */
-  static FrameCutter ofServer() {
+  public static FrameCutter ofServer() {
     FrameCutter cutter = new FrameCutter();
     cutter.started = true;
     return cutter;

@@ -25,13 +25,16 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Between gRPC's metadata and the header fields of HTTP/2. Immutable. */
-final class HeaderCodec {
+public final class HeaderCodec {
   private static final AsciiString GRPC = AsciiString.cached("application/grpc");
   private static final AsciiString OK = HttpResponseStatus.OK.codeAsText();
   private static final AsciiString GRPC_STATUS = AsciiString.cached("grpc-status");
   private static final AsciiString GRPC_ENCODING = AsciiString.cached("grpc-encoding");
   private static final AsciiString GRPC_ACCEPT = AsciiString.cached("grpc-accept-encoding");
   private static final char PSEUDO_HEADER = ':';
+
+  /** Of a header field besides its texts: two strings and their arrays, an entry, its place. */
+  private static final int FIELD_BYTES = 128;
 
   private static final Http2Headers END_OK =
       ReadOnlyHttp2Headers.trailers(false, GRPC_STATUS, AsciiString.cached("0"));
@@ -66,7 +69,7 @@ final class HeaderCodec {
   }
 
   /** As {@link #metadata}, one field alone. */
-  static Metadata only(String name, Http2Headers headers) {
+  public static Metadata only(String name, Http2Headers headers) {
     Metadata metadata = new Metadata();
     CharSequence value = headers.get(name);
     if (value != null) {
@@ -97,7 +100,7 @@ final class HeaderCodec {
    *
    * @param first true when nothing was sent before
    */
-  Http2Headers end(Status status, Metadata metadata, boolean first) {
+  public Http2Headers end(Status status, Metadata metadata, boolean first) {
     boolean bare = status.getDescription() == null && InternalMetadata.headerCount(metadata) == 0;
     if (status.isOk() && bare && !first) {
       return END_OK;
@@ -117,9 +120,16 @@ final class HeaderCodec {
     return headers;
   }
 
-  /** True of headers that all calls share. */
-  static boolean isShared(Http2Headers headers) {
-    return headers == END_OK;
+  /** What header fields take, as they are kept; nothing of those that all calls share. */
+  static long bytes(Http2Headers headers) {
+    if (headers == END_OK) {
+      return 0;
+    }
+    long bytes = 0;
+    for (Map.Entry<CharSequence, CharSequence> field : headers) {
+      bytes += FIELD_BYTES + 2L * (field.getKey().length() + field.getValue().length());
+    }
+    return bytes;
   }
 
   private static void add(Metadata metadata, Http2Headers headers) {
@@ -150,7 +160,7 @@ final class HeaderCodec {
    * @return null when it has named none
    * @throws io.grpc.StatusRuntimeException UNIMPLEMENTED when there is no such compression
    */
-  @Nullable Decompressor decompressor(Metadata metadata) {
+  public @Nullable Decompressor decompressor(Metadata metadata) {
     String name = metadata.get(GrpcUtil.MESSAGE_ENCODING_KEY);
     if (name == null || name.equals(Codec.Identity.NONE.getMessageEncoding())) {
       return null;

@@ -15,6 +15,7 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.socket.SocketChannel;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
 import io.netty.handler.ssl.NotSslRecordException;
@@ -36,7 +37,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A gRPC server whose transport is {@link Connection}; see {@link Http2ServerBuilder}. */
-final class Http2Server extends Server {
+final class Http2Server extends Server implements Connection.Server {
   private static final Logger log = LoggerFactory.getLogger(Http2Server.class);
   private static final int STOP_SECONDS = 5;
 
@@ -53,7 +54,7 @@ final class Http2Server extends Server {
   private final int threads;
   private final ServerSettings settings;
   private final List<ServerServiceDefinition> services;
-  private final Context context;
+  private final CallOpener opener;
   private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
 
   /** Sockets that were accepted, those that have not finished their handshake included. */
@@ -79,7 +80,8 @@ final class Http2Server extends Server {
     this.threads = threads;
     this.settings = settings;
     this.services = List.copyOf(services);
-    context = Context.ROOT.withValue(InternalServer.SERVER_CONTEXT_KEY, this);
+    Context context = Context.ROOT.withValue(InternalServer.SERVER_CONTEXT_KEY, this);
+    opener = new CallOpener(settings, context, () -> calls.get() > settings.maxCalls());
   }
 
   @Override
@@ -197,7 +199,8 @@ final class Http2Server extends Server {
     }
   }
 
-  void opened(Connection connection) {
+  @Override
+  public void opened(Connection connection) {
     connections.add(connection);
     if (closing) {
       connection.closeNow();
@@ -206,7 +209,8 @@ final class Http2Server extends Server {
     }
   }
 
-  void closed(Connection connection) {
+  @Override
+  public void closed(Connection connection) {
     connections.remove(connection);
   }
 
@@ -227,24 +231,21 @@ final class Http2Server extends Server {
     own.stop(STOP_SECONDS).addListener(done -> terminated.countDown());
   }
 
-  void callOpened() {
+  @Override
+  public void streamOpened() {
     calls.incrementAndGet();
     settings.load().callOpened();
   }
 
-  void callClosed() {
+  @Override
+  public void streamClosed() {
     calls.decrementAndGet();
     settings.load().callClosed();
   }
 
-  /** True when there are more than there may be, the one that has just been opened included. */
-  boolean hasTooManyCalls() {
-    return calls.get() > settings.maxCalls();
-  }
-
-  /** What all calls' contexts come from. */
-  Context context() {
-    return context;
+  @Override
+  public void open(ServerStream stream, Http2Headers headers, boolean endOfStream) {
+    opener.open(stream, headers, endOfStream);
   }
 
   @Override

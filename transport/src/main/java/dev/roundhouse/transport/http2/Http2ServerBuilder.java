@@ -24,7 +24,6 @@ import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.File;
 import java.io.InputStream;
 import java.net.SocketAddress;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -53,14 +52,13 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private static final int MAX_THREADS = 8;
   private static final int MAX_INFLATING = 4;
   private static final long OFF = Long.MAX_VALUE;
-  private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
 
   private final SocketAddress address;
   private final List<ServerServiceDefinition> services = new ArrayList<>();
   private final List<ServerInterceptor> interceptors = new ArrayList<>();
   private final List<ServerTransportFilter> filters = new ArrayList<>();
   private @Nullable HandlerRegistry fallback;
-  private @Nullable CallRouter router;
+  private @Nullable CallForwarder forwarder;
   private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
   private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
   private @Nullable Supplier<SslContext> tls;
@@ -73,9 +71,6 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private int maxCalls = Integer.MAX_VALUE;
   private int maxConnections = Integer.MAX_VALUE;
   private int streamWindowBytes = 1 << 20;
-  private HeldMemory forwardMemory = new HeldMemory(Long.MAX_VALUE, "");
-  private @Nullable UpstreamTls forwardTls;
-  private Duration forwardSilence = Duration.ofSeconds(20);
   private long handshakeNanos = TimeUnit.SECONDS.toNanos(20);
   private long stalledNanos = OFF;
   private long unreadNanos = OFF;
@@ -154,38 +149,9 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
-  /** Has calls that the router names be sent on. Interceptors do not see them. */
-  public Http2ServerBuilder forward(CallRouter router) {
-    this.router = router;
-    return this;
-  }
-
-  /**
-   * Speaks TLS to servers that calls are sent on to.
-   *
-   * @param context of a client that offers HTTP/2 by ALPN
-   * @param serverName that their certificates must have; empty for the host of their address
-   */
-  public Http2ServerBuilder forwardTls(SslContext context, String serverName) {
-    forwardTls = new UpstreamTls(context, serverName);
-    return this;
-  }
-
-  /** Where what is held of calls that are sent on is counted; without it, nowhere. */
-  public Http2ServerBuilder forwardMemory(HeldMemory counted) {
-    forwardMemory = counted;
-    return this;
-  }
-
-  /**
-   * After how much silence of the network a connection to a server that calls are sent on to counts
-   * as lost; at least a second.
-   */
-  public Http2ServerBuilder forwardSilence(Duration silence) {
-    if (silence.compareTo(LEAST_SILENCE) < 0) {
-      throw new IllegalArgumentException("silence of " + silence + "; at least " + LEAST_SILENCE);
-    }
-    forwardSilence = silence;
+  /** Sends calls on that the forwarder takes. Interceptors do not see them. */
+  public Http2ServerBuilder forward(CallForwarder forwarder) {
+    this.forwarder = forwarder;
     return this;
   }
 
@@ -376,12 +342,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             tls,
             methods(),
             fallback,
-            router == null
-                ? null
-                : new ServerSettings.Forwarding(
-                    router,
-                    new UpstreamPool(streamWindowBytes, forwardSilence, forwardTls),
-                    forwardMemory),
+            forwarder,
             List.copyOf(filters),
             new HeaderCodec(decompressors, compressors),
             memory,
@@ -397,7 +358,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             handshakeNanos,
             stalledNanos,
             unreadNanos,
-            new ServerSettings.Manners(
+            new KeepAlivePolicy(
                 keepAliveNanos,
                 keepAliveTimeoutNanos,
                 maxIdleNanos,

@@ -12,14 +12,22 @@ import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What connections to clients and to other servers have in common. */
-abstract class PeerConnection extends Http2ConnectionHandler {
+public abstract class PeerConnection extends Http2ConnectionHandler {
   /** Of a window, below which Netty opens it again; it takes nothing for all of it. */
   private static final float AT_ONCE = 0.9999f;
+
+  /**
+   * Streams that a client of our servers may reset in {@link #WINDOW_SECONDS}, and as many that it
+   * may make them reset. Those who send calls on stay below it.
+   */
+  public static final int MOST_RESETS = 2000;
+
+  public static final int WINDOW_SECONDS = 10;
 
   private @Nullable ChannelHandlerContext ctx;
   private boolean flushing;
 
-  PeerConnection(
+  protected PeerConnection(
       Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
     super(decoder, encoder, initial);
   }
@@ -40,9 +48,9 @@ abstract class PeerConnection extends Http2ConnectionHandler {
   }
 
   /** The connection stands; maybe called twice. */
-  abstract void begin(ChannelHandlerContext active);
+  protected abstract void begin(ChannelHandlerContext active);
 
-  final ChannelHandlerContext context() {
+  public final ChannelHandlerContext context() {
     ChannelHandlerContext known = ctx;
     if (known == null) {
       throw new IllegalStateException("the connection is not part of a channel");
@@ -51,7 +59,7 @@ abstract class PeerConnection extends Http2ConnectionHandler {
   }
 
   /** Has what was written leave with all that is written in this turn of the event loop. */
-  final void flushSoon() {
+  public final void flushSoon() {
     if (!flushing) {
       flushing = true;
       context()
@@ -68,7 +76,7 @@ abstract class PeerConnection extends Http2ConnectionHandler {
    * Lets a connection have as much on its way as a stream: it begins with 64 KiB, for which a peer
    * that sends more would have to wait again and again.
    */
-  final void widen(int bytes) {
+  protected final void widen(int bytes) {
     Http2LocalFlowController window = connection().local().flowController();
     Http2Stream whole = connection().connectionStream();
     int more = bytes - window.windowSize(whole);
@@ -87,7 +95,7 @@ abstract class PeerConnection extends Http2ConnectionHandler {
    * in the beginning. To be called before what has come is counted as read: the peer's answer to
    * our settings sets it back.
    */
-  final void steer(Http2Stream stream) {
+  public final void steer(Http2Stream stream) {
     Http2LocalFlowController window = connection().local().flowController();
     int kept = window.initialWindowSize(stream);
     if (kept > 0) {
@@ -100,12 +108,12 @@ abstract class PeerConnection extends Http2ConnectionHandler {
   }
 
   /** What the peer may send to a stream. */
-  final int window(Http2Stream stream) {
+  public final int window(Http2Stream stream) {
     return connection().local().flowController().windowSize(stream);
   }
 
   /** Lets the peer send more to a stream that is steered. */
-  final void open(Http2Stream stream, int bytes) {
+  public final void open(Http2Stream stream, int bytes) {
     DefaultHttp2LocalFlowController window =
         (DefaultHttp2LocalFlowController) connection().local().flowController();
     int wide = window.windowSize(stream) + window.unconsumedBytes(stream) + bytes;

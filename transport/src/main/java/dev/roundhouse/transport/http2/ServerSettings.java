@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param tls asked for each connection; null for plain text
  * @param methods by path without the slash before it
  * @param fallback asked for methods that are not among them
- * @param forwarding of calls that are other servers'; null for none
+ * @param forwarder takes calls that are for other servers; null for none
  * @param filters told of each connection, in this order
  * @param headers of all calls
  * @param memory where everything is counted that peers make the server keep
@@ -35,13 +35,13 @@ import org.jspecify.annotations.Nullable;
  * @param handshakeNanos from the connection to the first frame of HTTP/2
  * @param stalledNanos after which a call ends whose message has stopped arriving
  * @param unreadNanos after which a call ends whose answer its client has stopped reading
- * @param manners of connections that are established
+ * @param keepAlive of connections that are established
  */
 record ServerSettings(
     @Nullable Supplier<SslContext> tls,
     Map<String, ServerMethodDefinition<?, ?>> methods,
     @Nullable HandlerRegistry fallback,
-    @Nullable Forwarding forwarding,
+    @Nullable CallForwarder forwarder,
     List<ServerTransportFilter> filters,
     HeaderCodec headers,
     PeerMemory memory,
@@ -57,35 +57,4 @@ record ServerSettings(
     long handshakeNanos,
     long stalledNanos,
     long unreadNanos,
-    Manners manners) {
-
-  /**
-   * Calls that are sent on.
-   *
-   * @param router says which, and where to
-   * @param servers that they go to
-   * @param memory where what is held of them is counted
-   */
-  record Forwarding(CallRouter router, UpstreamPool servers, HeldMemory memory) {}
-
-  /**
-   * How long connections live, and what clients may do to keep them alive. {@link Long#MAX_VALUE}
-   * turns a time off.
-   *
-   * @param keepAliveNanos without a sign of life, after which the client is asked for one
-   * @param keepAliveTimeoutNanos that it has to answer
-   * @param maxIdleNanos without a call
-   * @param maxAgeNanos altogether
-   * @param maxAgeGraceNanos that calls have to end when the connection is too old
-   * @param permitPingNanos between two pings of a client
-   * @param permitPingWithoutCalls when it has no call
-   */
-  record Manners(
-      long keepAliveNanos,
-      long keepAliveTimeoutNanos,
-      long maxIdleNanos,
-      long maxAgeNanos,
-      long maxAgeGraceNanos,
-      long permitPingNanos,
-      boolean permitPingWithoutCalls) {}
-}
+    KeepAlivePolicy keepAlive) {}

@@ -7,6 +7,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2Error;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -14,6 +15,9 @@ import java.util.concurrent.TimeUnit;
  * connection when not even a frame arrives, or its socket takes nothing. For its event loop.
  */
 final class StalledPeer {
+  private static final Status UNREAD =
+      Status.CANCELLED.withDescription("the client does not read the answer");
+
   private final Connection connection;
   private final LoadListener load;
   private final StallWatch frames = new StallWatch();
@@ -47,36 +51,52 @@ final class StalledPeer {
       connection.giveUp("a frame has stopped arriving");
       return;
     }
-    connection.forEachCall(
-        call -> {
-          if (call.endIfArrivalStalled(nowNanos, timeoutNanos)) {
+    connection.forEachStream(
+        stream -> {
+          StreamListener call = stream.listener();
+          if (call != null && isArrivalStalled(stream, call, nowNanos, timeoutNanos)) {
+            call.end(
+                Status.DEADLINE_EXCEEDED.withDescription(
+                    "a message has stopped arriving: " + call.progress()));
             load.stalled();
           }
         });
   }
 
-  /** Ends streams that carry nothing: their room is needed. */
+  /** What a client may not send because we do not read is no fault of its own. */
+  private static boolean isArrivalStalled(
+      ServerStream stream, StreamListener call, long nowNanos, long timeoutNanos) {
+    boolean awaited = !stream.isEnded() && stream.unread() == 0 && call.awaitsClient();
+    return stream.progress().hasArrivalStalled(awaited, nowNanos, timeoutNanos);
+  }
+
+  /** Ends streams that carry nothing and wait for nothing: their room is needed. */
   void endIdle(long nowNanos, long timeoutNanos) {
-    connection.forEachCall(
-        call -> {
-          if (call.endIfIdle(nowNanos, timeoutNanos)) {
+    connection.forEachStream(
+        stream -> {
+          StreamListener call = stream.listener();
+          boolean busy = call == null || stream.state() != ServerStream.State.OPEN || call.isBusy();
+          if (stream.progress().isIdle(busy, nowNanos, timeoutNanos) && call != null) {
+            call.end(
+                Status.RESOURCE_EXHAUSTED.withDescription(
+                    "the server needs the memory that idle streams hold, and this one has carried nothing for %d s; open it again when there is something to send"
+                        .formatted(TimeUnit.NANOSECONDS.toSeconds(timeoutNanos))));
             load.stalled();
           }
         });
-  }
-
-  /** What an idle stream ends with. */
-  static Status idle(long timeoutNanos) {
-    return Status.RESOURCE_EXHAUSTED.withDescription(
-        "the server needs the memory that idle streams hold, and this one has carried nothing for %d s; open it again when there is something to send"
-            .formatted(TimeUnit.NANOSECONDS.toSeconds(timeoutNanos)));
   }
 
   /** Gives up calls whose answers are not read; the connection, when its socket takes nothing. */
   void endDepartures(long nowNanos, long timeoutNanos) {
-    connection.forEachCall(
-        call -> {
-          if (call.endIfDepartureStalled(nowNanos, timeoutNanos)) {
+    connection.forEachStream(
+        stream -> {
+          boolean stalled =
+              !stream.isGivenUp()
+                  && stream
+                      .progress()
+                      .hasDepartureStalled(stream.sentLessCredit(), nowNanos, timeoutNanos);
+          if (stalled) {
+            stream.giveUp(UNREAD, Http2Error.ENHANCE_YOUR_CALM);
             load.stalled();
           }
         });

@@ -4,10 +4,10 @@ import dev.roundhouse.transport.memory.MemoryRoot;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Counts, and refuses beyond a limit. Thread-safe. */
-final class CountingRoot implements MemoryRoot {
-  final AtomicLong held = new AtomicLong();
-  final AtomicLong most = new AtomicLong();
-  volatile long limit = Long.MAX_VALUE / 4;
+public final class CountingRoot implements MemoryRoot {
+  public final AtomicLong held = new AtomicLong();
+  public final AtomicLong most = new AtomicLong();
+  public volatile long limit = Long.MAX_VALUE / 4;
 
   @Override
   public boolean take(long bytes) {

@@ -38,8 +38,8 @@ import org.junit.jupiter.api.Timeout;
 
 /** What gRPC promises its users: held by this server and by grpc-java's, with the same client. */
 @Timeout(60)
-abstract class GrpcContract {
-  static final InetSocketAddress ANY_PORT =
+public abstract class GrpcContract {
+  public static final InetSocketAddress ANY_PORT =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
   private static final int MAX_MESSAGE = 4 << 20;
@@ -48,10 +48,10 @@ abstract class GrpcContract {
   private final List<Server> servers = new ArrayList<>();
   private final List<ManagedChannel> channels = new ArrayList<>();
 
-  abstract ServerBuilder<?> builder();
+  protected abstract ServerBuilder<?> builder();
 
   /** What a message ends with that is larger than allowed when it has been uncompressed. */
-  abstract Status.Code tooLargeUncompressed();
+  protected abstract Status.Code tooLargeUncompressed();
 
   @AfterEach
   void stop() throws InterruptedException {
@@ -108,7 +108,7 @@ abstract class GrpcContract {
     return catchThrowableOfType(StatusRuntimeException.class, call::run).getStatus();
   }
 
-  static void await(BooleanSupplier condition) {
+  public static void await(BooleanSupplier condition) {
     while (!condition.getAsBoolean()) {
       Thread.onSpinWait();
       if (Thread.currentThread().isInterrupted()) {

@@ -24,12 +24,12 @@ class GrpcJavaContractTest extends GrpcContract {
   }
 
   @Override
-  ServerBuilder<?> builder() {
+  protected ServerBuilder<?> builder() {
     return NettyServerBuilder.forAddress(ANY_PORT).directExecutor().flowControlWindow(1 << 16);
   }
 
   @Override
-  Status.Code tooLargeUncompressed() {
+  protected Status.Code tooLargeUncompressed() {
     return Status.Code.UNKNOWN;
   }
 }

@@ -6,12 +6,12 @@ import io.grpc.Status;
 /** This server keeps gRPC's contract. */
 class Http2ContractTest extends GrpcContract {
   @Override
-  ServerBuilder<?> builder() {
+  protected ServerBuilder<?> builder() {
     return Http2ServerBuilder.forAddress(ANY_PORT).streamWindow(1 << 16);
   }
 
   @Override
-  Status.Code tooLargeUncompressed() {
+  protected Status.Code tooLargeUncompressed() {
     return Status.Code.RESOURCE_EXHAUSTED;
   }
 }

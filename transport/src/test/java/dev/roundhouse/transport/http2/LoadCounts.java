@@ -4,15 +4,15 @@ import dev.roundhouse.transport.io.LoadListener;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** What a server has said of its load. */
-final class LoadCounts implements LoadListener {
-  final AtomicInteger connections = new AtomicInteger();
-  final AtomicInteger calls = new AtomicInteger();
-  final AtomicInteger stalled = new AtomicInteger();
+public final class LoadCounts implements LoadListener {
+  public final AtomicInteger connections = new AtomicInteger();
+  public final AtomicInteger calls = new AtomicInteger();
+  public final AtomicInteger stalled = new AtomicInteger();
 
-  final AtomicInteger otherProtocol = new AtomicInteger();
+  public final AtomicInteger otherProtocol = new AtomicInteger();
 
   /** Ends that were told without a beginning. */
-  final AtomicInteger belowZero = new AtomicInteger();
+  public final AtomicInteger belowZero = new AtomicInteger();
 
   @Override
   public void connectionOpened() {

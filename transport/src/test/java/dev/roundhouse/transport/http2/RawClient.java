@@ -21,24 +21,24 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** A client that sends frames as it is told to, right or wrong. For one thread. */
-final class RawClient implements AutoCloseable {
-  static final int DATA = 0;
-  static final int HEADERS = 1;
-  static final int PRIORITY = 2;
-  static final int RST_STREAM = 3;
-  static final int SETTINGS = 4;
-  static final int PUSH_PROMISE = 5;
-  static final int PING = 6;
-  static final int GOAWAY = 7;
-  static final int WINDOW_UPDATE = 8;
-  static final int CONTINUATION = 9;
+public final class RawClient implements AutoCloseable {
+  public static final int DATA = 0;
+  public static final int HEADERS = 1;
+  public static final int PRIORITY = 2;
+  public static final int RST_STREAM = 3;
+  public static final int SETTINGS = 4;
+  public static final int PUSH_PROMISE = 5;
+  public static final int PING = 6;
+  public static final int GOAWAY = 7;
+  public static final int WINDOW_UPDATE = 8;
+  public static final int CONTINUATION = 9;
 
-  static final int END_STREAM = 1;
-  static final int ACK = 1;
-  static final int END_HEADERS = 4;
-  static final int PADDED = 8;
+  public static final int END_STREAM = 1;
+  public static final int ACK = 1;
+  public static final int END_HEADERS = 4;
+  public static final int PADDED = 8;
 
-  static final byte[] PREFACE =
+  public static final byte[] PREFACE =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
   private final Socket socket;
@@ -47,9 +47,10 @@ final class RawClient implements AutoCloseable {
   private final DefaultHttp2HeadersDecoder headersDecoder = new DefaultHttp2HeadersDecoder(false);
 
   /** What the server has sent. */
-  record Frame(int type, int flags, int stream, byte[] payload, @Nullable Http2Headers headers) {
+  public record Frame(
+      int type, int flags, int stream, byte[] payload, @Nullable Http2Headers headers) {
     /** Of the trailers that this frame must be. */
-    Status.Code status() {
+    public Status.Code status() {
       if (headers == null || headers.get("grpc-status") == null) {
         throw new AssertionError("a frame of type " + type + " has no status");
       }
@@ -57,11 +58,11 @@ final class RawClient implements AutoCloseable {
           .getCode();
     }
 
-    String text() {
+    public String text() {
       return new String(payload, StandardCharsets.ISO_8859_1);
     }
 
-    int number(int offset) {
+    public int number(int offset) {
       return (payload[offset] & 0xff) << 24
           | (payload[offset + 1] & 0xff) << 16
           | (payload[offset + 2] & 0xff) << 8
@@ -69,7 +70,7 @@ final class RawClient implements AutoCloseable {
     }
   }
 
-  RawClient(int port) throws IOException {
+  public RawClient(int port) throws IOException {
     socket = new Socket(InetAddress.getLoopbackAddress(), port);
     socket.setTcpNoDelay(true);
     socket.setSoTimeout(20_000);
@@ -78,34 +79,34 @@ final class RawClient implements AutoCloseable {
   }
 
   /** What every connection begins with. */
-  RawClient settings() throws IOException {
+  public RawClient settings() throws IOException {
     out.write(PREFACE);
     frame(SETTINGS, 0, 0, new byte[0]);
     return this;
   }
 
   /** What comes until the server closes its side. */
-  String rest() throws IOException {
+  public String rest() throws IOException {
     return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
   }
 
   /** Sends bytes as they are. */
-  void bytes(byte[] bytes) throws IOException {
+  public void bytes(byte[] bytes) throws IOException {
     out.write(bytes);
     out.flush();
   }
 
-  void frame(int type, int flags, int stream, byte[] payload) throws IOException {
+  public void frame(int type, int flags, int stream, byte[] payload) throws IOException {
     quietly(type, flags, stream, payload);
     out.flush();
   }
 
   /** Leaves the frame in the client's own buffer, to be sent with others. */
-  void quietly(int type, int flags, int stream, byte[] payload) throws IOException {
+  public void quietly(int type, int flags, int stream, byte[] payload) throws IOException {
     out.write(frameBytes(type, flags, stream, payload));
   }
 
-  static byte[] frameBytes(int type, int flags, int stream, byte[] payload) {
+  public static byte[] frameBytes(int type, int flags, int stream, byte[] payload) {
     byte[] frame = new byte[9 + payload.length];
     frame[0] = (byte) (payload.length >> 16);
     frame[1] = (byte) (payload.length >> 8);
@@ -117,21 +118,21 @@ final class RawClient implements AutoCloseable {
     return frame;
   }
 
-  static void number(int value, byte[] to, int offset) {
+  public static void number(int value, byte[] to, int offset) {
     to[offset] = (byte) (value >> 24);
     to[offset + 1] = (byte) (value >> 16);
     to[offset + 2] = (byte) (value >> 8);
     to[offset + 3] = (byte) value;
   }
 
-  static byte[] number(int value) {
+  public static byte[] number(int value) {
     byte[] bytes = new byte[4];
     number(value, bytes, 0);
     return bytes;
   }
 
   /** So many, one after the other, all of which leave before anything is answered. */
-  void pings(int count) throws IOException {
+  public void pings(int count) throws IOException {
     for (int i = 0; i < count; i++) {
       byte[] payload = new byte[8];
       number(i, payload, 4);
@@ -141,7 +142,7 @@ final class RawClient implements AutoCloseable {
   }
 
   /** Header fields as literals that nobody is to remember. */
-  static byte[] headers(String... namesAndValues) {
+  public static byte[] headers(String... namesAndValues) {
     ByteArrayOutputStream block = new ByteArrayOutputStream();
     for (int i = 0; i < namesAndValues.length; i += 2) {
       block.write(0);
@@ -172,7 +173,7 @@ final class RawClient implements AutoCloseable {
   }
 
   /** What begins a call of a method, with more fields if wanted. */
-  static byte[] call(String method, String... more) {
+  public static byte[] call(String method, String... more) {
     String[] fields = {
       ":method", "POST",
       ":scheme", "http",
@@ -187,19 +188,19 @@ final class RawClient implements AutoCloseable {
   }
 
   /** A message as gRPC frames it. */
-  static byte[] message(int length) {
+  public static byte[] message(int length) {
     byte[] framed = new byte[5 + length];
     number(length, framed, 1);
     return framed;
   }
 
   /** Begins a call, sends a message of it and ends the request. */
-  void call(int stream, String method, int length) throws IOException {
+  public void call(int stream, String method, int length) throws IOException {
     quietly(HEADERS, END_HEADERS, stream, call(method));
     frame(DATA, END_STREAM, stream, message(length));
   }
 
-  Frame read() throws IOException {
+  public Frame read() throws IOException {
     int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
     int type = in.readUnsignedByte();
     int flags = in.readUnsignedByte();
@@ -223,13 +224,13 @@ final class RawClient implements AutoCloseable {
   }
 
   /** Says that nothing more will be sent, and goes on reading. */
-  void shutdownOutput() throws IOException {
+  public void shutdownOutput() throws IOException {
     out.flush();
     socket.shutdownOutput();
   }
 
   /** Reads on to a frame of a type. */
-  Frame await(int type) throws IOException {
+  public Frame await(int type) throws IOException {
     for (Frame frame = read(); ; frame = read()) {
       if (frame.type() == type && (type != PING || (frame.flags() & ACK) == 0)) {
         return frame;
@@ -238,7 +239,7 @@ final class RawClient implements AutoCloseable {
   }
 
   /** Sends a ping, and reads on to its answer: what was sent before has been dealt with then. */
-  void pingAndAwaitAnswer() throws IOException {
+  public void pingAndAwaitAnswer() throws IOException {
     pings(1);
     for (Frame frame = read(); ; frame = read()) {
       if (frame.type() == PING && (frame.flags() & ACK) != 0) {
@@ -248,7 +249,7 @@ final class RawClient implements AutoCloseable {
   }
 
   /** Reads on to the end of a stream: the frame that it ends with. */
-  Frame awaitEnd(int stream) throws IOException {
+  public Frame awaitEnd(int stream) throws IOException {
     for (Frame frame = read(); ; frame = read()) {
       boolean ends =
           frame.type() == RST_STREAM
@@ -261,7 +262,7 @@ final class RawClient implements AutoCloseable {
   }
 
   /** Reads until the server has closed the connection; true when it said GOAWAY before. */
-  boolean awaitClosed() throws IOException {
+  public boolean awaitClosed() throws IOException {
     boolean told = false;
     try {
       while (true) {
@@ -273,7 +274,7 @@ final class RawClient implements AutoCloseable {
   }
 
   /** Reads whatever comes until the server has closed the connection. */
-  void drain() throws IOException {
+  public void drain() throws IOException {
     try {
       in.readAllBytes();
     } catch (SocketException closed) {

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Clients that send or read next to nothing are ended, and what they held is given back. */
 @Timeout(120)
-abstract class SlowPeersContract {
+public abstract class SlowPeersContract {
   private static final int ENHANCE_YOUR_CALM = 11;
 
   /** Between two bytes of a client that trickles: many in the time that it is allowed. */
@@ -51,7 +51,8 @@ abstract class SlowPeersContract {
   }
 
   /** A server whose clients these are. */
-  abstract ServerBuilder<?> serving(Http2ServerBuilder with, ServerServiceDefinition service);
+  protected abstract ServerBuilder<?> serving(
+      Http2ServerBuilder with, ServerServiceDefinition service);
 
   final RawClient client() throws IOException {
     if (server == null) {

@@ -17,7 +17,7 @@ class SlowPeersTest extends SlowPeersContract {
   private static final int CANCEL = 8;
 
   @Override
-  ServerBuilder<?> serving(Http2ServerBuilder with, ServerServiceDefinition service) {
+  protected ServerBuilder<?> serving(Http2ServerBuilder with, ServerServiceDefinition service) {
     return with.addService(service);
   }
 

@@ -26,55 +26,57 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** Methods whose messages are bytes. */
-final class TestService {
-  static final Metadata.Key<String> TEXT =
+public final class TestService {
+  public static final Metadata.Key<String> TEXT =
       Metadata.Key.of("test-text", Metadata.ASCII_STRING_MARSHALLER);
-  static final Metadata.Key<byte[]> BYTES =
+  public static final Metadata.Key<byte[]> BYTES =
       Metadata.Key.of("test-bytes-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
   /** Answers with what was sent. */
-  static final MethodDescriptor<byte[], byte[]> ECHO = method("Echo", MethodType.UNARY);
+  public static final MethodDescriptor<byte[], byte[]> ECHO = method("Echo", MethodType.UNARY);
 
   /** Fails with the message as its text. */
-  static final MethodDescriptor<byte[], byte[]> FAIL = method("Fail", MethodType.UNARY);
+  public static final MethodDescriptor<byte[], byte[]> FAIL = method("Fail", MethodType.UNARY);
 
   /** Throws. */
-  static final MethodDescriptor<byte[], byte[]> THROW = method("Throw", MethodType.UNARY);
+  public static final MethodDescriptor<byte[], byte[]> THROW = method("Throw", MethodType.UNARY);
 
   /** Answers when {@link #letGo} is called, or never. */
-  static final MethodDescriptor<byte[], byte[]> WAIT = method("Wait", MethodType.UNARY);
+  public static final MethodDescriptor<byte[], byte[]> WAIT = method("Wait", MethodType.UNARY);
 
   /** Answers every message. */
-  static final MethodDescriptor<byte[], byte[]> CHAT = method("Chat", MethodType.BIDI_STREAMING);
+  public static final MethodDescriptor<byte[], byte[]> CHAT =
+      method("Chat", MethodType.BIDI_STREAMING);
 
   /** Answers with as many messages as the request's length says, while the client reads. */
-  static final MethodDescriptor<byte[], byte[]> FLOOD =
+  public static final MethodDescriptor<byte[], byte[]> FLOOD =
       method("Flood", MethodType.SERVER_STREAMING);
 
   /** Answers with the bytes of all messages. */
-  static final MethodDescriptor<byte[], byte[]> GATHER =
+  public static final MethodDescriptor<byte[], byte[]> GATHER =
       method("Gather", MethodType.CLIENT_STREAMING);
 
   /** Takes no message until it is let go. */
-  static final MethodDescriptor<byte[], byte[]> DEAF = method("Deaf", MethodType.BIDI_STREAMING);
+  public static final MethodDescriptor<byte[], byte[]> DEAF =
+      method("Deaf", MethodType.BIDI_STREAMING);
 
-  static final int FLOOD_BYTES = 10_000;
+  public static final int FLOOD_BYTES = 10_000;
 
-  final AtomicInteger cancelled = new AtomicInteger();
-  final AtomicInteger completed = new AtomicInteger();
-  final AtomicInteger flooded = new AtomicInteger();
-  final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
-  final CountDownLatch arrived = new CountDownLatch(1);
-  volatile @Nullable Deadline lastDeadline;
+  public final AtomicInteger cancelled = new AtomicInteger();
+  public final AtomicInteger completed = new AtomicInteger();
+  public final AtomicInteger flooded = new AtomicInteger();
+  public final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
+  public final CountDownLatch arrived = new CountDownLatch(1);
+  public volatile @Nullable Deadline lastDeadline;
 
-  static MethodDescriptor<byte[], byte[]> method(String name, MethodType type) {
+  public static MethodDescriptor<byte[], byte[]> method(String name, MethodType type) {
     return MethodDescriptor.<byte[], byte[]>newBuilder(Raw.INSTANCE, Raw.INSTANCE)
         .setType(type)
         .setFullMethodName("test.Test/" + name)
         .build();
   }
 
-  ServerServiceDefinition definition() {
+  public ServerServiceDefinition definition() {
     return ServerServiceDefinition.builder("test.Test")
         .addMethod(ECHO, ServerCalls.asyncUnaryCall(this::echo))
         .addMethod(
@@ -121,7 +123,7 @@ final class TestService {
   }
 
   /** Lets all that waits go on, on a thread of its own. */
-  void letGo() {
+  public void letGo() {
     for (Runnable next = waiting.poll(); next != null; next = waiting.poll()) {
       Thread.ofPlatform().start(next);
     }

@@ -3,6 +3,10 @@ package dev.roundhouse.transport.http2;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.roundhouse.transport.forward.ForwardingBudget;
+import dev.roundhouse.transport.forward.Front;
+import dev.roundhouse.transport.forward.GrpcForwarder;
+import dev.roundhouse.transport.forward.UpstreamTls;
 import dev.roundhouse.transport.io.Leaks;
 import dev.roundhouse.transport.io.TestKeys;
 import io.grpc.CallOptions;
@@ -25,6 +29,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.KeyManagerFactory;
@@ -140,20 +145,22 @@ class TlsTest {
 
   /** What a call ends with that is sent on to a server, which must have a name. */
   private static Status sentOn(Server to, String name) throws Exception {
-    HeldMemory memory = new HeldMemory(64 << 20, "wait");
+    ForwardingBudget memory = new ForwardingBudget(64 << 20, "wait");
     Server front =
         Http2ServerBuilder.forAddress(GrpcContract.ANY_PORT)
             .forward(
-                new Front.Everything(
-                    new InetSocketAddress(InetAddress.getLoopbackAddress(), to.getPort())))
-            .forwardMemory(memory)
-            .forwardTls(
-                GrpcSslContexts.forClient()
-                    .trustManager(trusted)
-                    .keyManager(keys)
-                    .endpointIdentificationAlgorithm("HTTPS")
-                    .build(),
-                name)
+                new GrpcForwarder(
+                    new Front.Everything(
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), to.getPort())),
+                    memory,
+                    Duration.ofSeconds(20),
+                    new UpstreamTls(
+                        GrpcSslContexts.forClient()
+                            .trustManager(trusted)
+                            .keyManager(keys)
+                            .endpointIdentificationAlgorithm("HTTPS")
+                            .build(),
+                        name)))
             .build()
             .start();
     ManagedChannel channel =

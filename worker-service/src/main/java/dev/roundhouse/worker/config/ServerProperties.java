@@ -14,8 +14,6 @@ import org.springframework.util.unit.DataSize;
  * How the worker presents itself, and what it allows its clients.
  *
  * @param name Server name in ServerMetadata. Set it to `triton` for clients that insist on that.
- * @param transport What carries gRPC: `http2` is the worker's own, `grpc-java` that of the library,
- *     which copies more.
  * @param httpTransport What carries HTTP: `event-loop` is the worker's own server, which answers
  *     inference itself and has Tomcat behind it for all else; with `tomcat` that answers
  *     everything, and has HTTP/2 and an access log.
@@ -26,16 +24,15 @@ import org.springframework.util.unit.DataSize;
  *     with further ones. To be told of a full queue instead, it must be able to fill one.
  * @param maxCalls gRPC calls of all connections together, streams that are idle included; further
  *     ones are refused with RESOURCE_EXHAUSTED. 0 leaves it to the memory that calls may have, and
- *     to the share of it of one connection and of one address (docs/overload.md). Only with
- *     `http2`.
- * @param maxConnections gRPC connections; further ones are closed at once. Only with `http2`.
+ *     to the share of it of one connection and of one address (docs/overload.md).
+ * @param maxConnections gRPC connections; further ones are closed at once.
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED; a connection that is at a frame
- *     or at a request's head for so long is closed. gRPC only with `http2`; HTTP closes connections
- *     that say nothing after `server.tomcat.connection-timeout` (60s).
+ *     or at a request's head for so long is closed. HTTP closes connections that say nothing after
+ *     `server.tomcat.connection-timeout` (60s).
  * @param unreadAnswerTimeout A gRPC call is given up (RESOURCE_EXHAUSTED) of whose answer the
  *     client reads neither the rest nor 16 KiB more in so long, and what it held is given back; a
- *     connection is closed that takes nothing at all. Only with `http2`; HTTP closes after
+ *     connection is closed that takes nothing at all. HTTP closes after
  *     `server.tomcat.connection-timeout` (60s).
  * @param allowedHosts Names that the worker is known by over HTTP, beside its addresses and
  *     localhost. A web page's request is refused whose Host is none of them, and at a loopback
@@ -45,7 +42,6 @@ import org.springframework.util.unit.DataSize;
  */
 public record ServerProperties(
     @NotBlank @DefaultValue("roundhouse") String name,
-    @DefaultValue("http2") GrpcTransport transport,
     @DefaultValue("event-loop") HttpTransport httpTransport,
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
     @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread,

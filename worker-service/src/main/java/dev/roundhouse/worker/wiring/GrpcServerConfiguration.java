@@ -9,7 +9,6 @@ import dev.roundhouse.transport.http2.DeflateCodec;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.GrpcMeters;
-import dev.roundhouse.worker.config.GrpcTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import io.grpc.Codec;
@@ -19,14 +18,11 @@ import io.grpc.netty.NettyServerBuilder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
-import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
-import org.springframework.boot.context.properties.bind.BindException;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
@@ -39,9 +35,13 @@ import org.springframework.grpc.server.service.GrpcServiceConfigurer;
 import org.springframework.grpc.server.service.GrpcServiceDiscoverer;
 import org.springframework.util.unit.DataSize;
 
-/** The gRPC server, by the transport that is configured. Services are the same in both. */
+/**
+ * The gRPC server. Tests and benches that compare it with grpc-java's transport start a worker with
+ * that, by a property of the JVM; it is no setting.
+ */
 @Configuration(proxyBeanMethods = false)
 class GrpcServerConfiguration {
+  private static final String FIXTURE = "fixture.grpc-transport";
   private static final String MAX_UNREAD = "roundhouse.worker.server.max-unread";
 
   /** Wide enough that one call carries large tensors at the link's rate. */
@@ -93,7 +93,6 @@ class GrpcServerConfiguration {
           new Http2GrpcServerFactory(
               grpc,
               bundles,
-              ", or set roundhouse.worker.server.transport to grpc-java",
               builder -> {
                 builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
                 configure(builder, properties, memory, grpcLoad, engine::fail);
@@ -157,7 +156,7 @@ class GrpcServerConfiguration {
     }
   }
 
-  /** grpc-java's transport, by Boot's own factory. */
+  /** grpc-java's transport, by Boot's own factory: a fixture. */
   @Configuration(proxyBeanMethods = false)
   @Conditional(OnGrpcJava.class)
   static class GrpcJava {
@@ -186,40 +185,21 @@ class GrpcServerConfiguration {
     }
   }
 
-  private abstract static class OnTransport extends SpringBootCondition {
-    private final GrpcTransport wanted;
+  private static boolean isGrpcJava() {
+    return "grpc-java".equals(System.getProperty(FIXTURE));
+  }
 
-    OnTransport(GrpcTransport wanted) {
-      this.wanted = wanted;
-    }
-
+  static final class OnHttp2 implements Condition {
     @Override
-    public ConditionOutcome getMatchOutcome(
-        ConditionContext context, AnnotatedTypeMetadata metadata) {
-      GrpcTransport configured = configured(Binder.get(context.getEnvironment()));
-      return new ConditionOutcome(configured == wanted, "gRPC is carried by " + configured);
-    }
-
-    private static GrpcTransport configured(Binder binder) {
-      try {
-        return binder
-            .bind(WorkerProperties.PREFIX + ".server.transport", GrpcTransport.class)
-            .orElse(GrpcTransport.HTTP2);
-      } catch (BindException e) {
-        return GrpcTransport.HTTP2; // said better when all settings are read
-      }
+    public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+      return !isGrpcJava();
     }
   }
 
-  static final class OnHttp2 extends OnTransport {
-    OnHttp2() {
-      super(GrpcTransport.HTTP2);
-    }
-  }
-
-  static final class OnGrpcJava extends OnTransport {
-    OnGrpcJava() {
-      super(GrpcTransport.GRPC_JAVA);
+  static final class OnGrpcJava implements Condition {
+    @Override
+    public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+      return isGrpcJava();
     }
   }
 }

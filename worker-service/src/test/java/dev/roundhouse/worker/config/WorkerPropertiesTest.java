@@ -326,7 +326,6 @@ class WorkerPropertiesTest {
         .isEqualTo(
             new ServerProperties(
                 "roundhouse",
-                GrpcTransport.HTTP2,
                 HttpTransport.EVENT_LOOP,
                 DataSize.ofMegabytes(512),
                 DataSize.ofMegabytes(256),
@@ -344,7 +343,6 @@ class WorkerPropertiesTest {
     assertThat(
             bind(
                     "server.name=triton",
-                    "server.transport=grpc-java",
                     "server.http-transport=tomcat",
                     "server.max-message-size=1MB",
                     "server.max-unread=4MB",
@@ -359,7 +357,6 @@ class WorkerPropertiesTest {
         .isEqualTo(
             new ServerProperties(
                 "triton",
-                GrpcTransport.GRPC_JAVA,
                 HttpTransport.TOMCAT,
                 DataSize.ofMegabytes(1),
                 DataSize.ofMegabytes(4),

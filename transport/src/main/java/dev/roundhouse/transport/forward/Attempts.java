@@ -1,0 +1,336 @@
+package dev.roundhouse.transport.forward;
+
+import dev.roundhouse.transport.forward.CallRouter.Route;
+import io.grpc.Status;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Which servers a request is sent to, and whose answer it gets: the first server, the same once
+ * more when it has certainly not seen the request, another when it could not answer, and a second
+ * beside it when it takes long. Is told what happens and tells a {@link Sender} what to do; has no
+ * thread, no timer and no connection of its own. Not thread-safe.
+ *
+ * @param <A> what the transport knows of a server that it has sent the request to
+ */
+public final class Attempts<A extends Attempts.Attempt> {
+  private static final Logger log = LoggerFactory.getLogger(Attempts.class);
+  private static final Status ANSWERED =
+      Status.CANCELLED.withDescription("another server has answered first");
+  private static final Status UNSENT =
+      Status.CANCELLED.withDescription("the request could not be sent");
+  private static final Status OVER = Status.CANCELLED.withDescription("the request is over");
+
+  private final Sender<A> sender;
+  private final LongSupplier nanoClock;
+
+  /** The server that is asked; once there is an answer, the one whose answer it is. */
+  private @Nullable A asked;
+
+  /** A second one that is asked as well. */
+  private @Nullable A hedge;
+
+  /** A server was sent the request. */
+  private boolean isSent;
+
+  private boolean isWhole;
+
+  /** When all of the request was here. */
+  private long wholeNanos;
+
+  private boolean isAnswered;
+  private boolean isOver;
+
+  /**
+   * @param nanoClock as {@link System#nanoTime}
+   */
+  public Attempts(Sender<A> sender, LongSupplier nanoClock) {
+    this.sender = sender;
+    this.nanoClock = nanoClock;
+  }
+
+  /** One server that a request has been sent to. */
+  public interface Attempt {
+    Route route();
+
+    /** True when its server was sent the request before, and has not seen it. */
+    boolean isAgain();
+
+    /** What it says is not wanted any more; nothing when it has ended. */
+    void leave();
+  }
+
+  /** The request, and the way to servers. */
+  public interface Sender<A extends Attempt> {
+
+    /** One that is not sent yet; see {@link Attempt#isAgain}. */
+    A attempt(Route route, boolean isAgain);
+
+    /** Sends what is here of the request; may end the request, or report a loss, at once. */
+    void send(A attempt);
+
+    /** False when the request cannot be sent once more: part of it is not here any more. */
+    boolean canBeSentAgain();
+
+    /**
+     * Chooses a second server, by {@link Route#hedge}.
+     *
+     * @return null when there is none, or the request must not run twice
+     */
+    @Nullable Route second(A first);
+
+    /** Calls {@link Attempts#hedgeIsDue} after so long. */
+    void hedgeAfter(long nanos);
+
+    /** Does not call it any more. */
+    void hedgeNoMore();
+  }
+
+  /** The server that is asked, or that answers; null before {@link #begin}. */
+  public @Nullable A asked() {
+    return asked;
+  }
+
+  /** True once a server's answer is the request's. */
+  public boolean isAnswered() {
+    return isAnswered;
+  }
+
+  /**
+   * What a server is told of the request's budget that is spent: how long all of the request has
+   * been here, and 0 for the first that is sent it.
+   */
+  public long spentNanos() {
+    return isSent && isWhole ? nanoClock.getAsLong() - wholeNanos : 0;
+  }
+
+  /** Sends the request to its first server. */
+  public void begin(Route first) {
+    sendTo(first);
+    hedgeLater();
+  }
+
+  private void sendTo(Route route) {
+    A attempt = sender.attempt(route, false);
+    asked = attempt;
+    send(attempt);
+  }
+
+  private void send(A attempt) {
+    sender.send(attempt);
+    isSent = true;
+  }
+
+  /** All of the request is here. */
+  public void whole() {
+    if (!isWhole) {
+      isWhole = true;
+      wholeNanos = nanoClock.getAsLong();
+      hedgeLater();
+    }
+  }
+
+  /** Once the first server was sent all of the request. */
+  private void hedgeLater() {
+    A first = asked;
+    if (!isWhole || first == null || isOver || isAnswered) {
+      return;
+    }
+    long after = first.route().hedgeAfterNanos();
+    if (after != Route.NEVER) {
+      sender.hedgeAfter(after);
+    }
+  }
+
+  /** So long has passed that a second server may be asked. */
+  public void hedgeIsDue() {
+    A first = asked;
+    if (isOver || isAnswered || first == null || hedge != null || !sender.canBeSentAgain()) {
+      return;
+    }
+    try {
+      Route second = sender.second(first);
+      if (second != null) {
+        A also = sender.attempt(second, false);
+        hedge = also;
+        send(also);
+      }
+    } catch (Throwable e) {
+      log.error("a request cannot be sent to a second server", e);
+      A unsent = hedge;
+      hedge = null; // the first may still answer
+      if (unsent != null) {
+        superseded(unsent, UNSENT);
+      }
+    }
+  }
+
+  /**
+   * A server has begun to answer: the answer is the request's, whoever else was asked.
+   *
+   * @return false when nobody waits for it any more
+   */
+  public boolean answered(A by) {
+    if (isOver || !isAsked(by)) {
+      return false;
+    }
+    win(by);
+    return true;
+  }
+
+  /** The answer of {@link #asked} is passed on. */
+  public void answering() {
+    A by = asked;
+    if (by != null && isWhole) {
+      by.route().answering(nanoClock.getAsLong() - wholeNanos);
+    }
+  }
+
+  /**
+   * A server has ended the request.
+   *
+   * @param keeps whether it says that no other may be asked
+   * @return true when that is the request's end; false when another was asked, or is asked now
+   */
+  public boolean said(A by, Status status, boolean keeps) {
+    if (isOver || !isAsked(by)) {
+      return false;
+    }
+    if (!keeps && goesOnWithout(by, status, isOfTheServer(status))) {
+      return false;
+    }
+    win(by);
+    return true;
+  }
+
+  /**
+   * A server, or the way to it, is gone before it has ended the request.
+   *
+   * @param status with the reason, as {@link Route#other} is told
+   * @return true when that is the request's end; false when another was asked, or is asked now
+   */
+  public boolean lost(A by, Status status) {
+    if (isOver || !isAsked(by)) {
+      return false;
+    }
+    return !isSentAgain(by, status) && !goesOnWithout(by, status, true);
+  }
+
+  /** False when what it says is not wanted, or not wanted any more. */
+  public boolean isAsked(A attempt) {
+    return attempt == asked || attempt == hedge;
+  }
+
+  /** One that has certainly not begun with the request is sent it once more. */
+  private boolean isSentAgain(A lost, Status status) {
+    if (!(status.getCause() instanceof LostCall why)
+        || !why.isUnseen()
+        || status.getCode() != Status.Code.UNAVAILABLE
+        || isAnswered
+        || lost.isAgain()
+        || !sender.canBeSentAgain()) {
+      return false;
+    }
+    A again = sender.attempt(lost.route(), true);
+    if (lost == hedge) {
+      hedge = again;
+    } else {
+      asked = again;
+    }
+    send(again);
+    return true;
+  }
+
+  private void win(A winner) {
+    sender.hedgeNoMore();
+    isAnswered = true;
+    A loser = winner == asked ? hedge : asked;
+    asked = winner;
+    hedge = null;
+    if (loser != null) {
+      superseded(loser, ANSWERED);
+      loser.leave();
+    }
+  }
+
+  /**
+   * @param yields whether the request is better answered by the other, if there are two
+   */
+  private boolean goesOnWithout(A failed, Status status, boolean yields) {
+    A second = hedge;
+    if (second == null) {
+      return isSentToAnother(failed, status);
+    }
+    if (!yields) {
+      return false;
+    }
+    asked = failed == second ? asked : second;
+    hedge = null;
+    superseded(failed, status);
+    return true;
+  }
+
+  private boolean isSentToAnother(A failed, Status status) {
+    if (status.isOk() || isAnswered || !sender.canBeSentAgain()) {
+      return false;
+    }
+    Route other = failed.route().other(status);
+    if (other == null) {
+      return false;
+    }
+    sender.hedgeNoMore();
+    sendTo(other);
+    return true;
+  }
+
+  /** What another server may well answer otherwise. */
+  private static boolean isOfTheServer(Status status) {
+    return switch (status.getCode()) {
+      case UNAVAILABLE, NOT_FOUND, RESOURCE_EXHAUSTED -> true;
+      default -> status.getCause() == Refusal.OF_MODEL;
+    };
+  }
+
+  private void superseded(A attempt, Status status) {
+    try {
+      attempt.route().superseded(status);
+    } catch (Throwable e) {
+      log.error("the end of a request at one of two servers could not be noted", e);
+    }
+  }
+
+  /** The request is over. Says so to the routes; those that still answer are to be left. */
+  public void ended(Status status) {
+    if (isOver) {
+      return;
+    }
+    isOver = true;
+    sender.hedgeNoMore();
+    A also = hedge;
+    if (also != null) {
+      superseded(also, OVER);
+    }
+    A last = asked;
+    if (last != null) {
+      try {
+        last.route().ended(status);
+      } catch (Throwable e) {
+        log.error("the end of a request could not be noted", e);
+      }
+    }
+  }
+
+  /** Whoever still answers need not. */
+  public void leave() {
+    A last = asked;
+    if (last != null) {
+      last.leave();
+    }
+    A also = hedge;
+    if (also != null) {
+      also.leave();
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package dev.roundhouse.transport.forward;
+
+import dev.roundhouse.transport.forward.CallRouter.Route;
+import dev.roundhouse.transport.forward.UpstreamConnection.Exchange;
+import io.grpc.Status;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import org.jspecify.annotations.Nullable;
+
+/** One server that a call is sent to, and what it says. On the event loop of the call. */
+final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers {
+  private static final AsciiString STATUS = AsciiString.cached("grpc-status");
+  private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
+
+  private final CallSender of;
+  private final Route route;
+  private final boolean isAgain;
+  private @Nullable Exchange exchange;
+
+  /** What its answer begins with, until it is known whether this is the answer. */
+  private @Nullable Http2Headers begin;
+
+  CallAttempt(CallSender of, Route route, boolean isAgain) {
+    this.of = of;
+    this.route = route;
+    this.isAgain = isAgain;
+  }
+
+  @Override
+  public Route route() {
+    return route;
+  }
+
+  @Override
+  public boolean isAgain() {
+    return isAgain;
+  }
+
+  /**
+   * Sends what is here of the request.
+   *
+   * @param client whose call it is
+   * @param last whether it is all of it
+   */
+  void open(
+      UpstreamConnection connection,
+      Object client,
+      Http2Headers headers,
+      KeptRequest kept,
+      boolean last) {
+    Exchange opened = connection.open(this, client, headers);
+    exchange = opened;
+    kept.sendTo(opened, last);
+  }
+
+  void send(HeldPart part, boolean last) {
+    if (exchange != null) {
+      exchange.send(part, last);
+    }
+  }
+
+  void sendEnd() {
+    if (exchange != null) {
+      exchange.sendEnd();
+    }
+  }
+
+  @Override
+  public void leave() {
+    if (exchange != null) {
+      exchange.leave(of.leftNanos());
+    }
+  }
+
+  /** True when it has sent the beginning of an answer that has not been passed on. */
+  boolean hasBegin() {
+    return begin != null;
+  }
+
+  /** What its answer begins with; null when it has not come, and the second time. */
+  @Nullable Http2Headers takeBegin() {
+    Http2Headers taken = begin;
+    begin = null;
+    return taken;
+  }
+
+  @Override
+  public void onHeaders(Http2Headers headers) {
+    begin = headers;
+  }
+
+  @Override
+  public void onData(ByteBuf data, boolean last) {
+    Exchange from = exchange;
+    if (from != null) {
+      of.onData(this, from, data, last);
+    }
+  }
+
+  @Override
+  public void onTrailers(Http2Headers trailers) {
+    of.onTrailers(this, status(trailers), trailers);
+  }
+
+  @Override
+  public void onLost(Status status) {
+    of.onLost(this, status);
+  }
+
+  private static Status status(Http2Headers trailers) {
+    CharSequence code = trailers.get(STATUS);
+    if (code == null) {
+      return Status.UNKNOWN.withDescription("the server has given no status");
+    }
+    try {
+      Status status = Status.fromCodeValue(Integer.parseInt(code.toString()));
+      CharSequence message = trailers.get(MESSAGE);
+      return message == null ? status : status.withDescription(message.toString());
+    } catch (NumberFormatException e) {
+      return Status.UNKNOWN.withDescription("the server's status is '" + code + "'");
+    }
+  }
+}

@@ -1,0 +1,214 @@
+package dev.roundhouse.transport.forward;
+
+import dev.roundhouse.transport.http2.ServerStream;
+import dev.roundhouse.transport.http2.StreamListener;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call that is sent on to another server, frame by frame, as its client sees it: large parts are
+ * not copied, and a side may send more when the other has taken what it sent. {@link CallSender}
+ * says who is asked, and asks another as long as nothing of an answer has been passed on and the
+ * request is still here. On the event loop of the client's connection.
+ */
+final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
+  private final ServerStream stream;
+  private final MessageBounds bounds;
+  private final ForwardingWindow requests;
+  private final KeptRequest kept;
+  private final boolean unaryRequest;
+  private final CallSender servers;
+  private final ForwardedAnswer answer;
+  private final long endNanos;
+  private final @Nullable ScheduledFuture<?> alarm;
+
+  /**
+   * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for as long as it takes
+   */
+  ForwardedCall(
+      ServerStream stream,
+      String method,
+      Http2Headers request,
+      long timeoutNanos,
+      GrpcForwarder forwarder) {
+    this.stream = stream;
+    EventLoop loop = stream.eventLoop();
+    ForwardingBudget memory = forwarder.budget();
+    unaryRequest = forwarder.router().unaryRequest(method);
+    bounds = new MessageBounds(stream.maxMessageBytes());
+    requests =
+        new ForwardingWindow(
+            memory, stream.memory(), bounds, stream.windowBytes(), unaryRequest, this, loop);
+    kept = new KeptRequest(memory);
+    servers = new CallSender(this, stream, method, request, forwarder, kept);
+    answer = new ForwardedAnswer(stream, memory);
+    endNanos = timeoutNanos == Long.MAX_VALUE ? timeoutNanos : System.nanoTime() + timeoutNanos;
+    alarm =
+        timeoutNanos == Long.MAX_VALUE
+            ? null
+            : loop.schedule(stream::endLate, Math.max(0, timeoutNanos), TimeUnit.NANOSECONDS);
+  }
+
+  /** Time until the client's deadline; {@link Long#MAX_VALUE} without one. */
+  long leftNanos() {
+    return endNanos == Long.MAX_VALUE ? endNanos : endNanos - System.nanoTime();
+  }
+
+  /** True once all of the request has come. */
+  boolean isWhole() {
+    return stream.state() != ServerStream.State.OPEN;
+  }
+
+  // The request.
+
+  @Override
+  public boolean received(ByteBuf data, boolean endOfStream) {
+    stream.steer();
+    int before = requests.messages();
+    CallAttempt to = servers.asked();
+    HeldPart part;
+    try {
+      part = requests.arrived(data, to == null);
+    } catch (StatusException e) {
+      end(e.getStatus());
+      return true;
+    }
+    if (endOfStream) {
+      requests.close();
+    }
+    stream.completed(requests.messages() - before);
+    if (to != null) {
+      to.send(part, endOfStream);
+    }
+    kept.add(part, servers.asked() == null);
+    if (endOfStream) {
+      servers.whole();
+    }
+    if (to == null) {
+      servers.choose();
+    }
+    return true;
+  }
+
+  @Override
+  public void endOfStream() {
+    requests.close();
+    CallAttempt to = servers.asked();
+    if (to != null) {
+      to.sendEnd();
+    }
+    servers.whole();
+    if (to == null) {
+      servers.choose();
+    }
+  }
+
+  /** What the client may send. */
+  @Override
+  public int bytes() {
+    return stream.window();
+  }
+
+  @Override
+  public void open(int bytes) {
+    stream.openWindow(bytes);
+  }
+
+  /** What the server does not take is no fault of the client's. */
+  @Override
+  public boolean awaitsClient() {
+    boolean isIncomplete = bounds.isWithinMessage() || (unaryRequest && !isWhole());
+    return isIncomplete && (servers.asked() == null || !requests.holdsUp());
+  }
+
+  @Override
+  public String progress() {
+    return bounds.progress();
+  }
+
+  /** False when all messages have been answered, or none has come. */
+  @Override
+  public boolean isBusy() {
+    return bounds.isWithinMessage() || requests.messages() > answer.messages();
+  }
+
+  // The answer.
+
+  /**
+   * Passes on part of an answer.
+   *
+   * @param data borrowed
+   * @param last whether the server sends no more of it
+   */
+  void pass(UpstreamConnection.Exchange from, ByteBuf data, boolean last) {
+    HeldPart part;
+    try {
+      part = answer.arrived(from, data, last);
+    } catch (StatusException e) {
+      end(e.getStatus());
+      return;
+    }
+    passBegin();
+    answer.write(part);
+  }
+
+  /** Passes on how the server has ended the call. */
+  void passEnd(Status status, Http2Headers trailers) {
+    passBegin();
+    finish(status);
+    answer.end(trailers);
+  }
+
+  private void passBegin() {
+    Http2Headers first = servers.takeBegin();
+    if (first != null) {
+      kept.forget();
+      answer.begin(first);
+    }
+  }
+
+  // How it ends.
+
+  @Override
+  public void end(Status status) {
+    if (!stream.isEnded()) {
+      givenUp(status);
+      answer.end(stream.headers().end(status, new Metadata(), !stream.isAnswered()));
+    }
+  }
+
+  /** Asks the server no more. */
+  @Override
+  public void givenUp(Status status) {
+    finish(status);
+    servers.leave();
+  }
+
+  @Override
+  public void ended(boolean sent) {
+    stream.stopSending();
+  }
+
+  @Override
+  public void closed(boolean ends) {
+    if (alarm != null) {
+      alarm.cancel(false);
+    }
+    givenUp(Status.CANCELLED.withDescription("the client has ended the call"));
+  }
+
+  /** Nothing more is passed on; does nothing the second time. */
+  private void finish(Status status) {
+    kept.forget();
+    requests.close();
+    answer.close();
+    servers.ended(status);
+  }
+}

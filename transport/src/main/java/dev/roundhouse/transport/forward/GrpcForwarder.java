@@ -1,0 +1,68 @@
+package dev.roundhouse.transport.forward;
+
+import dev.roundhouse.transport.http2.CallForwarder;
+import dev.roundhouse.transport.http2.ServerStream;
+import dev.roundhouse.transport.http2.StreamListener;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Sends gRPC calls of one server on to the servers that a router names. */
+public final class GrpcForwarder implements CallForwarder {
+  private static final Duration SILENCE = Duration.ofSeconds(20);
+  private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
+
+  private final CallRouter router;
+  private final ForwardingBudget budget;
+  private final UpstreamPool servers;
+
+  /** In plain text. */
+  public GrpcForwarder(CallRouter router, ForwardingBudget budget) {
+    this(router, budget, SILENCE, null);
+  }
+
+  /**
+   * @param router says which calls, and where to
+   * @param budget where what is held of them is counted
+   * @param silence of the network after which a connection to a server counts as lost; at least a
+   *     second
+   * @param tls null for plain text
+   */
+  public GrpcForwarder(
+      CallRouter router, ForwardingBudget budget, Duration silence, @Nullable UpstreamTls tls) {
+    if (silence.compareTo(LEAST_SILENCE) < 0) {
+      throw new IllegalArgumentException("silence of " + silence + "; at least " + LEAST_SILENCE);
+    }
+    this.router = router;
+    this.budget = budget;
+    servers = new UpstreamPool(silence, tls);
+  }
+
+  @Override
+  public boolean forwards(String method) {
+    return router.forwards(method);
+  }
+
+  @Override
+  public StreamListener open(
+      ServerStream stream, String method, Http2Headers request, long timeoutNanos) {
+    return new ForwardedCall(stream, method, request, timeoutNanos, this);
+  }
+
+  @Override
+  public int firstWindowBytes(int mostBytes) {
+    return ForwardingWindow.firstBytes(mostBytes);
+  }
+
+  CallRouter router() {
+    return router;
+  }
+
+  ForwardingBudget budget() {
+    return budget;
+  }
+
+  UpstreamPool servers() {
+    return servers;
+  }
+}
