@@ -1,7 +1,7 @@
 package dev.roundhouse.engine;
 
-import dev.roundhouse.engine.floor.FloorStore;
 import dev.roundhouse.engine.floor.FloorTotals;
+import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
@@ -28,13 +28,13 @@ public final class EngineReports {
   private final EngineOptions options;
   private final ModelRegistry registry;
   private final RequestPath requests;
-  private final FloorStore floors;
+  private final HostWeightStore floors;
 
   /** What makes a moment on the engine's clock one of the calendar. */
   private final long nanosSince1970;
 
   EngineReports(
-      EngineOptions options, ModelRegistry registry, RequestPath requests, FloorStore floors) {
+      EngineOptions options, ModelRegistry registry, RequestPath requests, HostWeightStore floors) {
     this.options = options;
     this.registry = registry;
     this.requests = requests;

@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.admission.Admission;
 import dev.roundhouse.engine.deliver.AnswerPool;
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.dispatch.DispatchContext;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.lane.LaneOptions;
@@ -80,17 +81,19 @@ final class RequestPath {
     failStop = new FailStop();
     dispatch =
         new DispatchProxy(
-            device,
-            options.discipline(),
-            residency,
-            options.clock(),
-            accounting,
-            bytes,
-            answers,
-            failStop,
-            threads.outputs(failStop),
-            threads.weights(failStop),
-            options.maxHandOver());
+            new DispatchContext(
+                device,
+                options.clock(),
+                options.discipline(),
+                residency,
+                accounting,
+                bytes,
+                answers,
+                failStop,
+                options.runMark(),
+                threads.outputs(failStop),
+                threads.weights(failStop),
+                options.maxHandOver()));
     admission =
         new Admission(
             registry,

@@ -125,7 +125,7 @@ public final class Admission {
     boolean accepted;
     do {
       ServedModel model = serving(request.modelName(), request.modelVersion());
-      Admitted found = ContractCheck.check(model.slot(), model.contract(), request);
+      Admitted found = ContractCheck.check(model.modelIndex(), model.contract(), request);
       SequenceRules rules = model.contract().sequences();
       accepted =
           rules == null ? accept(queued, model, found) : acceptStep(queued, model, found, rules);
@@ -258,7 +258,7 @@ public final class Admission {
     // A meta that has begun is let finish: there is one such call per running meta.
     boolean committed = request.isCommitted() || request.commit();
     int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(maxQueueDepth);
-    int share = shares.cell(request.request().caller(), model.slot());
+    int share = shares.cell(request.request().caller(), model.modelIndex());
     if (!model.counters().enter(limit) && !enterReserve(model, share, limit)) {
       bytes.giveBack(needed);
       if (model.counters().isClosed()) {

@@ -32,7 +32,7 @@ final class ContractCheck {
 
   private ContractCheck() {}
 
-  static Admitted check(int slot, ModelContract contract, InferenceRequest request)
+  static Admitted check(int modelIndex, ModelContract contract, InferenceRequest request)
       throws RefusedException {
     List<InputTensor> inputs = inOrder(contract, request.inputs());
     long rows = NOT_BATCHED;
@@ -46,7 +46,7 @@ final class ContractCheck {
     int count = checkRows(contract, rows);
     long answer = contract.answerBytes(variant, count, outputs);
     return new Admitted(
-        slot,
+        modelIndex,
         count,
         variant,
         inputs,

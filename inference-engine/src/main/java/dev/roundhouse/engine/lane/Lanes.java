@@ -58,13 +58,13 @@ public final class Lanes {
   }
 
   public void add(ModelLane lane) {
-    int slot = lane.slot();
-    if (slot >= lanes.length) {
-      lanes = Arrays.copyOf(lanes, Math.max(slot + 1, lanes.length * 2));
+    int index = lane.modelIndex();
+    if (index >= lanes.length) {
+      lanes = Arrays.copyOf(lanes, Math.max(index + 1, lanes.length * 2));
     }
-    lanes[slot] = lane;
-    discipline.register(slot, lane.weight());
-    toLoad.register(slot, lane.weight());
+    lanes[index] = lane;
+    discipline.register(index, lane.weight());
+    toLoad.register(index, lane.weight());
   }
 
   /**
@@ -89,14 +89,14 @@ public final class Lanes {
     ModelLane lane = find(model);
     if (lane != null) {
       lane.setWeight(weight);
-      discipline.register(lane.slot(), weight);
-      toLoad.register(lane.slot(), weight);
+      discipline.register(lane.modelIndex(), weight);
+      toLoad.register(lane.modelIndex(), weight);
     }
   }
 
   /** The model's lane; null when it has none, though another model may have its slot. */
   public @Nullable ModelLane find(ServedModel model) {
-    ModelLane lane = find(model.slot());
+    ModelLane lane = find(model.modelIndex());
     return lane != null && lane.model() == model ? lane : null;
   }
 
@@ -134,8 +134,8 @@ public final class Lanes {
     ModelLane lane = find(model);
     if (lane != null) {
       lane.stopHolding();
-      if (held.contains(lane.slot())) {
-        release(lane.slot());
+      if (held.contains(lane.modelIndex())) {
+        release(lane.modelIndex());
       }
     }
   }
@@ -147,13 +147,13 @@ public final class Lanes {
 
   /** Takes note of a batch that is to run, on whose account, and what it is expected to take. */
   public void chosen(ModelLane lane, long expectedNanos, long nowNanos) {
-    discipline.charge(lane.slot(), expectedNanos, nowNanos);
+    discipline.charge(lane.modelIndex(), expectedNanos, nowNanos);
   }
 
   /** Takes note of what a run took, on whose account, and when it ended. */
   public void ran(ModelLane lane, long expectedNanos, long deviceNanos, long endedNanos) {
     ranUncharged(deviceNanos);
-    discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
+    discipline.correct(lane.modelIndex(), expectedNanos, deviceNanos, endedNanos);
   }
 
   /** As {@link #ran}, of a run that is on nobody's account. */
@@ -164,7 +164,17 @@ public final class Lanes {
 
   /** Takes note that a chosen batch does not run. */
   public void notRun(ModelLane lane, long expectedNanos, long nowNanos) {
-    discipline.correct(lane.slot(), expectedNanos, 0, nowNanos);
+    discipline.correct(lane.modelIndex(), expectedNanos, 0, nowNanos);
+  }
+
+  /** The name of what decides which model runs. */
+  public String discipline() {
+    return discipline.name();
+  }
+
+  /** A lane's claim on the device; null when the discipline knows none. */
+  public Discipline.@Nullable Standing standing(ModelLane lane) {
+    return discipline.standing(lane.modelIndex());
   }
 
   /** Puts a request into its model's queue. */
@@ -172,7 +182,7 @@ public final class Lanes {
     if (request.isDone()) {
       return; // cancelled on its way; its model may be gone
     }
-    ModelLane lane = get(request.slot());
+    ModelLane lane = get(request.modelIndex());
     lane.queue().add(request);
     if (request.isCommitted()) {
       (isOnDevice(lane) ? committed : committedToLoad).add(request);
@@ -206,7 +216,7 @@ public final class Lanes {
   /** True when a model that is not this lane's could be the next to run. */
   public boolean isAnotherReady(ModelLane than, long nowNanos) {
     return !committed.isEmpty()
-        || discipline.hasOther(than.slot())
+        || discipline.hasOther(than.modelIndex())
         || held.firstKey() <= nowNanos
         || dirty.size() > (than.isDirty() ? 1 : 0);
   }
@@ -218,7 +228,7 @@ public final class Lanes {
 
   /** True while the lane's batch is held for more requests. */
   public boolean isHeld(ModelLane lane) {
-    return held.contains(lane.slot());
+    return held.contains(lane.modelIndex());
   }
 
   /** The lane to run next, whose queue is not empty; null when none may run now. */
@@ -249,7 +259,7 @@ public final class Lanes {
     settleDirty(nowNanos);
     committedToLoad.removeIf(QueuedRequest::isDone);
     for (QueuedRequest call : committedToLoad) {
-      ModelLane lane = get(call.slot());
+      ModelLane lane = get(call.modelIndex());
       if (!lane.isLoading()) {
         return lane;
       }
@@ -269,7 +279,7 @@ public final class Lanes {
 
   private static boolean isOf(ModelLane lane, ArrayDeque<QueuedRequest> calls) {
     for (QueuedRequest call : calls) {
-      if (call.slot() == lane.slot() && !call.isDone()) {
+      if (call.modelIndex() == lane.modelIndex() && !call.isDone()) {
         return true;
       }
     }
@@ -279,17 +289,17 @@ public final class Lanes {
   /** Takes note that a lane's weights are on their way, on its account. */
   public void loadBegun(ModelLane lane, long expectedNanos, long nowNanos) {
     lane.setLoading(true);
-    toLoad.charge(lane.slot(), expectedNanos, nowNanos);
-    toLoad.notReady(lane.slot());
+    toLoad.charge(lane.modelIndex(), expectedNanos, nowNanos);
+    toLoad.notReady(lane.modelIndex());
   }
 
   /** Takes note of what a load took, whether or not it has brought the weights. */
   public void loadEnded(ModelLane lane, long expectedNanos, long nanos, long nowNanos) {
     lane.setLoading(false);
-    toLoad.correct(lane.slot(), expectedNanos, nanos, nowNanos);
+    toLoad.correct(lane.modelIndex(), expectedNanos, nanos, nowNanos);
     if (isOnDevice(lane)) {
       committedToLoad.removeIf(
-          call -> call.slot() == lane.slot() && (call.isDone() || committed.add(call)));
+          call -> call.modelIndex() == lane.modelIndex() && (call.isDone() || committed.add(call)));
     }
     settle(lane, nowNanos);
   }
@@ -298,7 +308,7 @@ public final class Lanes {
   private @Nullable ModelLane nextCommitted() {
     for (QueuedRequest call = committed.peek(); call != null; call = committed.peek()) {
       if (!call.isDone() && call.rowsTaken() < call.rows()) {
-        return get(call.slot());
+        return get(call.modelIndex());
       }
       committed.remove();
     }
@@ -307,39 +317,39 @@ public final class Lanes {
 
   /** Finds a lane's place again after its queue has changed. */
   public void settle(ModelLane lane, long nowNanos) {
-    if (find(lane.slot()) != lane) {
+    if (find(lane.modelIndex()) != lane) {
       return; // it is gone
     }
     ModelQueue queue = lane.queue();
     queue.dropEnded();
     if (queue.isEmpty()) {
-      held.remove(lane.slot());
-      discipline.notReady(lane.slot());
+      held.remove(lane.modelIndex());
+      discipline.notReady(lane.modelIndex());
       if (!isOnDevice(lane)) {
-        toLoad.notReady(lane.slot());
+        toLoad.notReady(lane.modelIndex());
       }
-      cache.unwanted(lane.slot());
+      cache.unwanted(lane.modelIndex());
       noteFront(lane);
       return;
     }
     noteFront(lane);
     if (!isOnDevice(lane)) {
-      held.remove(lane.slot());
-      discipline.notReady(lane.slot());
+      held.remove(lane.modelIndex());
+      discipline.notReady(lane.modelIndex());
       if (!lane.isLoading()) {
         rankToLoad(lane);
       }
       return;
     }
-    cache.wanted(lane.slot(), queue.get(0).arrivalNanos());
+    cache.wanted(lane.modelIndex(), queue.get(0).arrivalNanos());
     if (holding && lane.holds()) {
       long until = lane.heldUntilNanos(recentlyLongestNanos);
       if (until > nowNanos) {
-        discipline.notReady(lane.slot());
-        held.put(lane.slot(), until, 0);
+        discipline.notReady(lane.modelIndex());
+        held.put(lane.modelIndex(), until, 0);
         return;
       }
-      held.remove(lane.slot());
+      held.remove(lane.modelIndex());
     }
     rank(lane);
   }
@@ -352,13 +362,13 @@ public final class Lanes {
   }
 
   private boolean isOnDevice(ModelLane lane) {
-    return cache.isOnDevice(lane.slot());
+    return cache.isOnDevice(lane.modelIndex());
   }
 
   private void rankToLoad(ModelLane lane) {
     ModelQueue queue = lane.queue();
     toLoad.ready(
-        lane.slot(),
+        lane.modelIndex(),
         new Discipline.Front(
             queue.get(0).arrivalNanos(),
             toLoad.watchesQueues() ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,
@@ -371,7 +381,7 @@ public final class Lanes {
     // Only a discipline that watches queues looks at more than the front.
     boolean watches = discipline.watchesQueues();
     discipline.ready(
-        lane.slot(),
+        lane.modelIndex(),
         new Discipline.Front(
             queue.get(0).arrivalNanos(),
             watches ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,

@@ -124,9 +124,9 @@ final class ModelBuilder {
     ModelContract contract = ModelContract.of(image.spec(), sizes);
     RunCosts runCosts = new RunCosts(programs);
     return slots.take(
-        slot ->
+        modelIndex ->
             new ServedModel(
-                slot,
+                modelIndex,
                 image.spec().name(),
                 image.version(),
                 fingerprint,

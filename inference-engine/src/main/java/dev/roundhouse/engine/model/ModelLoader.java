@@ -39,7 +39,7 @@ public final class ModelLoader {
   private final ModelRegistry registry;
   private final ModelBuilder builder;
   private final NanoClock clock;
-  private final LoadListener loads;
+  private final ModelLoadListener loads;
   private final Executor compilers;
   private final Executor unloader;
   private final ServingLanes lanes;
@@ -64,7 +64,7 @@ public final class ModelLoader {
       double costAlpha,
       CostStore costs,
       LinkRoots links,
-      LoadListener loads,
+      ModelLoadListener loads,
       Executor compilers,
       Executor unloader,
       ServingLanes lanes) {
@@ -196,7 +196,7 @@ public final class ModelLoader {
       loads.onBegin(model.name(), candidate.version(), fingerprint);
       begun = true;
       built = candidate.build(builder, fingerprint);
-      loads.onBuilt(model.name(), candidate.version(), built.slot());
+      loads.onBuilt(model.name(), candidate.version(), built.modelIndex());
       lanes.open(built).join();
       opened = true;
       ModelStatus status = publish(model, built, serving, started);

@@ -42,11 +42,11 @@ public final class ModelSlots {
 
   /** Gives a model's slot to whoever comes next; false when the model has given it back already. */
   synchronized boolean giveBack(ServedModel model) {
-    if (get(model.slot()) != model) {
+    if (get(model.modelIndex()) != model) {
       return false;
     }
-    models.set(model.slot(), null);
-    taken.clear(model.slot());
+    models.set(model.modelIndex(), null);
+    taken.clear(model.modelIndex());
     return true;
   }
 

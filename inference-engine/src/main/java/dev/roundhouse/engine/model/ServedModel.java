@@ -12,13 +12,13 @@ import java.util.List;
  * A model version that can run: contract, programs, weights, counters. Immutable, but for the
  * counters; programs and weights are used by the dispatch thread only once it is ready.
  *
- * @param slot its index in everything that is kept per model; another model may get it once this
- *     one has been freed
+ * @param modelIndex its index in everything that is kept per model; another model may get it once
+ *     this one has been freed
  * @param fingerprint of the files it was made of; empty when it was not read from files
  * @param counters its own; they also say whether a request of it is open
  */
 public record ServedModel(
-    int slot,
+    int modelIndex,
     String name,
     String version,
     String fingerprint,

@@ -110,7 +110,7 @@ public final class Accounting {
   }
 
   private void deliver(QueuedRequest request, @Nullable Answer answer, Outcome outcome) {
-    request.letGo(answer != null);
+    request.release(answer != null);
     shares.leave(request.share());
     var sink = request.sink();
     if (answer != null) {

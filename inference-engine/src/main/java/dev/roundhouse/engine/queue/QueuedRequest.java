@@ -70,7 +70,7 @@ public final class QueuedRequest implements Submission {
   // Written by admission, then owned by the dispatch thread.
   private List<InputTensor> inputs = List.of();
   private @Nullable ModelCounters counters;
-  private int slot = -1;
+  private int modelIndex = -1;
   private int rows;
   private int variant;
   private int @Nullable [] outputs;
@@ -133,8 +133,8 @@ public final class QueuedRequest implements Submission {
   }
 
   /** Of the model version that answers; from acceptance on. */
-  public int slot() {
-    return slot;
+  public int modelIndex() {
+    return modelIndex;
   }
 
   /** Extent of the batch axis; 1 for a model without one. */
@@ -258,7 +258,7 @@ public final class QueuedRequest implements Submission {
    */
   public void admit(
       Admitted found, ModelCounters of, int priority, long leaveByNanos, long nowNanos) {
-    slot = found.slot();
+    modelIndex = found.modelIndex();
     rows = found.rows();
     variant = found.variant();
     inputs = found.inputs();
@@ -307,7 +307,7 @@ public final class QueuedRequest implements Submission {
   }
 
   /** Lets go of what the caller lent, of what was gathered, and of the place ahead of others. */
-  void letGo(boolean answered) {
+  void release(boolean answered) {
     inputs = List.of();
     if (pieces != null && !answered) {
       pieces.free();

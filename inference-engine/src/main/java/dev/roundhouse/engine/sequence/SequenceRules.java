@@ -223,7 +223,7 @@ public final class SequenceRules {
       fedBytes += sources.get(i) instanceof Source.Client ? 0 : input.data().heldBytes();
     }
     return new Admitted(
-        found.slot(),
+        found.modelIndex(),
         found.rows(),
         found.variant(),
         all,

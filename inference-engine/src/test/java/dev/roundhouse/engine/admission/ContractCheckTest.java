@@ -55,7 +55,7 @@ class ContractCheckTest {
         ContractCheck.check(3, SIMPLE, request(List.of("DIFF"), i32("B", 2, 16), i32("A", 2, 16)));
     assertThat(admitted.inputs()).extracting(InputTensor::name).containsExactly("A", "B");
     assertThat(admitted.rows()).isEqualTo(2);
-    assertThat(admitted.slot()).isEqualTo(3);
+    assertThat(admitted.modelIndex()).isEqualTo(3);
     assertThat(admitted.outputs()).containsExactly(1);
   }
 

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Weights that the operator has asked for, whether or not a request waits. Dispatch thread only.
  */
-final class AskedLoads {
+final class OperatorLoads {
   private final List<Asked> asked = new ArrayList<>();
 
   /**

@@ -8,14 +8,14 @@ import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 
 /** How a request that waits ends without being run, and what its caller is told. */
-public final class WaitingEnd {
+public final class QueueDrops {
   private static final Outcome STOPPING =
       new Outcome.Shed(
           ShedReason.STOPPING, Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
 
   private final Accounting accounting;
 
-  public WaitingEnd(Accounting accounting) {
+  public QueueDrops(Accounting accounting) {
     this.accounting = accounting;
   }
 
