@@ -4,6 +4,7 @@ import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Ledger;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -14,9 +15,9 @@ final class BatchSlots {
 
   private final BatchSlot[] slots = new BatchSlot[COUNT];
 
-  BatchSlots(Device device) {
+  BatchSlots(Device device, Ledger ledger) {
     for (int i = 0; i < COUNT; i++) {
-      slots[i] = new BatchSlot(i, device);
+      slots[i] = new BatchSlot(i, device, ledger);
     }
   }
 

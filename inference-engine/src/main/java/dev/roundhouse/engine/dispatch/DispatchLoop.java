@@ -48,6 +48,11 @@ public final class DispatchLoop {
     pipeline = new Pipeline(context, parts, weights, models);
   }
 
+  /** From now on this thread turns the loop, and no other may. */
+  void turnedHere() {
+    parts.owner().takeOver();
+  }
+
   /**
    * Does what can be done without waiting.
    *
@@ -197,11 +202,6 @@ public final class DispatchLoop {
     }
   }
 
-  /** Ends a request that came too late for this loop; any thread, after {@link #onStop}. */
-  void endTooLate(QueuedRequest request) {
-    parts.drops().tooLate(request);
-  }
-
   /**
    * Ends every request in this loop's batches and lanes, because the engine has failed. Nothing is
    * freed, for nothing can be trusted and the process is about to end. Called by the dispatch
@@ -210,6 +210,7 @@ public final class DispatchLoop {
    * @return what ends those that were handed over and not yet seen
    */
   RequestsInLoop endAll(Throwable cause) {
+    turnedHere();
     RequestsInLoop left = new RequestsInLoop(accounting, FailStop.text(cause));
     pipeline.endAll(left);
     left.endLanes(lanes);

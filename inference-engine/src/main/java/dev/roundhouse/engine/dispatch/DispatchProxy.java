@@ -2,11 +2,13 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.lane.LaneOptions;
+import dev.roundhouse.engine.lane.QueueDrops;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.residency.WeightUploader;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
@@ -275,7 +277,7 @@ public final class DispatchProxy {
     for (QueuedRequest late = inbox.requests().poll();
         late != null;
         late = inbox.requests().poll()) {
-      loop.endTooLate(late);
+      context.accounting().end(late, State.QUEUED, QueueDrops.STOPPING);
     }
     for (Command.Retire late = inbox.retirements().poll();
         late != null;

@@ -134,6 +134,7 @@ public final class DispatchThread implements AutoCloseable {
 
   private void run() {
     try {
+      loop.turnedHere();
       pipeline.wakesLateBy(lateness.nanos());
       long idleSince = 0;
       int looks = 0;

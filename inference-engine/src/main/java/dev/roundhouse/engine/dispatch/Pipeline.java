@@ -9,8 +9,10 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.time.NanoClock;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +37,7 @@ final class Pipeline {
   private final BatchFormer former;
   private final WarmUp warmUp;
   private final Failures failures;
+  private final Ledger ledger;
   private final WeightMover weights;
   private final BatchAssembler assembler;
   private final Delivery delivery;
@@ -73,27 +76,11 @@ final class Pipeline {
     former = parts.former();
     warmUp = parts.warmUp();
     failures = parts.failures();
-    draft = new BatchSlot(BatchSlots.COUNT, device);
-    delivery =
-        new Delivery(
-            context.accounting(),
-            context.budget(),
-            context.answers(),
-            failures,
-            clock,
-            true,
-            device);
+    ledger = parts.ledger();
+    draft = new BatchSlot(BatchSlots.COUNT, device, ledger);
+    delivery = delivery(context, parts.accounting());
     if (outputs != null) {
-      outputs.open(
-          new Delivery(
-              context.accounting(),
-              context.budget(),
-              context.answers(),
-              failures,
-              clock,
-              false,
-              device),
-          BatchSlots.COUNT);
+      outputs.open(delivery(context, context.accounting()), BatchSlots.COUNT);
     }
     batchEnd = new BatchEnd(parts, models, delivery, outputs);
     assembler =
@@ -101,6 +88,10 @@ final class Pipeline {
             (slot, member, cause) ->
                 delivery.fail(
                     slot, member, failures.unreadable(slot.lane().model().name(), cause)));
+  }
+
+  private Delivery delivery(DispatchContext context, Accounting accounting) {
+    return new Delivery(accounting, context.budget(), context.answers(), failures, clock, device);
   }
 
   /**
@@ -433,14 +424,14 @@ final class Pipeline {
     endedBy = failure;
   }
 
-  private static void count(BatchSlot slot) {
+  private void count(BatchSlot slot) {
     ModelCounters counters = slot.lane().counters();
-    counters.addOnDispatch(Metric.EXECUTIONS, 1);
-    counters.addOnDispatch(Metric.ROWS, slot.rows());
+    ledger.add(counters, Metric.EXECUTIONS);
+    ledger.add(counters, Metric.ROWS, slot.rows());
     if (slot.paddingRows() > 0) {
-      counters.addOnDispatch(Metric.PADDING_ROWS, slot.paddingRows());
+      ledger.add(counters, Metric.PADDING_ROWS, slot.paddingRows());
     }
-    counters.addOnDispatch(Metric.COMPUTE, slot.computeNanos());
+    ledger.add(counters, Metric.COMPUTE, slot.computeNanos());
     slot.program().tally().ran(slot.rows());
   }
 

@@ -4,6 +4,7 @@ import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.time.NanoClock;
@@ -20,6 +21,7 @@ import java.util.function.IntPredicate;
 final class WeightEvictions {
   private final Lanes lanes;
   private final WeightCache cache;
+  private final Ledger ledger;
   private final Uploads uploads;
   private final OperatorLoads asked;
   private final WarmUp warmUp;
@@ -36,6 +38,7 @@ final class WeightEvictions {
     this.asked = asked;
     lanes = parts.lanes();
     cache = parts.cache();
+    ledger = parts.ledger();
     warmUp = parts.warmUp();
     shared = parts.shared();
     slots = parts.slots();
@@ -60,7 +63,7 @@ final class WeightEvictions {
 
   private void evict(WeightCache.Left left, long now, Runnable then) {
     ModelLane from = lanes.get(left.modelIndex());
-    from.counters().addOnDispatch(Metric.WEIGHT_EVICTIONS, 1);
+    ledger.add(from.counters(), Metric.WEIGHT_EVICTIONS);
     uploads.free(left, then);
     lanes.settle(from, now);
   }

@@ -8,6 +8,7 @@ import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.QueueDrops;
 import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.residency.WeightCache;
@@ -39,6 +40,7 @@ final class WeightMover {
 
   private final Lanes lanes;
   private final WeightCache cache;
+  private final Ledger ledger;
   private final Uploads uploads;
   private final BatchFormer former;
   private final QueueDrops drops;
@@ -58,6 +60,7 @@ final class WeightMover {
     this.selfManaged = selfManaged;
     lanes = parts.lanes();
     cache = parts.cache();
+    ledger = parts.ledger();
     former = parts.former();
     drops = parts.drops();
     failures = parts.failures();
@@ -211,9 +214,9 @@ final class WeightMover {
     cache.ended(load);
     ModelLane loaded = lanes.get(load.modelIndex());
     Throwable failure = load.failure();
-    loaded.counters().addOnDispatch(Metric.WEIGHT_LOAD, load.nanos());
+    ledger.add(loaded.counters(), Metric.WEIGHT_LOAD, load.nanos());
     if (failure == null) {
-      loaded.counters().addOnDispatch(Metric.WEIGHT_LOADS, 1);
+      ledger.add(loaded.counters(), Metric.WEIGHT_LOADS);
       lanes.loadEnded(loaded, of.expectedNanos, load.nanos(), load.endedNanos());
       asked.arrived(loaded);
       return;
