@@ -8,8 +8,9 @@ import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.model.ServingLanes;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Submission;
@@ -104,12 +105,12 @@ public final class Engine implements AutoCloseable {
   private ServingLanes lanes() {
     return new ServingLanes() {
       @Override
-      public CompletableFuture<Void> open(ServedModel model) {
+      public CompletableFuture<Void> open(ProgramModel model) {
         return threads.awaiting(requests.activate(model));
       }
 
       @Override
-      public CompletableFuture<Void> retire(ServedModel model) {
+      public CompletableFuture<Void> retire(Servable model) {
         return requests.retire(model);
       }
     };
@@ -168,7 +169,7 @@ public final class Engine implements AutoCloseable {
         .find(name)
         .map(model -> model.versions().find(version))
         .map(PublishedVersion::serving)
-        .filter(serving -> options.residency().selfManaged() || serving.weights().isResident())
+        .filter(serving -> options.residency().selfManaged() || serving.isOnDevice())
         .isPresent();
   }
 
@@ -182,7 +183,7 @@ public final class Engine implements AutoCloseable {
             .find(name)
             .map(model -> model.versions().find(version))
             .map(PublishedVersion::serving)
-            .filter(serving -> !serving.weights().isResident())
+            .filter(serving -> !serving.isOnDevice())
             .isPresent();
   }
 

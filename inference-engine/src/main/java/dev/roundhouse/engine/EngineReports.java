@@ -5,9 +5,10 @@ import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.observe.InferenceReading;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
@@ -67,7 +68,7 @@ public final class EngineReports {
         .toList();
   }
 
-  private VersionStatistics statistics(ServedModel model) {
+  private VersionStatistics statistics(Servable model) {
     ModelCounters counters = model.counters();
     long failed = counters.unanswered(); // before the time, which is added first
     InferenceReading answered = counters.answered();
@@ -81,7 +82,7 @@ public final class EngineReports {
         lastRun == InferenceReading.NEVER
             ? 0
             : TimeUnit.NANOSECONDS.toMillis(lastRun + nanosSince1970),
-        model.weights().isResident() ? model.weights().byteSize() : 0);
+        model.residentBytes());
   }
 
   /** The versions of a model, ascending; empty when there is no such model. */
@@ -129,7 +130,7 @@ public final class EngineReports {
     }
     long front = totals.frontArrivalNanos();
     long now = options.clock().nanoTime();
-    ServedModel serving = head.serving();
+    ProgramModel serving = head.programs();
     return new ModelReport(
         head.status(),
         totals.waiting(),

@@ -9,8 +9,9 @@ import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.model.ModelRegistry;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.QueueShares;
@@ -76,8 +77,7 @@ final class RequestPath {
     this.registry = registry;
     bytes = new ByteBudget(options.maxQueuedBytes(), options.limitNames().maxQueuedBytes());
     answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
-    QueueShares shares = new QueueShares();
-    accounting = new Accounting(bytes, options.clock(), shares);
+    accounting = new Accounting(bytes, options.clock(), new QueueShares());
     failStop = new FailStop();
     dispatch =
         new DispatchProxy(
@@ -98,13 +98,13 @@ final class RequestPath {
         new Admission(
             registry,
             options.clock(),
-            options.maxQueueDepth(),
-            options.limitNames().maxQueueDepth(),
-            options.maxAnswerBytes(),
-            bytes,
-            shares,
+            new Admission.Limits(
+                options.maxQueueDepth(),
+                options.limitNames().maxQueueDepth(),
+                options.maxAnswerBytes()),
             accounting,
             dispatch::submit,
+            this::submit,
             later(threads.unloader()));
   }
 
@@ -142,7 +142,7 @@ final class RequestPath {
   }
 
   /** Opens the way to a model: completes once each of its programs has run. */
-  CompletableFuture<Void> activate(ServedModel model) {
+  CompletableFuture<Void> activate(ProgramModel model) {
     ServingRules rules = rules(model);
     return dispatch.activate(
         model,
@@ -155,7 +155,7 @@ final class RequestPath {
   }
 
   /** How a model is served, by what its manifest and the operator want. */
-  ServingRules rules(ServedModel model) {
+  ServingRules rules(Servable model) {
     ModelOptions own = options.of(model.name());
     RegisteredModel registered = registry.get(model.name());
     OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
@@ -172,12 +172,12 @@ final class RequestPath {
   }
 
   /** Keeps a model's weights on the device, or lets them leave again. */
-  CompletableFuture<Void> pin(ServedModel model, boolean pinned) {
+  CompletableFuture<Void> pin(ProgramModel model, boolean pinned) {
     return dispatch.pin(model, pinned);
   }
 
   /** Closes the way to a model that admission does not find any more. */
-  CompletableFuture<Void> retire(ServedModel model) {
+  CompletableFuture<Void> retire(Servable model) {
     SequenceRules sequences = model.contract().sequences();
     if (sequences != null) {
       admission.sequences().forget(sequences);
@@ -186,7 +186,7 @@ final class RequestPath {
   }
 
   /** Gives a model another weight; false when too many commands are on their way. */
-  boolean setWeight(ServedModel model, double weight) {
+  boolean setWeight(ProgramModel model, double weight) {
     return dispatch.setWeight(model, weight);
   }
 

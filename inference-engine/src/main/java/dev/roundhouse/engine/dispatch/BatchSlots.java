@@ -3,7 +3,7 @@ package dev.roundhouse.engine.dispatch;
 import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.layout.Staging;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.observe.Ledger;
 import java.util.List;
 import java.util.function.Consumer;
@@ -36,7 +36,7 @@ final class BatchSlots {
   }
 
   /** True when a batch of the model is anywhere on its way. */
-  boolean hold(ServedModel model) {
+  boolean hold(Servable model) {
     for (BatchSlot slot : slots) {
       if (!slot.isFree() && slot.lane().model() == model) {
         return true;

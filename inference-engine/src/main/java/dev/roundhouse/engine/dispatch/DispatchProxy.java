@@ -6,7 +6,8 @@ import dev.roundhouse.engine.lane.QueueDrops;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.model.CompiledProgram;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.residency.WeightUploader;
@@ -96,7 +97,7 @@ public final class DispatchProxy {
    *     run
    * @throws OutOfMemoryError when there is no memory for its inputs
    */
-  public CompletableFuture<Void> activate(ServedModel model, LaneOptions options) {
+  public CompletableFuture<Void> activate(ProgramModel model, LaneOptions options) {
     CompletableFuture<Void> warmedUp = new CompletableFuture<>();
     long needed = stagingBytes(model);
     List<Staging.Memory> larger = larger(needed);
@@ -114,7 +115,7 @@ public final class DispatchProxy {
     return warmedUp;
   }
 
-  private static long stagingBytes(ServedModel model) {
+  private static long stagingBytes(ProgramModel model) {
     long needed = 0;
     for (CompiledProgram program : model.programs()) {
       List<TensorType> inputs =
@@ -145,7 +146,7 @@ public final class DispatchProxy {
    *
    * @return false when too many commands are on their way; nothing happens then
    */
-  public boolean setWeight(ServedModel model, double weight) {
+  public boolean setWeight(ProgramModel model, double weight) {
     return command(new Command.SetWeight(model, weight));
   }
 
@@ -157,7 +158,7 @@ public final class DispatchProxy {
    * @return completes when the model's slot, programs and weights are free; cancelled when the loop
    *     stops first
    */
-  public CompletableFuture<Void> retire(ServedModel model) {
+  public CompletableFuture<Void> retire(Servable model) {
     CompletableFuture<Void> retired = new CompletableFuture<>();
     inbox.retirements().add(new Command.Retire(model, retired));
     VarHandle.fullFence();
@@ -174,7 +175,7 @@ public final class DispatchProxy {
    * @return completes when that is so; exceptionally when they do not fit beside what is pinned, or
    *     cannot be brought; cancelled when the loop stops first or too many commands wait
    */
-  public CompletableFuture<Void> pin(ServedModel model, boolean pinned) {
+  public CompletableFuture<Void> pin(ProgramModel model, boolean pinned) {
     CompletableFuture<Void> done = new CompletableFuture<>();
     if (!command(new Command.Pin(model, pinned, done))) {
       done.cancel(false);
@@ -187,7 +188,7 @@ public final class DispatchProxy {
    *
    * @return completes when they are there, as {@link #pin} does
    */
-  public CompletableFuture<Compacted> compact(List<ServedModel> reload) {
+  public CompletableFuture<Compacted> compact(List<ProgramModel> reload) {
     CompletableFuture<Compacted> done = new CompletableFuture<>();
     if (!command(new Command.Compact(reload, done))) {
       done.cancel(false);

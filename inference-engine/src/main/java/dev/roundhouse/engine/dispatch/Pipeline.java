@@ -8,7 +8,7 @@ import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
@@ -334,7 +334,7 @@ final class Pipeline {
   private void start(BatchSlot slot, long formedNanos) {
     long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
     slot.beginRun(); // before the call, in which some programs run
-    ServedModel model = slot.lane().model();
+    ProgramModel model = slot.lane().model();
     mark.running(model.modelIndex());
     calls.of(model);
     calls.enter(now);

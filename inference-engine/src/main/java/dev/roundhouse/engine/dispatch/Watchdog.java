@@ -1,7 +1,7 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.dispatch.FailStop.WatchdogException;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.residency.WeightUploader;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -132,7 +132,7 @@ public final class Watchdog {
 
   /** Which model's run it is that is looked at. */
   private String whose() {
-    ServedModel model = proxy.loop().pipeline().calls().model();
+    ProgramModel model = proxy.loop().pipeline().calls().model();
     return model == null
         ? ""
         : ": it is of model '%s' version '%s'".formatted(model.name(), model.version());

@@ -7,7 +7,7 @@ import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.QueueDrops;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Outcome;
@@ -313,7 +313,7 @@ final class WeightMover {
     long now = clock.nanoTime();
     evictions.evict(cache.clear(evictions::isInUse), now);
     List<CompletableFuture<Void>> reloads = new ArrayList<>();
-    for (ServedModel model : command.reload()) {
+    for (ProgramModel model : command.reload()) {
       ModelLane reload = lanes.find(model);
       if (reload != null && !reload.isResident()) {
         CompletableFuture<Void> there = new CompletableFuture<>();

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.lane;
 
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
@@ -85,7 +86,7 @@ public final class Lanes {
   }
 
   /** Gives a model another weight, if it has a lane. */
-  public void setWeight(ServedModel model, double weight) {
+  public void setWeight(ProgramModel model, double weight) {
     ModelLane lane = find(model);
     if (lane != null) {
       lane.setWeight(weight);
@@ -94,9 +95,9 @@ public final class Lanes {
     }
   }
 
-  /** The model's lane; null when it has none, though another model may have its slot. */
-  public @Nullable ModelLane find(ServedModel model) {
-    ModelLane lane = find(model.modelIndex());
+  /** The model's lane; null when it has none, though another model may have its index. */
+  public @Nullable ModelLane find(Servable model) {
+    ModelLane lane = model instanceof ProgramModel own ? find(own.modelIndex()) : null;
     return lane != null && lane.model() == model ? lane : null;
   }
 
@@ -130,7 +131,7 @@ public final class Lanes {
   }
 
   /** As {@link #stopHolding()}, for one model, if it has a lane. */
-  public void stopHolding(ServedModel model) {
+  public void stopHolding(Servable model) {
     ModelLane lane = find(model);
     if (lane != null) {
       lane.stopHolding();

@@ -2,7 +2,7 @@ package dev.roundhouse.engine.lane;
 
 import dev.roundhouse.engine.layout.PreparedProgram;
 import dev.roundhouse.engine.model.CompiledProgram;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
@@ -18,7 +18,7 @@ import java.util.List;
  * and a planner per shape variant. Owned by the dispatch thread.
  */
 public final class ModelLane {
-  private final ServedModel model;
+  private final ProgramModel model;
 
   // What every batch needs, without a look at the model: with many models each look misses caches.
   private final int modelIndex;
@@ -45,7 +45,7 @@ public final class ModelLane {
   /** True while its weights are on their way to the device. */
   private boolean loading;
 
-  public ModelLane(ServedModel model, LaneOptions options, SharedParts shared) {
+  public ModelLane(ProgramModel model, LaneOptions options, SharedParts shared) {
     this.model = model;
     modelIndex = model.modelIndex();
     version = model.version();
@@ -87,7 +87,7 @@ public final class ModelLane {
     }
   }
 
-  public ServedModel model() {
+  public ProgramModel model() {
     return model;
   }
 

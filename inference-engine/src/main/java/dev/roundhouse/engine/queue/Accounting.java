@@ -50,6 +50,21 @@ public final class Accounting {
     return new Accounting(owned, bytes, clock, shares, thrown);
   }
 
+  /** What requests take their memory from. */
+  public ByteBudget bytes() {
+    return bytes;
+  }
+
+  /** How many requests of each caller are open. */
+  public QueueShares shares() {
+    return shares;
+  }
+
+  /** On the clock that requests were accepted by. */
+  public long nanoTime() {
+    return clock.nanoTime();
+  }
+
   /** Where it counts. */
   public Ledger ledger() {
     return ledger;

@@ -223,7 +223,6 @@ public final class SequenceRules {
       fedBytes += sources.get(i) instanceof Source.Client ? 0 : input.data().heldBytes();
     }
     return new Admitted(
-        found.modelIndex(),
         found.rows(),
         found.variant(),
         all,

@@ -101,7 +101,8 @@ class BatchSlotTest {
         new QueuedRequest(
             InferenceRequest.of("m", List.of(), new ReplySink()).build(), queued -> false);
     request.admit(
-        new Admitted(0, rows, 0, List.of(), 0, 0, null),
+        0,
+        new Admitted(rows, 0, List.of(), 0, 0, null),
         new ModelCounters(),
         0,
         InferenceRequest.NO_DEADLINE,

@@ -12,7 +12,7 @@ import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.ServedModels;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
@@ -52,7 +52,7 @@ final class LoopParts implements AutoCloseable {
   private final WeightCache cache = parts.cache();
   private final SharedParts shared = parts.shared();
   private final ServedModels models = new ServedModels(device, residency, clock);
-  private final List<ServedModel> built = new ArrayList<>();
+  private final List<ProgramModel> built = new ArrayList<>();
 
   LoopParts() {
     Uploads uploads = new Uploads(link, null);
@@ -79,7 +79,7 @@ final class LoopParts implements AutoCloseable {
 
   /** A model for one row, whose weights are not on the device. */
   ModelLane add(String name) {
-    ServedModel model = models.build(TestImage.scaled(name, 2, WEIGHT_BYTES));
+    ProgramModel model = models.build(TestImage.scaled(name, 2, WEIGHT_BYTES));
     built.add(model);
     ModelLane lane = new ModelLane(model, new LaneOptions(1, 64, 0, false, false), shared);
     lanes.add(lane);

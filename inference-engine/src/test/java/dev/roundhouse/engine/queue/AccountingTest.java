@@ -124,7 +124,8 @@ class AccountingTest {
     assertThat(budget.take(INPUT + ANSWER)).isTrue();
     assertThat(counters.enter(10)).isTrue();
     request.admit(
-        new Admitted(0, 1, 0, List.of(), INPUT, ANSWER, null),
+        0,
+        new Admitted(1, 0, List.of(), INPUT, ANSWER, null),
         counters,
         0,
         InferenceRequest.NO_DEADLINE,
