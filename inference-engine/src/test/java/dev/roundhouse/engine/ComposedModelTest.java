@@ -284,8 +284,7 @@ class ComposedModelTest {
         first -> {
           OutputTensor y = first.outputs().getFirst();
           InputTensor x = new InputTensor("x", y.dtype(), y.shape(), TensorData.of(y.data()));
-          run.call(
-              "b", List.of(x), second -> run.complete(second.outputs()));
+          run.call("b", List.of(x), second -> run.complete(second.outputs()));
         });
   }
 

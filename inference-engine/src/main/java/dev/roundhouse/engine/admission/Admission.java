@@ -205,8 +205,8 @@ public final class Admission {
         model instanceof ProgramModel own ? own.modelIndex() : QueuedRequest.NO_LANE,
         admitted,
         model.counters(),
-        rules.level(request.priority()),
-        rules.leaveByNanos(now, request.queueTimeoutNanos()),
+        rules.level(request.options().priority()),
+        rules.leaveByNanos(now, request.options().queueTimeoutNanos()),
         now);
     return true;
   }
