@@ -34,8 +34,9 @@ import java.util.function.ObjLongConsumer;
  * <ol>
  *   <li>{@code request} a transport makes an {@link InferenceRequest}, with the sink that its
  *       answer goes to, and submits it;
- *   <li>{@code admission} checks it against the model's contract and the limits, on the caller's
- *       thread, takes the memory it needs from the budget, and hands it over;
+ *   <li>{@code admission} checks it against the contract of what its name leads to, a {@link
+ *       Servable}, and the limits, on the caller's thread, takes the memory it needs from the
+ *       budget, and hands it over; a model that calls others begins to, there;
  *   <li>{@code sequence} where it continues a sequence of a model that keeps state between
  *       requests, it waits for the step before it and is given what that has left;
  *   <li>{@code queue} it waits in its model's queue, as data of the dispatch thread;
@@ -45,8 +46,8 @@ import java.util.function.ObjLongConsumer;
  *       out of the {@code floor} where they wait, and those leave that {@code evict} chooses;
  *   <li>{@code batch} takes the rows into a batch slot and copies their inputs, laid out as {@code
  *       layout} says, where the device reads them;
- *   <li>{@code dispatch} turns the pipeline of slots: one batch armed, one on the {@code device},
- *       one being answered;
+ *   <li>{@code dispatch} turns the {@code Pipeline} of slots: one batch armed, one on the {@code
+ *       device}, one being answered;
  *   <li>{@code deliver} cuts the outputs apart and answers, or lends a large answer that is all of
  *       a run's outputs where they lie, if the host reads them there; the bytes of an answer stay
  *       counted until its sink has closed it.

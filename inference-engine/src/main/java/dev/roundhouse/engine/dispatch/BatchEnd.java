@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How a batch ends, whether it has run, has failed or is given up: its members are told, what was
- * charged for it is put right, and its slot is free again. Owned by the dispatch thread.
+ * charged for it is put right, and its slot is free again.
  */
 final class BatchEnd {
   /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The pipeline's slots: one to arm, one to run, one to answer. Owned by the dispatch thread. */
+/** The pipeline's slots: one to arm, one to run, one to answer. */
 final class BatchSlots {
   static final int COUNT = 3;
 

@@ -15,8 +15,9 @@ import java.util.List;
  *
  * <p>It turns a {@link Pipeline} of batches, a {@link WeightMover} and a {@link ModelLifecycle}.
  *
- * <p>Not thread-safe: one thread calls everything here, {@code dispatch} in production or a test.
- * Others reach it through {@link DispatchProxy}.
+ * <p>One thread calls everything here, {@code dispatch} in production or a test; it owns what this
+ * package and {@code lane}, {@code batch} and {@code layout} keep. With assertions enabled the
+ * doors check that. Others reach it through {@link DispatchProxy}.
  */
 public final class DispatchLoop {
   private static final int REQUESTS_PER_TURN = 256;
@@ -59,6 +60,7 @@ public final class DispatchLoop {
    * @return how many things it did; 0 when there was nothing, or the device is busy
    */
   public int doWork() {
+    assert parts.owner().isHere();
     int work = takeRequests() + takeCommands();
     work += pipeline.turn();
     work += models.finishRetirements(); // makes room for what is loaded next
@@ -186,8 +188,12 @@ public final class DispatchLoop {
 
   // --- the end
 
-  /** Lets the running batch end, sheds what waits and frees what the loop holds. The last call. */
+  /**
+   * Lets the running batch end, sheds what waits and frees what the loop holds. The last call, on
+   * the thread that turned the loop or when that turns it no more.
+   */
   void onStop() {
+    turnedHere();
     pipeline.finish();
     weights.close();
     takeRequests();

@@ -13,8 +13,7 @@ import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
 
 /**
- * What {@link Pipeline}, {@link WeightMover} and {@link ModelLifecycle} work on together. Owned by
- * the dispatch thread.
+ * What {@link Pipeline}, {@link WeightMover} and {@link ModelLifecycle} work on together.
  *
  * @param accounting the dispatch thread's own
  */
@@ -37,7 +36,7 @@ record DispatchParts(
     Accounting accounting = context.accounting().ownedBy(ledger);
     Discipline discipline = context.discipline().get();
     WeightCache cache = context.residency().newCache();
-    Lanes lanes = new Lanes(discipline, context.discipline().get(), cache);
+    Lanes lanes = new Lanes(discipline, context.discipline().get(), cache, owner);
     QueueDrops drops = new QueueDrops(accounting);
     return new DispatchParts(
         owner,

@@ -10,8 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How models come to serve and stop: each is taken in and warmed up; later, when it takes no
- * requests any more, it is released once nothing of it is queued, in a batch or on its way. Owned
- * by the dispatch thread.
+ * requests any more, it is released once nothing of it is queued, in a batch or on its way.
  */
 final class ModelLifecycle {
   private final DispatchParts parts;
@@ -31,6 +30,7 @@ final class ModelLifecycle {
 
   /** Takes a model in and has it warmed up; a failure goes to who waits for that. */
   void activate(Command.Activate activate) {
+    assert parts.owner().isHere();
     parts.slots().grow(activate.larger());
     ModelLane lane;
     try {
@@ -55,6 +55,7 @@ final class ModelLifecycle {
    * @param free frees the slot
    */
   void warmUpEnded(BatchSlot slot, @Nullable Throwable failure, Runnable free) {
+    assert parts.owner().isHere();
     ModelLane lane = slot.lane();
     if (failure != null) {
       CompletableFuture<Void> ready = warmUp.giveUp();
@@ -73,6 +74,7 @@ final class ModelLifecycle {
 
   /** Releases a model once all that it accepted has ended. */
   void retire(Command.Retire retire) {
+    assert parts.owner().isHere();
     retiring.add(retire);
     lanes.stopHolding(retire.model());
   }
@@ -83,6 +85,7 @@ final class ModelLifecycle {
 
   /** Releases what can be; returns how many. */
   int finishRetirements() {
+    assert parts.owner().isHere();
     if (retiring.isEmpty()) {
       return 0;
     }
@@ -121,6 +124,7 @@ final class ModelLifecycle {
 
   /** Leaves the models where they are: the loop ends. */
   void abandon() {
+    assert parts.owner().isHere();
     warmUp.abandon();
     weights.abandon();
     retiring.forEach(retire -> retire.retired().cancel(false));

@@ -14,6 +14,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
 import org.jspecify.annotations.Nullable;
 
@@ -21,8 +22,6 @@ import org.jspecify.annotations.Nullable;
  * Three {@link BatchSlot}s: while one batch runs, the next is armed and the one before is answered.
  * One run at a time; the only caller of {@link Device#execute}, which it never waits for. What goes
  * wrong with a batch ends that batch's requests; whatever else is thrown is the end of the engine.
- *
- * <p>Owned by the dispatch thread, but for what says otherwise.
  */
 final class Pipeline {
   /** Copying less than this takes less time than to measure it; it counts as part of the run. */
@@ -37,6 +36,7 @@ final class Pipeline {
   private final BatchFormer former;
   private final WarmUp warmUp;
   private final Failures failures;
+  private final OwnerThread owner;
   private final Ledger ledger;
   private final WeightMover weights;
   private final BatchAssembler assembler;
@@ -66,6 +66,7 @@ final class Pipeline {
   Pipeline(
       DispatchContext context, DispatchParts parts, WeightMover weights, ModelLifecycle models) {
     this.weights = weights;
+    owner = parts.owner();
     device = context.device();
     runsOnHost = device.description().onHostProcessors();
     clock = context.clock();
@@ -100,6 +101,7 @@ final class Pipeline {
    * @return how many things it did
    */
   int turn() {
+    assert owner.isHere();
     int work = takeDelivered();
     if (cancelled) {
       work += dropCancelled();
@@ -125,11 +127,13 @@ final class Pipeline {
 
   /** A request has been put into its lane. */
   void arrived(QueuedRequest request) {
+    assert owner.isHere();
     newsSinceArming |= armed != null && former.mayChange(armed, request);
   }
 
   /** Something other than a request has happened that may change what runs next. */
   void chooseAnew() {
+    assert owner.isHere();
     newsSinceArming = true;
   }
 
@@ -552,6 +556,7 @@ final class Pipeline {
 
   /** Lets the running batch end and answers it; the armed one's members wait again. */
   void finish() {
+    assert owner.isHere();
     revokeArmed();
     BatchSlot run = running.slot();
     if (run != null) {
@@ -566,6 +571,7 @@ final class Pipeline {
 
   /** Frees what it holds. The last call. */
   void close() {
+    assert owner.isHere();
     slots.forEach(BatchSlot::close);
     draft.close();
     delivery.close();

@@ -5,7 +5,7 @@ import dev.roundhouse.engine.lane.ModelLane;
 /**
  * Makes room on the device when a run finds too little memory for its inputs, its outputs or what
  * it needs in between: weights leave, at first as many bytes as the model's runs need, then all
- * that may. Owned by the dispatch thread.
+ * that may.
  */
 final class RoomForRuns {
   private static final int TRIES = 2;

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The way to the uploader, which a thread of its own turns or, in an engine that is stepped, the
- * dispatch loop. Owned by the dispatch thread.
+ * dispatch loop.
  */
 final class Uploads {
   private final WeightUploader uploader;

@@ -13,6 +13,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.residency.WeightLoad;
+import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,8 +25,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Brings the weights that are waited for to the device, while batches of other models run, and has
  * others leave for them, or for a run that finds too little memory. Two loads at a time, so that
- * the link goes from one to the next without a pause, and a much smaller one beside them. Owned by
- * the dispatch thread.
+ * the link goes from one to the next without a pause, and a much smaller one beside them.
  */
 final class WeightMover {
   private static final Logger log = LoggerFactory.getLogger(WeightMover.class);
@@ -38,6 +38,7 @@ final class WeightMover {
   /** How many times smaller a load is that is let in beside {@link #AT_A_TIME} others. */
   private static final int SMALLER = 8;
 
+  private final OwnerThread owner;
   private final Lanes lanes;
   private final WeightCache cache;
   private final Ledger ledger;
@@ -58,6 +59,7 @@ final class WeightMover {
   WeightMover(DispatchParts parts, Uploads uploads, boolean selfManaged) {
     this.uploads = uploads;
     this.selfManaged = selfManaged;
+    owner = parts.owner();
     lanes = parts.lanes();
     cache = parts.cache();
     ledger = parts.ledger();
@@ -79,6 +81,7 @@ final class WeightMover {
    * @throws DeviceException when the device is lost, which is the end of the engine
    */
   int turn(boolean news) {
+    assert owner.isHere();
     int work = uploads.turn();
     for (WeightLoad load = uploads.ended(); load != null; load = uploads.ended()) {
       onEnded(load);
@@ -99,6 +102,7 @@ final class WeightMover {
    * @throws DeviceException OUT_OF_MEMORY when they are to be pinned and do not fit beside what is
    */
   void add(ModelLane of, boolean pinned) {
+    assert owner.isHere();
     cache.register(of.modelIndex(), of.weights(), of.model().scratchBytes());
     if (pinned) {
       cache.pin(of.modelIndex());
@@ -272,6 +276,7 @@ final class WeightMover {
 
   /** Keeps a lane's weights on the device, or lets them leave again. */
   void pin(@Nullable ModelLane of, Command.Pin command) {
+    assert owner.isHere();
     if (of == null) {
       command.done().completeExceptionally(new IllegalStateException("the model is not ready"));
       return;
@@ -310,6 +315,7 @@ final class WeightMover {
 
   /** Has all leave that may, and brings some back. */
   void compact(Command.Compact command) {
+    assert owner.isHere();
     long now = clock.nanoTime();
     evictions.evict(cache.clear(evictions::isInUse), now);
     List<CompletableFuture<Void>> reloads = new ArrayList<>();
@@ -335,6 +341,7 @@ final class WeightMover {
 
   /** Gives up on what the operator has asked for, and on what is leaving: the loop ends. */
   void abandon() {
+    assert owner.isHere();
     asked.abandon();
     evictions.abandon();
   }
@@ -347,6 +354,7 @@ final class WeightMover {
    * @return false when none can, or that did not help: the run has failed
    */
   boolean makeRoom(ModelLane of) {
+    assert owner.isHere();
     return room.make(of);
   }
 
@@ -362,11 +370,13 @@ final class WeightMover {
 
   /** As {@link WeightEvictions#release}. */
   CompletableFuture<Void> release(ModelLane of) {
+    assert owner.isHere();
     return evictions.release(of);
   }
 
   /** As {@link WeightEvictions#refuse}. */
   void refuse(ModelLane of, CompletableFuture<Void> ready, Throwable failure) {
+    assert owner.isHere();
     evictions.refuse(of, ready, failure);
   }
 
@@ -418,6 +428,7 @@ final class WeightMover {
 
   /** Gives up what is under way and frees it. */
   void close() {
+    assert owner.isHere();
     uploads.close();
   }
 

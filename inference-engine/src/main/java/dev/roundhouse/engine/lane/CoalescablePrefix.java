@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The requests at the front of a queue that could run together. Those that are over, or that no
  * program could answer in time, are among them with no rows. One serves all lanes, a plan at a
- * time. Owned by the dispatch thread.
+ * time.
  */
 final class CoalescablePrefix implements BatchPlanner.Rows {
   private @Nullable ModelLane lane;

@@ -9,6 +9,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.ReadyHeap;
+import dev.roundhouse.engine.thread.OwnerThread;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.function.Consumer;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * lane with requests is in one of three places: ready, and known to the discipline; held, its batch
  * waiting for more requests until a certain moment; or without its weights, which another
  * discipline of the same kind shares the link out for. Calls that run ahead of all queues (a
- * meta's) stand in a line of their own. Owned by the dispatch thread.
+ * meta's) stand in a line of their own.
  */
 public final class Lanes {
   private static final int FADES_IN_RUNS = 256;
@@ -30,6 +31,7 @@ public final class Lanes {
   private final Discipline toLoad;
 
   private final WeightCache cache;
+  private final OwnerThread owner;
   private final ReadyHeap held = new ReadyHeap();
   private final ArrayDeque<ModelLane> dirty = new ArrayDeque<>();
   private final ArrayDeque<QueuedRequest> committed = new ArrayDeque<>();
@@ -46,8 +48,9 @@ public final class Lanes {
 
   /**
    * @param toLoad of the same kind as {@code discipline}: says whose weights come next
+   * @param owner the only thread that may call anything here
    */
-  public Lanes(Discipline discipline, Discipline toLoad, WeightCache cache) {
+  public Lanes(Discipline discipline, Discipline toLoad, WeightCache cache, OwnerThread owner) {
     if (discipline == toLoad) {
       throw new IllegalArgumentException(
           "the device and the link need a discipline each, and have been given the same one; make a"
@@ -56,9 +59,11 @@ public final class Lanes {
     this.discipline = discipline;
     this.toLoad = toLoad;
     this.cache = cache;
+    this.owner = owner;
   }
 
   public void add(ModelLane lane) {
+    assert owner.isHere();
     int index = lane.modelIndex();
     if (index >= lanes.length) {
       lanes = Arrays.copyOf(lanes, Math.max(index + 1, lanes.length * 2));
@@ -73,20 +78,22 @@ public final class Lanes {
    *
    * @return what it has on the device, to be closed; null when it has nothing there
    */
-  public WeightCache.@Nullable Left remove(int slot) {
-    ModelLane lane = find(slot);
+  public WeightCache.@Nullable Left remove(int modelIndex) {
+    assert owner.isHere();
+    ModelLane lane = find(modelIndex);
     if (lane != null) {
       dirty.remove(lane);
-      lanes[slot] = null;
-      held.remove(slot);
-      discipline.unregister(slot);
-      toLoad.unregister(slot);
+      lanes[modelIndex] = null;
+      held.remove(modelIndex);
+      discipline.unregister(modelIndex);
+      toLoad.unregister(modelIndex);
     }
-    return cache.unregister(slot);
+    return cache.unregister(modelIndex);
   }
 
   /** Gives a model another weight, if it has a lane. */
   public void setWeight(ProgramModel model, double weight) {
+    assert owner.isHere();
     ModelLane lane = find(model);
     if (lane != null) {
       lane.setWeight(weight);
@@ -124,6 +131,7 @@ public final class Lanes {
 
   /** Has whatever is held run as soon as it can, and holds nothing any more. */
   public void stopHolding() {
+    assert owner.isHere();
     holding = false;
     while (!held.isEmpty()) {
       release(held.first());
@@ -180,6 +188,7 @@ public final class Lanes {
 
   /** Puts a request into its model's queue. */
   public void enqueue(QueuedRequest request) {
+    assert owner.isHere();
     if (request.isDone()) {
       return; // cancelled on its way; its model may be gone
     }
@@ -199,6 +208,7 @@ public final class Lanes {
 
   /** Puts a request whose batch was taken apart back where it was. */
   public void putBack(ModelLane lane, QueuedRequest request) {
+    assert owner.isHere();
     lane.queue().putBack(request);
     if (request.isCommitted()) {
       committed.remove(request);
@@ -234,6 +244,7 @@ public final class Lanes {
 
   /** The lane to run next, whose queue is not empty; null when none may run now. */
   public @Nullable ModelLane next(long nowNanos) {
+    assert owner.isHere();
     settleDirty(nowNanos);
     while (held.firstKey() <= nowNanos) {
       release(held.first());
@@ -257,6 +268,7 @@ public final class Lanes {
    * when there is none.
    */
   public @Nullable ModelLane nextToLoad(long nowNanos) {
+    assert owner.isHere();
     settleDirty(nowNanos);
     committedToLoad.removeIf(QueuedRequest::isDone);
     for (QueuedRequest call : committedToLoad) {
@@ -289,6 +301,7 @@ public final class Lanes {
 
   /** Takes note that a lane's weights are on their way, on its account. */
   public void loadBegun(ModelLane lane, long expectedNanos, long nowNanos) {
+    assert owner.isHere();
     lane.setLoading(true);
     toLoad.charge(lane.modelIndex(), expectedNanos, nowNanos);
     toLoad.notReady(lane.modelIndex());
@@ -296,11 +309,16 @@ public final class Lanes {
 
   /** Takes note of what a load took, whether or not it has brought the weights. */
   public void loadEnded(ModelLane lane, long expectedNanos, long nanos, long nowNanos) {
+    assert owner.isHere();
     lane.setLoading(false);
     toLoad.correct(lane.modelIndex(), expectedNanos, nanos, nowNanos);
     if (isOnDevice(lane)) {
-      committedToLoad.removeIf(
-          call -> call.modelIndex() == lane.modelIndex() && (call.isDone() || committed.add(call)));
+      for (QueuedRequest call : committedToLoad) {
+        if (call.modelIndex() == lane.modelIndex() && !call.isDone()) {
+          committed.add(call);
+        }
+      }
+      committedToLoad.removeIf(call -> call.modelIndex() == lane.modelIndex());
     }
     settle(lane, nowNanos);
   }
@@ -318,6 +336,7 @@ public final class Lanes {
 
   /** Finds a lane's place again after its queue has changed. */
   public void settle(ModelLane lane, long nowNanos) {
+    assert owner.isHere();
     if (find(lane.modelIndex()) != lane) {
       return; // it is gone
     }

@@ -15,7 +15,7 @@ import java.util.List;
 
 /**
  * What the dispatch thread keeps for one model version: its queue, its programs made ready to run,
- * and a planner per shape variant. Owned by the dispatch thread.
+ * and a planner per shape variant.
  */
 public final class ModelLane {
   private final ProgramModel model;

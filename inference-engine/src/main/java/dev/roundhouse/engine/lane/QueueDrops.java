@@ -7,10 +7,7 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 
-/**
- * How a request that waits ends without being run, and what its caller is told. Owned by the
- * dispatch thread.
- */
+/** How a request that waits ends without being run, and what its caller is told. */
 public final class QueueDrops {
   /** What callers are told when the loop has stopped. */
   public static final Outcome STOPPING =

@@ -60,7 +60,7 @@ final class LoopParts implements AutoCloseable {
     weights = new WeightMover(parts, uploads, true);
   }
 
-  private DispatchContext context() {
+  DispatchContext context() {
     ByteBudget budget = new ByteBudget(1 << 20, "a limit");
     return new DispatchContext(
         device,
