@@ -200,6 +200,7 @@ public final class Admission {
     if (!takeRoom(queued, model, admitted)) {
       return false;
     }
+    request.answerForm().answeredBy(model.contract().outputs());
     QueueRules rules = model.queueRules();
     queued.admit(
         model instanceof ProgramModel own ? own.modelIndex() : QueuedRequest.NO_LANE,
