@@ -2,14 +2,15 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
-import dev.roundhouse.engine.floor.FloorStore;
+import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.model.CostStore;
-import dev.roundhouse.engine.model.LoadListener;
+import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.model.ServingLanes;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Submission;
@@ -34,7 +35,7 @@ public final class Engine implements AutoCloseable {
   private final ModelRegistry registry = new ModelRegistry();
   private final RequestPath requests;
   private final ModelLoader loader;
-  private final FloorStore floors;
+  private final HostWeightStore floors;
   private final EngineThreads threads;
   private final EngineReports reports;
   private final EngineAdmin admin;
@@ -43,7 +44,7 @@ public final class Engine implements AutoCloseable {
   Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
     this.threads = threads;
-    floors = new FloorStore(options.floors(), device);
+    floors = new HostWeightStore(options.floors(), device);
     Residency residency =
         new Residency(
             device,
@@ -70,7 +71,6 @@ public final class Engine implements AutoCloseable {
     admin = new EngineAdmin(registry, requests, loader, residency, costs, threads.unloader());
     // First of all, so that nothing says "ready" while the open requests are being ended.
     requests.failStop().requested().thenAccept(requests::failAdmission);
-    requests.dispatch().markRuns(options.runMark());
     threads.start(requests.dispatch());
   }
 
@@ -78,8 +78,8 @@ public final class Engine implements AutoCloseable {
    * What was being loaded when the engine failed has not ended: the process dies over it. What
    * comes after is not begun.
    */
-  private LoadListener untilFailed(LoadListener loads) {
-    return new LoadListener() {
+  private ModelLoadListener untilFailed(ModelLoadListener loads) {
+    return new ModelLoadListener() {
       @Override
       public void onBegin(String model, String version, String fingerprint) {
         if (requests.failStop().cause() != null) {
@@ -89,8 +89,8 @@ public final class Engine implements AutoCloseable {
       }
 
       @Override
-      public void onBuilt(String model, String version, int slot) {
-        loads.onBuilt(model, version, slot);
+      public void onBuilt(String model, String version, int modelIndex) {
+        loads.onBuilt(model, version, modelIndex);
       }
 
       @Override
@@ -105,12 +105,12 @@ public final class Engine implements AutoCloseable {
   private ServingLanes lanes() {
     return new ServingLanes() {
       @Override
-      public CompletableFuture<Void> open(ServedModel model) {
+      public CompletableFuture<Void> open(ProgramModel model) {
         return threads.awaiting(requests.activate(model));
       }
 
       @Override
-      public CompletableFuture<Void> retire(ServedModel model) {
+      public CompletableFuture<Void> retire(Servable model) {
         return requests.retire(model);
       }
     };
@@ -169,7 +169,7 @@ public final class Engine implements AutoCloseable {
         .find(name)
         .map(model -> model.versions().find(version))
         .map(PublishedVersion::serving)
-        .filter(serving -> options.residency().selfManaged() || serving.weights().isResident())
+        .filter(serving -> options.residency().selfManaged() || serving.isOnDevice())
         .isPresent();
   }
 
@@ -183,7 +183,7 @@ public final class Engine implements AutoCloseable {
             .find(name)
             .map(model -> model.versions().find(version))
             .map(PublishedVersion::serving)
-            .filter(serving -> !serving.weights().isResident())
+            .filter(serving -> !serving.isOnDevice())
             .isPresent();
   }
 

@@ -3,14 +3,15 @@ package dev.roundhouse.engine;
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.dispatch.Compacted;
+import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.model.ServedModel;
 import dev.roundhouse.engine.residency.Residency;
 import java.nio.file.Path;
 import java.util.List;
@@ -80,6 +81,11 @@ public final class EngineAdmin {
     return loader.load(image);
   }
 
+  /** As {@link #load(ModelImage)}, for a model that answers by calling others. */
+  CompletableFuture<ModelStatus> load(ComposedModel model) {
+    return loader.load(model);
+  }
+
   /**
    * Has a name answer no more. Requests that were accepted run; then programs and weights are
    * freed.
@@ -109,12 +115,12 @@ public final class EngineAdmin {
           "weight " + weight + " of model '" + name + "' is not a number above 0");
     }
     RegisteredModel model = registry.get(name);
-    if (model == null || model.serving() == null) {
+    if (model == null || model.programs() == null) {
       return false;
     }
     boolean all = true;
     for (PublishedVersion version : model.versions().all()) {
-      ServedModel serving = version.serving();
+      ProgramModel serving = version.programs();
       all &= serving == null || requests.setWeight(serving, weight);
     }
     if (all) {
@@ -135,13 +141,13 @@ public final class EngineAdmin {
    */
   public CompletableFuture<Void> setResidency(String name, ServingDefaults.Residency residency) {
     RegisteredModel model = registry.get(name);
-    if (model == null || model.serving() == null) {
+    if (model == null || model.programs() == null) {
       return CompletableFuture.failedFuture(
           new IllegalStateException("no model '" + name + "' is ready"));
     }
-    List<ServedModel> serving =
+    List<ProgramModel> serving =
         model.versions().all().stream()
-            .map(PublishedVersion::serving)
+            .map(PublishedVersion::programs)
             .filter(Objects::nonNull)
             .toList();
     boolean pinned = residency == ServingDefaults.Residency.PINNED_DEVICE;
@@ -167,11 +173,11 @@ public final class EngineAdmin {
    *     when the engine stops first
    */
   public CompletableFuture<Compacted> compact(List<String> reload) {
-    List<ServedModel> models =
+    List<ProgramModel> models =
         reload.stream()
             .distinct()
             .map(registry::get)
-            .map(model -> model == null ? null : model.serving())
+            .map(model -> model == null ? null : model.programs())
             .filter(Objects::nonNull)
             .toList();
     return requests.dispatch().compact(models);

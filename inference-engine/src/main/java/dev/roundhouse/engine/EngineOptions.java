@@ -4,7 +4,7 @@ import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.dispatch.RunMark;
 import dev.roundhouse.engine.dispatch.Watchdog;
 import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.model.LoadListener;
+import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
@@ -57,7 +57,7 @@ public record EngineOptions(
     LinkRoots links,
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
-    LoadListener loads,
+    ModelLoadListener loads,
     RunMark runMark,
     LimitNames limitNames,
     NanoClock clock) {
@@ -79,7 +79,7 @@ public record EngineOptions(
           LinkRoots.NONE,
           Optional.empty(),
           Map.of(),
-          LoadListener.NONE,
+          ModelLoadListener.NONE,
           RunMark.NONE,
           LimitNames.OPTIONS,
           NanoClock.SYSTEM);
@@ -143,7 +143,7 @@ public record EngineOptions(
     private LinkRoots links;
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
-    private LoadListener loads;
+    private ModelLoadListener loads;
     private RunMark runMark;
     private LimitNames limitNames;
     private NanoClock clock;
@@ -245,7 +245,7 @@ public record EngineOptions(
       return this;
     }
 
-    public Builder loads(LoadListener value) {
+    public Builder loads(ModelLoadListener value) {
       loads = value;
       return this;
     }

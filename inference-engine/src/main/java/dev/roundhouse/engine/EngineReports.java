@@ -1,13 +1,14 @@
 package dev.roundhouse.engine;
 
-import dev.roundhouse.engine.floor.FloorStore;
 import dev.roundhouse.engine.floor.FloorTotals;
+import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.observe.InferenceReading;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
@@ -28,13 +29,13 @@ public final class EngineReports {
   private final EngineOptions options;
   private final ModelRegistry registry;
   private final RequestPath requests;
-  private final FloorStore floors;
+  private final HostWeightStore floors;
 
   /** What makes a moment on the engine's clock one of the calendar. */
   private final long nanosSince1970;
 
   EngineReports(
-      EngineOptions options, ModelRegistry registry, RequestPath requests, FloorStore floors) {
+      EngineOptions options, ModelRegistry registry, RequestPath requests, HostWeightStore floors) {
     this.options = options;
     this.registry = registry;
     this.requests = requests;
@@ -67,7 +68,7 @@ public final class EngineReports {
         .toList();
   }
 
-  private VersionStatistics statistics(ServedModel model) {
+  private VersionStatistics statistics(Servable model) {
     ModelCounters counters = model.counters();
     long failed = counters.unanswered(); // before the time, which is added first
     InferenceReading answered = counters.answered();
@@ -81,7 +82,7 @@ public final class EngineReports {
         lastRun == InferenceReading.NEVER
             ? 0
             : TimeUnit.NANOSECONDS.toMillis(lastRun + nanosSince1970),
-        model.weights().isResident() ? model.weights().byteSize() : 0);
+        model.residentBytes());
   }
 
   /** The versions of a model, ascending; empty when there is no such model. */
@@ -129,7 +130,7 @@ public final class EngineReports {
     }
     long front = totals.frontArrivalNanos();
     long now = options.clock().nanoTime();
-    ServedModel serving = head.serving();
+    ProgramModel serving = head.programs();
     return new ModelReport(
         head.status(),
         totals.waiting(),

@@ -4,12 +4,14 @@ import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.admission.Admission;
 import dev.roundhouse.engine.deliver.AnswerPool;
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.dispatch.DispatchContext;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.model.ModelRegistry;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.QueueShares;
@@ -32,8 +34,9 @@ import java.util.function.ObjLongConsumer;
  * <ol>
  *   <li>{@code request} a transport makes an {@link InferenceRequest}, with the sink that its
  *       answer goes to, and submits it;
- *   <li>{@code admission} checks it against the model's contract and the limits, on the caller's
- *       thread, takes the memory it needs from the budget, and hands it over;
+ *   <li>{@code admission} checks it against the contract of what its name leads to, a {@link
+ *       Servable}, and the limits, on the caller's thread, takes the memory it needs from the
+ *       budget, and hands it over; a model that calls others begins to, there;
  *   <li>{@code sequence} where it continues a sequence of a model that keeps state between
  *       requests, it waits for the step before it and is given what that has left;
  *   <li>{@code queue} it waits in its model's queue, as data of the dispatch thread;
@@ -43,8 +46,8 @@ import java.util.function.ObjLongConsumer;
  *       out of the {@code floor} where they wait, and those leave that {@code evict} chooses;
  *   <li>{@code batch} takes the rows into a batch slot and copies their inputs, laid out as {@code
  *       layout} says, where the device reads them;
- *   <li>{@code dispatch} turns the pipeline of slots: one batch armed, one on the {@code device},
- *       one being answered;
+ *   <li>{@code dispatch} turns the {@code Pipeline} of slots: one batch armed, one on the {@code
+ *       device}, one being answered;
  *   <li>{@code deliver} cuts the outputs apart and answers, or lends a large answer that is all of
  *       a run's outputs where they lie, if the host reads them there; the bytes of an answer stay
  *       counted until its sink has closed it.
@@ -75,33 +78,34 @@ final class RequestPath {
     this.registry = registry;
     bytes = new ByteBudget(options.maxQueuedBytes(), options.limitNames().maxQueuedBytes());
     answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
-    QueueShares shares = new QueueShares();
-    accounting = new Accounting(bytes, options.clock(), shares);
+    accounting = new Accounting(bytes, options.clock(), new QueueShares());
     failStop = new FailStop();
     dispatch =
         new DispatchProxy(
-            device,
-            options.discipline(),
-            residency,
-            options.clock(),
-            accounting,
-            bytes,
-            answers,
-            failStop,
-            threads.outputs(failStop),
-            threads.weights(failStop),
-            options.maxHandOver());
+            new DispatchContext(
+                device,
+                options.clock(),
+                options.discipline(),
+                residency,
+                accounting,
+                bytes,
+                answers,
+                failStop,
+                options.runMark(),
+                threads.outputs(failStop),
+                threads.weights(failStop),
+                options.maxHandOver()));
     admission =
         new Admission(
             registry,
             options.clock(),
-            options.maxQueueDepth(),
-            options.limitNames().maxQueueDepth(),
-            options.maxAnswerBytes(),
-            bytes,
-            shares,
+            new Admission.Limits(
+                options.maxQueueDepth(),
+                options.limitNames().maxQueueDepth(),
+                options.maxAnswerBytes()),
             accounting,
             dispatch::submit,
+            this::submit,
             later(threads.unloader()));
   }
 
@@ -139,7 +143,7 @@ final class RequestPath {
   }
 
   /** Opens the way to a model: completes once each of its programs has run. */
-  CompletableFuture<Void> activate(ServedModel model) {
+  CompletableFuture<Void> activate(ProgramModel model) {
     ServingRules rules = rules(model);
     return dispatch.activate(
         model,
@@ -152,7 +156,7 @@ final class RequestPath {
   }
 
   /** How a model is served, by what its manifest and the operator want. */
-  ServingRules rules(ServedModel model) {
+  ServingRules rules(Servable model) {
     ModelOptions own = options.of(model.name());
     RegisteredModel registered = registry.get(model.name());
     OptionalDouble atRunTime = registered == null ? OptionalDouble.empty() : registered.weight();
@@ -169,12 +173,12 @@ final class RequestPath {
   }
 
   /** Keeps a model's weights on the device, or lets them leave again. */
-  CompletableFuture<Void> pin(ServedModel model, boolean pinned) {
+  CompletableFuture<Void> pin(ProgramModel model, boolean pinned) {
     return dispatch.pin(model, pinned);
   }
 
   /** Closes the way to a model that admission does not find any more. */
-  CompletableFuture<Void> retire(ServedModel model) {
+  CompletableFuture<Void> retire(Servable model) {
     SequenceRules sequences = model.contract().sequences();
     if (sequences != null) {
       admission.sequences().forget(sequences);
@@ -183,7 +187,7 @@ final class RequestPath {
   }
 
   /** Gives a model another weight; false when too many commands are on their way. */
-  boolean setWeight(ServedModel model, double weight) {
+  boolean setWeight(ProgramModel model, double weight) {
     return dispatch.setWeight(model, weight);
   }
 

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine;
 
+import static dev.roundhouse.bundle.request.RequestOptions.DEFAULT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
@@ -113,8 +114,10 @@ class ServingSectionTest {
     load("queue: {default_timeout: 4ms}", 1);
     submit(0);
     engine.step();
-    Submission impatient = submit(request(1).queueTimeout(Duration.ofNanos(RUN)));
-    Submission patient = submit(request(2).queueTimeout(Duration.ofSeconds(1)));
+    Submission impatient =
+        submit(request(1).options(DEFAULT.withQueueTimeout(Duration.ofNanos(RUN))));
+    Submission patient =
+        submit(request(2).options(DEFAULT.withQueueTimeout(Duration.ofSeconds(1))));
     engine.clock().advance(4 * MILLIS);
     engine.run();
     assertThat(((Outcome.Shed) engine.outcome(impatient)).reason())
@@ -129,7 +132,8 @@ class ServingSectionTest {
     load("queue: {default_timeout: 4ms, allow_timeout_override: false}", 1);
     submit(0);
     engine.step();
-    Submission impatient = submit(request(1).queueTimeout(Duration.ofNanos(1)));
+    Submission impatient =
+        submit(request(1).options(DEFAULT.withQueueTimeout(Duration.ofNanos(1))));
     engine.run();
     engine.completed(impatient);
     done();
@@ -140,12 +144,12 @@ class ServingSectionTest {
     load("priorities: {levels: 3, default: 2}", 1);
     Submission running = submit(0);
     engine.step();
-    Submission low = submit(request(1).priority(3));
+    Submission low = submit(request(1).options(DEFAULT.withPriority(3)));
     Submission normal = submit(request(2));
-    Submission alsoNormal = submit(request(3).priority(7));
-    Submission stillNormal = submit(request(4).priority(2));
-    Submission high = submit(request(5).priority(1));
-    Submission meta = submit(request(6).priority(3).run(new MetaRun()));
+    Submission alsoNormal = submit(request(3).options(DEFAULT.withPriority(7)));
+    Submission stillNormal = submit(request(4).options(DEFAULT.withPriority(2)));
+    Submission high = submit(request(5).options(DEFAULT.withPriority(1)));
+    Submission meta = submit(request(6).options(DEFAULT.withPriority(3)).run(new MetaRun()));
     engine.run();
     assertThat(engine.finished())
         .containsExactly(running, meta, high, normal, alsoNormal, stillNormal, low);
@@ -161,7 +165,7 @@ class ServingSectionTest {
     Submission next = submit(2);
     engine.clock().advance(RUN - 1);
     engine.step();
-    Submission high = submit(request(3).priority(1));
+    Submission high = submit(request(3).options(DEFAULT.withPriority(1)));
     engine.run();
     assertThat(engine.finished()).containsExactly(running, high, armed, next);
     done();
@@ -180,7 +184,7 @@ class ServingSectionTest {
     Submission late = submit(1);
     engine.clock().advance(2 * MILLIS);
     Submission fresh = submit(2);
-    Submission low = submit(request(3).priority(2));
+    Submission low = submit(request(3).options(DEFAULT.withPriority(2)));
     engine.run();
     assertThat(engine.finished()).containsExactly(running, fresh, late, low);
     done();

@@ -1,11 +1,14 @@
 package dev.roundhouse.engine.admission;
 
+import dev.roundhouse.engine.model.ComposedModel;
+import dev.roundhouse.engine.model.ComposedRun;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.model.ModelVersions;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.ByteBudget;
@@ -18,10 +21,12 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.sequence.Sequences;
 import dev.roundhouse.engine.sequence.Step;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.function.Function;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -33,46 +38,47 @@ import org.jspecify.annotations.Nullable;
 public final class Admission {
   private final ModelRegistry registry;
   private final NanoClock clock;
-  private final int maxQueueDepth;
-  private final String queueDepthName;
-  private final long maxAnswerBytes;
+  private final Limits limits;
   private final ByteBudget bytes;
   private final QueueShares shares;
   private final Accounting accounting;
   private final Predicate<QueuedRequest> handOver;
+  private final Function<InferenceRequest, Submission> calls;
   private final Sequences sequences;
   private volatile @Nullable String closedBecause;
   private volatile @Nullable String failedBecause;
 
   /**
-   * @param maxQueueDepth requests that may wait per model
+   * What a request may be, besides what its model and the budget of bytes say.
+   *
+   * @param queueDepth requests that may wait per model
    * @param queueDepthName where an operator sets that
-   * @param maxAnswerBytes what an answer may have at most, for a message holds no more
-   * @param bytes what accepted requests need together; given back as they end
-   * @param shares of the queues, as callers have them
+   * @param answerBytes what an answer may have at most, for a message holds no more
+   */
+  public record Limits(int queueDepth, String queueDepthName, long answerBytes) {}
+
+  /**
+   * @param accounting with the memory that accepted requests need, and their callers' shares
    * @param handOver gives a request to the dispatch thread; false when that cannot take more
+   * @param calls submits what a composed model calls
    * @param later runs a task when so many nanoseconds have passed
    */
   public Admission(
       ModelRegistry registry,
       NanoClock clock,
-      int maxQueueDepth,
-      String queueDepthName,
-      long maxAnswerBytes,
-      ByteBudget bytes,
-      QueueShares shares,
+      Limits limits,
       Accounting accounting,
       Predicate<QueuedRequest> handOver,
+      Function<InferenceRequest, Submission> calls,
       ObjLongConsumer<Runnable> later) {
     this.registry = registry;
     this.clock = clock;
-    this.maxQueueDepth = maxQueueDepth;
-    this.queueDepthName = queueDepthName;
-    this.maxAnswerBytes = maxAnswerBytes;
-    this.bytes = bytes;
-    this.shares = shares;
+    this.limits = limits;
     this.accounting = accounting;
     this.handOver = handOver;
+    this.calls = calls;
+    bytes = accounting.bytes();
+    shares = accounting.shares();
     sequences = new Sequences(bytes, clock, this::handOver, later);
   }
 
@@ -124,17 +130,23 @@ public final class Admission {
     refuseWhenClosed(queued);
     boolean accepted;
     do {
-      ServedModel model = serving(request.modelName(), request.modelVersion());
-      Admitted found = ContractCheck.check(model.slot(), model.contract(), request);
-      SequenceRules rules = model.contract().sequences();
+      Servable model = serving(request.modelName(), request.modelVersion());
+      Admitted found = ContractCheck.check(model.contract(), request);
       accepted =
-          rules == null ? accept(queued, model, found) : acceptStep(queued, model, found, rules);
+          switch (model) {
+            case ProgramModel own -> accept(queued, own, found);
+            case ComposedModel composed -> acceptRun(queued, composed, found);
+          };
       // A version that was replaced while we looked is not found again.
     } while (!accepted);
   }
 
-  private boolean accept(QueuedRequest queued, ServedModel model, Admitted found)
+  private boolean accept(QueuedRequest queued, ProgramModel model, Admitted found)
       throws RefusedException {
+    SequenceRules rules = model.contract().sequences();
+    if (rules != null) {
+      return acceptStep(queued, model, found, rules);
+    }
     if (!takePlace(queued, model, found)) {
       return false;
     }
@@ -142,8 +154,22 @@ public final class Admission {
     return true;
   }
 
+  /** A run of a composed model waits in no queue: it begins here, on the caller's thread. */
+  private boolean acceptRun(QueuedRequest queued, ComposedModel model, Admitted found)
+      throws RefusedException {
+    if (!takePlace(queued, model, found)) {
+      return false;
+    }
+    queued.take();
+    accounting.ledger().leave(model.counters());
+    ComposedRun run = new ComposedRun(queued, model, accounting, calls);
+    queued.cancelThrough(request -> run.cancel());
+    run.begin();
+    return true;
+  }
+
   private boolean acceptStep(
-      QueuedRequest queued, ServedModel model, Admitted found, SequenceRules rules)
+      QueuedRequest queued, ProgramModel model, Admitted found, SequenceRules rules)
       throws RefusedException {
     Step step = sequences.begin(rules, queued);
     boolean accepted = false;
@@ -164,7 +190,7 @@ public final class Admission {
   }
 
   /** Takes all that the request needs; false when its version takes no requests any more. */
-  private boolean takePlace(QueuedRequest queued, ServedModel model, Admitted admitted)
+  private boolean takePlace(QueuedRequest queued, Servable model, Admitted admitted)
       throws RefusedException {
     InferenceRequest request = queued.request();
     long now = clock.nanoTime();
@@ -174,12 +200,14 @@ public final class Admission {
     if (!takeRoom(queued, model, admitted)) {
       return false;
     }
+    request.answerForm().answeredBy(model.contract().outputs());
     QueueRules rules = model.queueRules();
     queued.admit(
+        model instanceof ProgramModel own ? own.modelIndex() : QueuedRequest.NO_LANE,
         admitted,
         model.counters(),
-        rules.level(request.priority()),
-        rules.leaveByNanos(now, request.queueTimeoutNanos()),
+        rules.level(request.options().priority()),
+        rules.leaveByNanos(now, request.options().queueTimeoutNanos()),
         now);
     return true;
   }
@@ -208,7 +236,7 @@ public final class Admission {
     }
   }
 
-  private void checkDeadline(QueuedRequest request, ServedModel model, Admitted admitted, long now)
+  private void checkDeadline(QueuedRequest request, Servable model, Admitted admitted, long now)
       throws RefusedException {
     long left = request.deadlineNanos() - now;
     if (left <= 0) {
@@ -219,8 +247,8 @@ public final class Admission {
     if (request.isSubCall()) {
       return;
     }
-    long run = model.runCosts().leastNanos(admitted.variant(), admitted.rows(), now);
-    long load = model.weights().leastWaitNanos(now);
+    long run = model.leastRunNanos(admitted.variant(), admitted.rows(), now);
+    long load = model.leastWaitNanos(now);
     if (left <= run + load) {
       String what =
           "deadline cannot be met: %d us are left and running %d rows of model '%s' takes about %d us"
@@ -241,13 +269,13 @@ public final class Admission {
    *
    * @return false, taking nothing, when the version takes no requests any more
    */
-  private boolean takeRoom(QueuedRequest request, ServedModel model, Admitted admitted)
+  private boolean takeRoom(QueuedRequest request, Servable model, Admitted admitted)
       throws RefusedException {
     long answer = admitted.answerBytes();
-    if (answer > maxAnswerBytes) {
+    if (answer > limits.answerBytes) {
       throw RefusedException.invalid(
           "the answer to %d rows of model '%s' would have %d bytes and a message holds %d; send fewer rows or request fewer outputs"
-              .formatted(admitted.rows(), model.name(), answer, maxAnswerBytes));
+              .formatted(admitted.rows(), model.name(), answer, limits.answerBytes));
     }
     long needed = admitted.inputBytes() + answer;
     if (request.isSubCall()) {
@@ -257,8 +285,8 @@ public final class Admission {
     }
     // A meta that has begun is let finish: there is one such call per running meta.
     boolean committed = request.isCommitted() || request.commit();
-    int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(maxQueueDepth);
-    int share = shares.cell(request.request().caller(), model.slot());
+    int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(limits.queueDepth);
+    int share = shares.cell(request.request().caller(), model.shareKey());
     if (!model.counters().enter(limit) && !enterReserve(model, share, limit)) {
       bytes.giveBack(needed);
       if (model.counters().isClosed()) {
@@ -271,19 +299,19 @@ public final class Admission {
                   model.counters().waiting(),
                   model.name(),
                   limit,
-                  model.queueRules().depthSetting(maxQueueDepth, queueDepthName)));
+                  model.queueRules().depthSetting(limits.queueDepth, limits.queueDepthName)));
     }
     shares.enter(share);
     request.countIn(share);
     return true;
   }
 
-  private boolean enterReserve(ServedModel model, int share, int limit) {
+  private boolean enterReserve(Servable model, int share, int limit) {
     int more = shares.depth(share, limit);
     return more > limit && model.counters().enter(more);
   }
 
-  private String tooManyBytes(ServedModel model, Admitted admitted, long needed) {
+  private String tooManyBytes(Servable model, Admitted admitted, long needed) {
     String what =
         "this one for model '%s' needs %d (%d of inputs, %d of its answer)"
             .formatted(model.name(), needed, admitted.inputBytes(), admitted.answerBytes());
@@ -294,7 +322,7 @@ public final class Admission {
             .formatted(bytes.held(), what, bytes.limit(), bytes.limitName());
   }
 
-  private ServedModel serving(String name, String version) throws RefusedException {
+  private Servable serving(String name, String version) throws RefusedException {
     RegisteredModel model = registry.get(name);
     if (model == null) {
       throw unknown(name);
@@ -303,7 +331,7 @@ public final class Admission {
     if (found == null) {
       throw otherVersion(name, version, model.versions());
     }
-    ServedModel serving = found.serving();
+    Servable serving = found.serving();
     if (serving == null) {
       throw notServing(found.status());
     }

@@ -32,8 +32,7 @@ final class ContractCheck {
 
   private ContractCheck() {}
 
-  static Admitted check(int slot, ModelContract contract, InferenceRequest request)
-      throws RefusedException {
+  static Admitted check(ModelContract contract, InferenceRequest request) throws RefusedException {
     List<InputTensor> inputs = inOrder(contract, request.inputs());
     long rows = NOT_BATCHED;
     long bytes = 0;
@@ -46,7 +45,6 @@ final class ContractCheck {
     int count = checkRows(contract, rows);
     long answer = contract.answerBytes(variant, count, outputs);
     return new Admitted(
-        slot,
         count,
         variant,
         inputs,

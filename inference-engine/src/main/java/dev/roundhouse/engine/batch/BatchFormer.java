@@ -2,7 +2,7 @@ package dev.roundhouse.engine.batch;
 
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
-import dev.roundhouse.engine.lane.WaitingEnd;
+import dev.roundhouse.engine.lane.QueueDrops;
 import dev.roundhouse.engine.layout.PreparedProgram;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.Pieces;
@@ -17,17 +17,17 @@ import dev.roundhouse.engine.schedule.BatchPlan;
  * dispatch thread.
  */
 public final class BatchFormer {
-  private final WaitingEnd ends;
+  private final QueueDrops ends;
   private final Lanes lanes;
-  private final boolean judgesTime;
+  private final boolean shedsLate;
 
   /**
-   * @param judgesTime drop a request as soon as its run could not end in time any more
+   * @param shedsLate drop a request as soon as its run could not end in time any more
    */
-  public BatchFormer(WaitingEnd ends, Lanes lanes, boolean judgesTime) {
+  public BatchFormer(QueueDrops ends, Lanes lanes, boolean shedsLate) {
     this.ends = ends;
     this.lanes = lanes;
-    this.judgesTime = judgesTime;
+    this.shedsLate = shedsLate;
   }
 
   /**
@@ -37,7 +37,7 @@ public final class BatchFormer {
    */
   public void form(BatchSlot slot, ModelLane lane, long nowNanos) {
     ModelQueue queue = lane.queue();
-    boolean judges = judgesTime && queue.earliestDeadlineNanos() != InferenceRequest.NO_DEADLINE;
+    boolean judges = shedsLate && queue.earliestDeadlineNanos() != InferenceRequest.NO_DEADLINE;
     dropOver(lane, nowNanos, judges, 0);
     if (queue.isEmpty()) {
       return;
@@ -181,7 +181,7 @@ public final class BatchFormer {
       return false; // it runs as it is
     }
     ModelLane lane = slot.lane();
-    return request.slot() != lane.slot()
+    return request.modelIndex() != lane.modelIndex()
         || request.isCommitted()
         || request.level() > 0
         || slot.live() < slot.size()
@@ -193,7 +193,7 @@ public final class BatchFormer {
    * would answer it too late.
    */
   public boolean isTooLateForOne(BatchSlot slot, long nowNanos) {
-    long runNanos = judgesTime ? slot.program().cost().confirmedHighNanos(nowNanos) : 0;
+    long runNanos = shedsLate ? slot.program().cost().confirmedHighNanos(nowNanos) : 0;
     for (int member = 0; member < slot.size(); member++) {
       QueuedRequest request = slot.request(member);
       if (request == null) {
@@ -214,7 +214,7 @@ public final class BatchFormer {
    * @param loadNanos how long that takes
    */
   public void dropHopeless(ModelLane lane, long loadNanos, long nowNanos) {
-    dropOver(lane, nowNanos, judgesTime, loadNanos);
+    dropOver(lane, nowNanos, shedsLate, loadNanos);
   }
 
   /** Ends requests at the front that are over, and has those wait on that are to be delayed. */

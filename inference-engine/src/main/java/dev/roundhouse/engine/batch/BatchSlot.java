@@ -8,6 +8,7 @@ import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.layout.PreparedProgram;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import java.util.Arrays;
 import java.util.Objects;
@@ -39,6 +40,7 @@ public final class BatchSlot implements AutoCloseable {
   private static final @Nullable DeviceBuffer[] NO_ARGUMENTS = new @Nullable DeviceBuffer[0];
 
   private final Staging staging;
+  private final Ledger ledger;
   private State state = State.FREE;
 
   // A member that was dropped has no request; its rows run and reach nobody.
@@ -68,8 +70,10 @@ public final class BatchSlot implements AutoCloseable {
   /**
    * @param index among the slots of a loop, from 0
    * @param device that the slot's inputs go to
+   * @param ledger where members count that leave their queue
    */
-  public BatchSlot(int index, Device device) {
+  public BatchSlot(int index, Device device, Ledger ledger) {
+    this.ledger = ledger;
     staging = new Staging(index, device);
   }
 
@@ -123,7 +127,7 @@ public final class BatchSlot implements AutoCloseable {
     QueuedRequest request = requests[member];
     if (request != null) {
       if (!left && firstRows[member] == 0) {
-        request.counters().leaveOnDispatch();
+        ledger.leave(request.counters());
       }
       requests[member] = null;
       live--;
@@ -225,7 +229,7 @@ public final class BatchSlot implements AutoCloseable {
     for (int member = 0; member < size; member++) {
       QueuedRequest request = requests[member];
       if (request != null && firstRows[member] == 0) {
-        request.counters().leaveOnDispatch();
+        ledger.leave(request.counters());
       }
     }
   }
@@ -240,7 +244,7 @@ public final class BatchSlot implements AutoCloseable {
     for (int member = 0; member < size; member++) {
       QueuedRequest request = requests[member];
       if (request != null && firstRows[member] == 0) {
-        request.counters().rejoinOnDispatch();
+        ledger.rejoin(request.counters());
       }
     }
   }

@@ -9,6 +9,7 @@ import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.observe.InferenceTally;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.ByteBudget;
@@ -24,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How a batch ends: cuts the outputs apart, and gives each member what is its own, or the reason
- * why there is nothing. One serves one thread, {@code dispatch} or {@code outputs}.
+ * why there is nothing. One serves one thread, {@code dispatch} or {@code outputs}, and counts as
+ * its accounting does.
  */
 public final class Delivery {
   /** Smaller answers are copied in about the time that lending takes. */
@@ -35,7 +37,7 @@ public final class Delivery {
   private final AnswerPool pool;
   private final Failures failures;
   private final NanoClock clock;
-  private final boolean onDispatch;
+  private final Ledger ledger;
   private final Device device;
   private final boolean readsInPlace;
 
@@ -46,8 +48,6 @@ public final class Delivery {
   private final InferenceTally.Answered answered = new InferenceTally.Answered();
 
   /**
-   * @param onDispatch true when the dispatch thread is the one that is served: its counting costs
-   *     less
    * @param device whose outputs are read: at once, and into pinned memory, where reading a part
    *     costs more than the copy
    */
@@ -57,14 +57,13 @@ public final class Delivery {
       AnswerPool pool,
       Failures failures,
       NanoClock clock,
-      boolean onDispatch,
       Device device) {
     this.accounting = accounting;
     this.budget = budget;
     this.pool = pool;
     this.failures = failures;
     this.clock = clock;
-    this.onDispatch = onDispatch;
+    ledger = accounting.ledger();
     this.device = device;
     this.readsInPlace = device.description().hostVisible();
   }
@@ -131,9 +130,8 @@ public final class Delivery {
             whole, pieces.queueNanos(), pieces.inputNanos(), pieces.computeNanos(), outputNanos);
       }
     }
-    slot.lane()
-        .counters()
-        .tally(onDispatch)
+    ledger
+        .tally(slot.lane().counters())
         .add(
             rows,
             slot.startedNanos(),
@@ -319,21 +317,12 @@ public final class Delivery {
   private void complete(
       BatchSlot slot, QueuedRequest request, Answer answer, Outcome.Timings took) {
     Outcome.Completed outcome = new Outcome.Completed(slot.lane().version(), took);
-    if (onDispatch) {
-      request.counters().addOnDispatch(Metric.QUEUE_WAIT, took.queueNanos());
-      accounting.completeOnDispatch(request, answer, outcome);
-    } else {
-      request.counters().add(Metric.QUEUE_WAIT, took.queueNanos());
-      accounting.complete(request, answer, outcome);
-    }
+    ledger.add(request.counters(), Metric.QUEUE_WAIT, took.queueNanos());
+    accounting.complete(request, answer, outcome);
   }
 
   private void end(QueuedRequest request, Outcome outcome) {
-    if (onDispatch) {
-      accounting.endOnDispatch(request, State.TAKEN, outcome);
-    } else {
-      accounting.end(request, State.TAKEN, outcome);
-    }
+    accounting.end(request, State.TAKEN, outcome);
   }
 
   /** From acceptance until the inputs of its batch were copied. */

@@ -5,14 +5,12 @@ import dev.roundhouse.engine.deliver.Delivery;
 import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.lane.Lanes;
-import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.time.NanoClock;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How a batch ends, whether it has run, has failed or is given up: its members are told, what was
- * charged for it is put right, and its slot is free again. Owned by the dispatch thread.
+ * charged for it is put right, and its slot is free again.
  */
 final class BatchEnd {
   /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */
@@ -20,33 +18,28 @@ final class BatchEnd {
 
   private final NanoClock clock;
   private final Lanes lanes;
-  private final Loads loads;
-  private final Departures departures;
-  private final WarmUp warmUp;
-  private final Delivery delivery;
   private final Failures failures;
+  private final ModelLifecycle models;
+  private final Delivery delivery;
   private final @Nullable OutputsThread outputs;
 
   /** True when the warm-up run that has been made up is charged to its model. */
   private boolean chargesWarmUp;
 
+  /**
+   * @param outputs delivers large outputs; null for this thread
+   */
   BatchEnd(
-      NanoClock clock,
-      Lanes lanes,
-      Loads loads,
-      Departures departures,
-      WarmUp warmUp,
+      DispatchParts parts,
+      ModelLifecycle models,
       Delivery delivery,
-      Failures failures,
       @Nullable OutputsThread outputs) {
-    this.clock = clock;
-    this.lanes = lanes;
-    this.loads = loads;
-    this.departures = departures;
-    this.warmUp = warmUp;
+    this.models = models;
     this.delivery = delivery;
-    this.failures = failures;
     this.outputs = outputs;
+    clock = parts.clock();
+    lanes = parts.lanes();
+    failures = parts.failures();
   }
 
   /** Notes whether the warm-up run that has been made up is charged to its model. */
@@ -62,7 +55,7 @@ final class BatchEnd {
    */
   void answer(BatchSlot slot, @Nullable Throwable failure) {
     if (slot.isWarmUp()) {
-      endWarmUp(slot, failure);
+      models.warmUpEnded(slot, failure, () -> free(slot));
       stopIfLost(failure);
     } else if (failure != null) {
       tellAll(slot, failure);
@@ -82,7 +75,7 @@ final class BatchEnd {
     takeBackCharge(slot);
     slot.leaveQueue();
     if (slot.isWarmUp()) {
-      endWarmUp(slot, failure);
+      models.warmUpEnded(slot, failure, () -> free(slot));
       stopIfLost(failure);
     } else {
       tellAll(slot, failure);
@@ -122,21 +115,6 @@ final class BatchEnd {
 
   private boolean isCharged(BatchSlot slot) {
     return !slot.isWarmUp() || chargesWarmUp;
-  }
-
-  private void endWarmUp(BatchSlot slot, @Nullable Throwable failure) {
-    ModelLane lane = slot.lane();
-    if (failure == null) {
-      boolean last = warmUp.onRan(slot);
-      free(slot);
-      if (last) {
-        loads.warmedUp(lane);
-      }
-    } else {
-      CompletableFuture<Void> ready = warmUp.giveUp();
-      free(slot);
-      departures.refuse(lane, ready, failure);
-    }
   }
 
   private void tellAll(BatchSlot slot, Throwable failure) {

@@ -2,7 +2,8 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.layout.Staging;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.model.Servable;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
@@ -16,35 +17,35 @@ sealed interface Command {
    * @param warmedUp completed on the dispatch thread; exceptionally when a program does not run
    */
   record Activate(
-      ServedModel model,
+      ProgramModel model,
       LaneOptions options,
       List<Staging.Memory> larger,
       CompletableFuture<Void> warmedUp)
       implements Command {}
 
   /** Give a model another weight; nothing happens when it has been retired. */
-  record SetWeight(ServedModel model, double weight) implements Command {}
+  record SetWeight(ProgramModel model, double weight) implements Command {}
 
   /**
    * Keep a model's weights on the device, or let them leave again when others need the room.
    *
    * @param done completed when that is so
    */
-  record Pin(ServedModel model, boolean pinned, CompletableFuture<Void> done) implements Command {}
+  record Pin(ProgramModel model, boolean pinned, CompletableFuture<Void> done) implements Command {}
 
   /**
    * Take all weights off the device that may leave now, and bring some back.
    *
    * @param done completed, with the bytes of weights that are there, when the models to reload are
    */
-  record Compact(List<ServedModel> reload, CompletableFuture<Compacted> done) implements Command {}
+  record Compact(List<ProgramModel> reload, CompletableFuture<Compacted> done) implements Command {}
 
   /**
    * Let go of a model that nobody finds any more, once all that it accepted has ended.
    *
    * @param retired completed when nothing of the model's is held or on the device any more
    */
-  record Retire(ServedModel model, CompletableFuture<Void> retired) {}
+  record Retire(Servable model, CompletableFuture<Void> retired) {}
 
   /** Run what is held, and hold nothing any more. */
   record StopHolding() implements Command {}

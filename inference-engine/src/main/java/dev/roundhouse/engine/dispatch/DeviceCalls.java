@@ -1,6 +1,6 @@
 package dev.roundhouse.engine.dispatch;
 
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +27,7 @@ final class DeviceCalls {
       STATE = lookup.findVarHandle(DeviceCalls.class, "state", int.class);
       CALL_SINCE = lookup.findVarHandle(DeviceCalls.class, "callSinceNanos", long.class);
       RUN_SINCE = lookup.findVarHandle(DeviceCalls.class, "runSinceNanos", long.class);
-      MODEL = lookup.findVarHandle(DeviceCalls.class, "model", ServedModel.class);
+      MODEL = lookup.findVarHandle(DeviceCalls.class, "model", ProgramModel.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -35,7 +35,7 @@ final class DeviceCalls {
 
   /** Of whom the latest call or run was; opaque, through MODEL. */
   @SuppressWarnings("FieldMayBeFinal")
-  private @Nullable ServedModel model;
+  private @Nullable ProgramModel model;
 
   /** Of no call and no run. */
   static final long NONE = Long.MAX_VALUE;
@@ -50,13 +50,13 @@ final class DeviceCalls {
   private long runSinceNanos = NONE;
 
   /** The calls and the run from now on are of this model's. */
-  void of(ServedModel next) {
+  void of(ProgramModel next) {
     MODEL.setOpaque(this, next);
   }
 
   /** Whose the latest call or run was; null before the first. */
-  @Nullable ServedModel model() {
-    return (ServedModel) MODEL.getOpaque(this);
+  @Nullable ProgramModel model() {
+    return (ProgramModel) MODEL.getOpaque(this);
   }
 
   /** The dispatch thread is about to call the device. */

@@ -1,29 +1,21 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.bundle.tensor.TensorType;
-import dev.roundhouse.engine.deliver.AnswerPool;
-import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.lane.LaneOptions;
+import dev.roundhouse.engine.lane.QueueDrops;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.model.CompiledProgram;
-import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.queue.Accounting;
-import dev.roundhouse.engine.queue.ByteBudget;
-import dev.roundhouse.engine.queue.Ingress;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.queue.QueuedRequest;
-import dev.roundhouse.engine.residency.LoadLane;
-import dev.roundhouse.engine.residency.Residency;
-import dev.roundhouse.engine.schedule.Discipline;
-import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.residency.WeightUploader;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,19 +27,8 @@ public final class DispatchProxy {
   /** How often each program of a new model runs before the model is ready. */
   public static final int WARM_UP_RUNS = WarmUp.RUNS;
 
-  private static final int MAX_COMMANDS = 1024;
-  private static final int SLOTS = 3;
-
-  private final Ingress<QueuedRequest> requests;
-  private final Ingress<Command> commands = new Ingress<>(MAX_COMMANDS);
-
-  /** Without a bound, for a retirement must not be lost; there are no more of them than models. */
-  private final Queue<Command.Retire> retirements = new ConcurrentLinkedQueue<>();
-
-  private final Device device;
-  private final FailStop failStop;
-  private final @Nullable OutputsThread outputs;
-  private final @Nullable WeightsThread weights;
+  private final DispatchContext context;
+  private final Inbox inbox;
   private final DispatchLoop loop;
 
   /** Bytes of inputs for which the slots have, or have been sent, memory. */
@@ -56,54 +37,15 @@ public final class DispatchProxy {
   private volatile Runnable wake = () -> {};
   private volatile boolean stopped;
 
-  /**
-   * @param discipline makes one for the device and one for the link
-   * @param outputs what delivers large outputs; null for the loop itself
-   * @param weights what brings weights to the device; null for the loop itself
-   * @param maxHandOver requests that may be on their way to the loop
-   */
-  public DispatchProxy(
-      Device device,
-      Supplier<Discipline> discipline,
-      Residency residency,
-      NanoClock clock,
-      Accounting accounting,
-      ByteBudget budget,
-      AnswerPool pool,
-      FailStop failStop,
-      @Nullable OutputsThread outputs,
-      @Nullable WeightsThread weights,
-      int maxHandOver) {
-    this.device = device;
-    this.failStop = failStop;
-    this.outputs = outputs;
-    this.weights = weights;
-    requests = new Ingress<>(maxHandOver);
-    loop =
-        new DispatchLoop(
-            device,
-            discipline.get(),
-            discipline.get(),
-            residency,
-            clock,
-            accounting,
-            budget,
-            pool,
-            outputs,
-            weights,
-            requests,
-            commands,
-            retirements);
+  public DispatchProxy(DispatchContext context) {
+    this.context = context;
+    inbox = new Inbox(context.maxHandOver());
+    loop = new DispatchLoop(context, inbox);
   }
 
   /** For the one thread that runs it. */
   DispatchLoop loop() {
     return loop;
-  }
-
-  /** Has it noted which model runs; before the loop turns for the first time. */
-  public void markRuns(RunMark mark) {
-    loop.markRuns(mark);
   }
 
   /** For whoever steps an engine that has no threads. */
@@ -112,22 +54,24 @@ public final class DispatchProxy {
   }
 
   FailStop failStop() {
-    return failStop;
+    return context.failStop();
   }
 
   /** Since when large outputs have been read; {@link DeviceCalls#NONE} while none are. */
   long outputsSinceNanos() {
+    OutputsThread outputs = context.outputs();
     return outputs == null ? DeviceCalls.NONE : outputs.busySinceNanos();
   }
 
   /** What brings weights to the device on a thread of its own; null when none does. */
-  @Nullable LoadLane loadLane() {
-    return weights == null ? null : weights.lane();
+  @Nullable WeightUploader uploader() {
+    WeightsThread weights = context.weights();
+    return weights == null ? null : weights.uploader();
   }
 
   /** Hands an admitted request over; false when too many are on their way. */
   public boolean submit(QueuedRequest request) {
-    if (!requests.offer(request)) {
+    if (!inbox.requests().offer(request)) {
       return false;
     }
     VarHandle.fullFence(); // the hand-over is visible before the loop is asked whether it sleeps
@@ -140,7 +84,7 @@ public final class DispatchProxy {
 
   /** A request has been taken back that may be in a batch which has not started. */
   public void cancelled() {
-    loop.noteCancelled();
+    loop.pipeline().noteCancelled();
     VarHandle.fullFence();
     wake.run();
   }
@@ -153,7 +97,7 @@ public final class DispatchProxy {
    *     run
    * @throws OutOfMemoryError when there is no memory for its inputs
    */
-  public CompletableFuture<Void> activate(ServedModel model, LaneOptions options) {
+  public CompletableFuture<Void> activate(ProgramModel model, LaneOptions options) {
     CompletableFuture<Void> warmedUp = new CompletableFuture<>();
     long needed = stagingBytes(model);
     List<Staging.Memory> larger = larger(needed);
@@ -166,12 +110,12 @@ public final class DispatchProxy {
           new IllegalStateException(
               stopped
                   ? "the server is stopping"
-                  : MAX_COMMANDS + " models are waiting to be warmed up already"));
+                  : Inbox.MAX_COMMANDS + " models are waiting to be warmed up already"));
     }
     return warmedUp;
   }
 
-  private static long stagingBytes(ServedModel model) {
+  private static long stagingBytes(ProgramModel model) {
     long needed = 0;
     for (CompiledProgram program : model.programs()) {
       List<TensorType> inputs =
@@ -185,10 +129,10 @@ public final class DispatchProxy {
     if (needed <= stagingBytes.get()) {
       return List.of();
     }
-    List<Staging.Memory> larger = new ArrayList<>(SLOTS);
+    List<Staging.Memory> larger = new ArrayList<>(BatchSlots.COUNT);
     try {
-      for (int i = 0; i < SLOTS; i++) {
-        larger.add(Staging.Memory.allocate(needed, device));
+      for (int i = 0; i < BatchSlots.COUNT; i++) {
+        larger.add(Staging.Memory.allocate(needed, context.device()));
       }
     } catch (RuntimeException | Error e) {
       larger.forEach(Staging.Memory::close);
@@ -202,7 +146,7 @@ public final class DispatchProxy {
    *
    * @return false when too many commands are on their way; nothing happens then
    */
-  public boolean setWeight(ServedModel model, double weight) {
+  public boolean setWeight(ProgramModel model, double weight) {
     return command(new Command.SetWeight(model, weight));
   }
 
@@ -214,9 +158,9 @@ public final class DispatchProxy {
    * @return completes when the model's slot, programs and weights are free; cancelled when the loop
    *     stops first
    */
-  public CompletableFuture<Void> retire(ServedModel model) {
+  public CompletableFuture<Void> retire(Servable model) {
     CompletableFuture<Void> retired = new CompletableFuture<>();
-    retirements.add(new Command.Retire(model, retired));
+    inbox.retirements().add(new Command.Retire(model, retired));
     VarHandle.fullFence();
     wake.run();
     if (stopped) {
@@ -231,7 +175,7 @@ public final class DispatchProxy {
    * @return completes when that is so; exceptionally when they do not fit beside what is pinned, or
    *     cannot be brought; cancelled when the loop stops first or too many commands wait
    */
-  public CompletableFuture<Void> pin(ServedModel model, boolean pinned) {
+  public CompletableFuture<Void> pin(ProgramModel model, boolean pinned) {
     CompletableFuture<Void> done = new CompletableFuture<>();
     if (!command(new Command.Pin(model, pinned, done))) {
       done.cancel(false);
@@ -244,7 +188,7 @@ public final class DispatchProxy {
    *
    * @return completes when they are there, as {@link #pin} does
    */
-  public CompletableFuture<Compacted> compact(List<ServedModel> reload) {
+  public CompletableFuture<Compacted> compact(List<ProgramModel> reload) {
     CompletableFuture<Compacted> done = new CompletableFuture<>();
     if (!command(new Command.Compact(reload, done))) {
       done.cancel(false);
@@ -264,7 +208,7 @@ public final class DispatchProxy {
 
   /** Longest time between two choices while there was work. */
   public long longestCycleNanos() {
-    return loop.longestCycleNanos();
+    return loop.pipeline().cycles().longestNanos();
   }
 
   /**
@@ -282,7 +226,7 @@ public final class DispatchProxy {
   }
 
   private boolean command(Command command) {
-    if (stopped || !commands.offer(command)) {
+    if (stopped || !inbox.commands().offer(command)) {
       return false;
     }
     VarHandle.fullFence();
@@ -295,11 +239,10 @@ public final class DispatchProxy {
 
   void wakeBy(Runnable wake) {
     this.wake = wake;
-    if (outputs != null) {
-      outputs.wakeDispatchBy(wake);
-    }
-    if (weights != null) {
-      weights.wakeDispatchBy(wake);
+    for (StepThread beside : new StepThread[] {context.outputs(), context.weights()}) {
+      if (beside != null) {
+        beside.wakeDispatchBy(wake);
+      }
     }
   }
 
@@ -319,11 +262,11 @@ public final class DispatchProxy {
     try {
       RequestsInLoop left = loop.endAll(cause);
       synchronized (this) {
-        left.endHandedOver(requests);
+        left.endHandedOver(inbox.requests());
       }
       sweep();
     } finally {
-      failStop.onEnded(cause);
+      context.failStop().onEnded(cause);
     }
   }
 
@@ -332,13 +275,17 @@ public final class DispatchProxy {
    * frees memory.
    */
   private synchronized void sweep() {
-    for (QueuedRequest late = requests.poll(); late != null; late = requests.poll()) {
-      loop.endTooLate(late);
+    for (QueuedRequest late = inbox.requests().poll();
+        late != null;
+        late = inbox.requests().poll()) {
+      context.accounting().end(late, State.QUEUED, QueueDrops.STOPPING);
     }
-    for (Command.Retire late = retirements.poll(); late != null; late = retirements.poll()) {
+    for (Command.Retire late = inbox.retirements().poll();
+        late != null;
+        late = inbox.retirements().poll()) {
       late.retired().cancel(false);
     }
-    for (Command late = commands.poll(); late != null; late = commands.poll()) {
+    for (Command late = inbox.commands().poll(); late != null; late = inbox.commands().poll()) {
       abandon(late);
     }
   }
@@ -348,7 +295,7 @@ public final class DispatchProxy {
       case Command.Activate activate -> {
         activate.warmedUp().cancel(false);
         // A device that has failed may hang in the call that unpins memory.
-        if (failStop.cause() == null) {
+        if (context.failStop().cause() == null) {
           activate.larger().forEach(Staging.Memory::close);
         }
       }

@@ -28,6 +28,7 @@ public final class DispatchThread implements AutoCloseable {
 
   private final DispatchProxy proxy;
   private final DispatchLoop loop;
+  private final Pipeline pipeline;
   private final FailStop failStop;
   private final long spinNanos;
   private final Thread thread;
@@ -46,6 +47,7 @@ public final class DispatchThread implements AutoCloseable {
   DispatchThread(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
     this.proxy = proxy;
     this.loop = proxy.loop();
+    this.pipeline = loop.pipeline();
     this.failStop = proxy.failStop();
     this.spinNanos = spinNanos;
     this.thread = Thread.ofPlatform().name("dispatch").unstarted(this::run);
@@ -132,7 +134,8 @@ public final class DispatchThread implements AutoCloseable {
 
   private void run() {
     try {
-      loop.wakesLateBy(lateness.nanos());
+      loop.turnedHere();
+      pipeline.wakesLateBy(lateness.nanos());
       long idleSince = 0;
       int looks = 0;
       while (!stopped) {
@@ -176,14 +179,14 @@ public final class DispatchThread implements AutoCloseable {
    * them a thread that spins makes small runs of XLA's CPU client take up to 2.5 times as long.
    */
   private boolean spins(long idleNanos) {
-    if (loop.isComputingHere()) {
+    if (pipeline.isComputingHere()) {
       return false;
     }
-    return idleNanos < spinNanos || loop.isEndNear();
+    return idleNanos < spinNanos || pipeline.isEndNear();
   }
 
   private void park() {
-    loop.wakeAtRunEnd(this::wake);
+    pipeline.wakeAtRunEnd(this::wake);
     parked = true;
     if (!loop.hasWorkNow() && !stopped && failStop.cause() == null) {
       long nanos = sleepNanos();
@@ -195,7 +198,7 @@ public final class DispatchThread implements AutoCloseable {
         long late = System.nanoTime() - until;
         if (late > 0) {
           lateness.woke(late);
-          loop.wakesLateBy(lateness.nanos());
+          pipeline.wakesLateBy(lateness.nanos());
         }
       }
     }
@@ -204,7 +207,7 @@ public final class DispatchThread implements AutoCloseable {
 
   private long sleepNanos() {
     long moment = loop.untilNextMomentNanos();
-    long attention = loop.isComputingHere() ? -1 : loop.untilAttentionNanos();
+    long attention = pipeline.isComputingHere() ? -1 : pipeline.untilAttentionNanos();
     return attention > 0 ? Math.min(moment, attention) : moment;
   }
 }

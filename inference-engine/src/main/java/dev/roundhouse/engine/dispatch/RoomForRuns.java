@@ -5,19 +5,19 @@ import dev.roundhouse.engine.lane.ModelLane;
 /**
  * Makes room on the device when a run finds too little memory for its inputs, its outputs or what
  * it needs in between: weights leave, at first as many bytes as the model's runs need, then all
- * that may. Owned by the dispatch thread.
+ * that may.
  */
 final class RoomForRuns {
   private static final int TRIES = 2;
 
-  private final Departures departures;
+  private final WeightEvictions evictions;
   private int tries;
 
   /** True until what leaves has left; cleared by the thread that frees it. */
   private volatile boolean making;
 
-  RoomForRuns(Departures departures) {
-    this.departures = departures;
+  RoomForRuns(WeightEvictions evictions) {
+    this.evictions = evictions;
   }
 
   /**
@@ -32,7 +32,7 @@ final class RoomForRuns {
     }
     tries++;
     making = true;
-    if (!departures.makeRoomForRun(of, tries == TRIES, () -> making = false)) {
+    if (!evictions.makeRoomForRun(of, tries == TRIES, () -> making = false)) {
       making = false;
       tries = 0;
       return false;

@@ -9,7 +9,7 @@ public interface RunMark {
   RunMark NONE =
       new RunMark() {
         @Override
-        public void running(int slot) {}
+        public void running(int modelIndex) {}
 
         @Override
         public void idle() {}
@@ -18,9 +18,10 @@ public interface RunMark {
   /**
    * A run is about to start.
    *
-   * @param slot of the model, as {@link dev.roundhouse.engine.model.LoadListener#onBuilt} told it
+   * @param modelIndex of the model, as {@link
+   *     dev.roundhouse.engine.model.ModelLoadListener#onBuilt} told it
    */
-  void running(int slot);
+  void running(int modelIndex);
 
   /** It has ended. */
   void idle();

@@ -4,7 +4,7 @@ import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.device.Execution;
 import org.jspecify.annotations.Nullable;
 
-/** The one run that is on the device, or none. Owned by the dispatch thread. */
+/** The one run that is on the device, or none. */
 final class RunOnDevice {
   private @Nullable BatchSlot slot;
 

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Has every program of a new model run three times with zeros, so that the first request does not
  * pay for what the device does on first use, and a program that cannot run never becomes ready.
  * These are runs like others, charged to their model, one at a time and between other models'
- * batches. Owned by the dispatch thread.
+ * batches.
  */
 final class WarmUp {
   /**

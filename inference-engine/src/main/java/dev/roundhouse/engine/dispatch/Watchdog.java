@@ -1,8 +1,8 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.dispatch.FailStop.WatchdogException;
-import dev.roundhouse.engine.model.ServedModel;
-import dev.roundhouse.engine.residency.LoadLane;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.residency.WeightUploader;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -52,7 +52,7 @@ public final class Watchdog {
   private long seenSinceNanos = System.nanoTime();
 
   /** When the reading of weights began that was last said to be slow. */
-  private long slowReading = LoadLane.NOT_NOW;
+  private long slowReading = WeightUploader.NOT_NOW;
 
   Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits) {
     this(dispatch, proxy, limits, GRACE_NANOS);
@@ -105,7 +105,7 @@ public final class Watchdog {
    * @throws WatchdogException when something takes longer than it may
    */
   void check(long now) {
-    long since = proxy.loop().calls().sinceNanos();
+    long since = proxy.loop().pipeline().calls().sinceNanos();
     if (since != DeviceCalls.NONE && now - since > limits.deviceCall.toNanos()) {
       throw new WatchdogException(
           "a run on the device has taken %d ms and the limit is %d ms%s"
@@ -132,7 +132,7 @@ public final class Watchdog {
 
   /** Which model's run it is that is looked at. */
   private String whose() {
-    ServedModel model = proxy.loop().calls().model();
+    ProgramModel model = proxy.loop().pipeline().calls().model();
     return model == null
         ? ""
         : ": it is of model '%s' version '%s'".formatted(model.name(), model.version());
@@ -140,18 +140,18 @@ public final class Watchdog {
 
   /** A slow disk is not a device that hangs: the models that are on the device serve on. */
   private void checkLoads(long now) {
-    LoadLane lane = proxy.loadLane();
-    if (lane == null) {
+    WeightUploader uploader = proxy.uploader();
+    if (uploader == null) {
       return;
     }
-    long inDevice = lane.inDeviceSinceNanos();
-    if (inDevice != LoadLane.NOT_NOW && now - inDevice > limits.deviceCall.toNanos()) {
+    long inDevice = uploader.inDeviceSinceNanos();
+    if (inDevice != WeightUploader.NOT_NOW && now - inDevice > limits.deviceCall.toNanos()) {
       throw new WatchdogException(
           "bringing weights to the device has taken %d ms for one step and the limit is %d ms"
               .formatted(millis(now - inDevice), limits.deviceCall.toMillis()));
     }
-    long reading = lane.readingSinceNanos();
-    if (reading != LoadLane.NOT_NOW
+    long reading = uploader.readingSinceNanos();
+    if (reading != WeightUploader.NOT_NOW
         && reading != slowReading
         && now - reading > limits.deviceCall.toNanos()) {
       slowReading = reading; // said once
@@ -171,7 +171,7 @@ public final class Watchdog {
     }
     if (!proxy.failStop().ended().isDone()) {
       // In a call of the device it is kept from going on; elsewhere it is past helping.
-      proxy.loop().calls().seize();
+      proxy.loop().pipeline().calls().seize();
       proxy.failStop(cause);
     }
   }

@@ -1,31 +1,31 @@
 package dev.roundhouse.engine.dispatch;
 
-import dev.roundhouse.engine.residency.LoadLane;
+import dev.roundhouse.engine.residency.WeightUploader;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Turns the LOAD lane on the thread {@code weights}, which may wait for the link and the disk. */
+/** Turns the uploader on the thread {@code weights}, which may wait for the link and the disk. */
 public final class WeightsThread extends StepThread {
-  private @Nullable LoadLane lane;
+  private @Nullable WeightUploader uploader;
 
   public WeightsThread(FailStop failStop) {
     super("weights", failStop);
   }
 
   /** Starts the thread. */
-  void open(LoadLane with) {
-    lane = with;
+  void open(WeightUploader with) {
+    uploader = with;
     start();
   }
 
   /** What it turns; null before it is opened. Any thread. */
-  @Nullable LoadLane lane() {
-    return lane;
+  @Nullable WeightUploader uploader() {
+    return uploader;
   }
 
   @Override
   boolean step() {
-    LoadLane turned = opened();
+    WeightUploader turned = opened();
     if (turned.turn() > 0) {
       wakeDispatch();
       return true;
@@ -48,7 +48,7 @@ public final class WeightsThread extends StepThread {
     return true;
   }
 
-  private LoadLane opened() {
-    return Objects.requireNonNull(lane, "not open");
+  private WeightUploader opened() {
+    return Objects.requireNonNull(uploader, "not open");
   }
 }

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.embedded;
 
 import dev.roundhouse.bundle.Repository;
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.ModelReport;
 import dev.roundhouse.engine.compile.Compilation;
@@ -114,7 +115,7 @@ public final class Roundhouse implements AutoCloseable {
    * @throws InferenceException when it was not answered
    */
   public Inference infer(String model, Map<String, Tensor> inputs) {
-    return join(submit(model, inputs, InferenceRequest.NO_DEADLINE, Runnable::run));
+    return join(submit(model, inputs, RequestOptions.DEFAULT, Runnable::run));
   }
 
   /**
@@ -123,7 +124,16 @@ public final class Roundhouse implements AutoCloseable {
    * @throws InferenceException when it was not answered, or not in time
    */
   public Inference infer(String model, Map<String, Tensor> inputs, Duration timeout) {
-    return join(submit(model, inputs, deadline(timeout), Runnable::run));
+    return infer(model, inputs, RequestOptions.DEFAULT.withTimeout(timeout));
+  }
+
+  /**
+   * Runs a model and waits for it.
+   *
+   * @throws InferenceException when it was not answered, or not in time
+   */
+  public Inference infer(String model, Map<String, Tensor> inputs, RequestOptions options) {
+    return join(submit(model, inputs, options, Runnable::run));
   }
 
   /**
@@ -132,13 +142,19 @@ public final class Roundhouse implements AutoCloseable {
    * @return completes exceptionally with {@link InferenceException} when it was not answered
    */
   public CompletableFuture<Inference> inferAsync(String model, Map<String, Tensor> inputs) {
-    return submit(model, inputs, InferenceRequest.NO_DEADLINE, callers);
+    return submit(model, inputs, RequestOptions.DEFAULT, callers);
   }
 
   /** As {@link #inferAsync(String, Map)}, answered within {@code timeout} or not at all. */
   public CompletableFuture<Inference> inferAsync(
       String model, Map<String, Tensor> inputs, Duration timeout) {
-    return submit(model, inputs, deadline(timeout), callers);
+    return submit(model, inputs, RequestOptions.DEFAULT.withTimeout(timeout), callers);
+  }
+
+  /** As {@link #inferAsync(String, Map)}, treated as these say. */
+  public CompletableFuture<Inference> inferAsync(
+      String model, Map<String, Tensor> inputs, RequestOptions options) {
+    return submit(model, inputs, options, callers);
   }
 
   /** What there is to say of every model: state, queue, counts, costs. */
@@ -169,7 +185,7 @@ public final class Roundhouse implements AutoCloseable {
    *     have hung anything on the future
    */
   private CompletableFuture<Inference> submit(
-      String model, Map<String, Tensor> inputs, long deadlineNanos, Executor handOver) {
+      String model, Map<String, Tensor> inputs, RequestOptions options, Executor handOver) {
     CompletableFuture<Inference> future = new CompletableFuture<>();
     List<InputTensor> tensors = new ArrayList<>(inputs.size());
     inputs.forEach(
@@ -180,7 +196,8 @@ public final class Roundhouse implements AutoCloseable {
     Submission submission =
         engine.submit(
             InferenceRequest.of(model, tensors, new FutureSink(future, handOver))
-                .deadlineNanos(deadlineNanos)
+                .deadlineNanos(deadline(options.timeoutNanos()))
+                .options(options)
                 .build());
     future.whenComplete(
         (result, failure) -> {
@@ -191,10 +208,12 @@ public final class Roundhouse implements AutoCloseable {
     return future;
   }
 
-  private long deadline(Duration timeout) {
+  private long deadline(long timeoutNanos) {
     long now = engine.nanoTime();
-    long deadline = now + timeout.toNanos();
-    return deadline < now ? InferenceRequest.NO_DEADLINE : deadline;
+    long deadline = now + timeoutNanos;
+    boolean never =
+        timeoutNanos == RequestOptions.NO_TIMEOUT || (timeoutNanos > 0 && deadline < now);
+    return never ? InferenceRequest.NO_DEADLINE : deadline;
   }
 
   private static Inference join(CompletableFuture<Inference> future) {

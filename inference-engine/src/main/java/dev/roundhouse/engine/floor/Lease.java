@@ -8,11 +8,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * and close.
  */
 public final class Lease implements AutoCloseable {
-  private final HostFloor floor;
+  private final HostWeights floor;
   private final FloorMemory memory;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  Lease(HostFloor floor, FloorMemory memory) {
+  Lease(HostWeights floor, FloorMemory memory) {
     this.floor = floor;
     this.memory = memory;
   }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The weights of a floor while it may be read: its files are opened when they are needed first. */
 final class Reading implements AutoCloseable {
-  private final HostFloor floor;
+  private final HostWeights floor;
   private final @Nullable WeightSource given;
   private @Nullable OpenWeights opened;
   private long startedNanos;
@@ -17,7 +17,7 @@ final class Reading implements AutoCloseable {
   /**
    * @param given what is open already, borrowed; null to open the files again
    */
-  Reading(HostFloor floor, @Nullable WeightSource given) {
+  Reading(HostWeights floor, @Nullable WeightSource given) {
     this.floor = floor;
     this.given = given;
   }

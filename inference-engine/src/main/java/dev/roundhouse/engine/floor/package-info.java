@@ -1,8 +1,8 @@
 /**
- * Weights in host memory: a {@link dev.roundhouse.engine.floor.HostFloor} per model, from which
+ * Weights in host memory: a {@link dev.roundhouse.engine.floor.HostWeights} per model, from which
  * they are uploaded. What is kept there, what is shared with other processes of the machine, what
  * is let go under a budget and read again from the files is decided by the {@link
- * dev.roundhouse.engine.floor.FloorStore}, which owns all of the memory. Floors are opened on
+ * dev.roundhouse.engine.floor.HostWeightStore}, which owns all of the memory. Floors are opened on
  * compile threads and leased on the thread {@code weights}; any thread may read a lease.
  */
 @NullMarked

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The requests at the front of a queue that could run together. Those that are over, or that no
  * program could answer in time, are among them with no rows. One serves all lanes, a plan at a
- * time. Owned by the dispatch thread.
+ * time.
  */
 final class CoalescablePrefix implements BatchPlanner.Rows {
   private @Nullable ModelLane lane;
@@ -17,7 +17,7 @@ final class CoalescablePrefix implements BatchPlanner.Rows {
   private int count;
   private int sum;
   private long nowNanos;
-  private boolean judgesTime;
+  private boolean shedsLate;
 
   /**
    * Looks at a lane's queue, which is not empty.
@@ -30,7 +30,7 @@ final class CoalescablePrefix implements BatchPlanner.Rows {
     ModelQueue waiting = of.queue();
     queue = waiting;
     nowNanos = now;
-    judgesTime = judges;
+    shedsLate = judges;
     sum = rows(0);
     count = 1;
     int variant = waiting.get(0).variant();
@@ -61,6 +61,6 @@ final class CoalescablePrefix implements BatchPlanner.Rows {
       return false;
     }
     ModelLane of = Objects.requireNonNull(lane);
-    return judgesTime ? !of.isHopeless(request, nowNanos) : !of.isOverdue(request, nowNanos);
+    return shedsLate ? !of.isHopeless(request, nowNanos) : !of.isOverdue(request, nowNanos);
   }
 }

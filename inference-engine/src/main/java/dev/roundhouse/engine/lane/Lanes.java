@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.lane;
 
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
@@ -8,6 +9,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.ReadyHeap;
+import dev.roundhouse.engine.thread.OwnerThread;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.function.Consumer;
@@ -18,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * lane with requests is in one of three places: ready, and known to the discipline; held, its batch
  * waiting for more requests until a certain moment; or without its weights, which another
  * discipline of the same kind shares the link out for. Calls that run ahead of all queues (a
- * meta's) stand in a line of their own. Owned by the dispatch thread.
+ * meta's) stand in a line of their own.
  */
 public final class Lanes {
   private static final int FADES_IN_RUNS = 256;
@@ -29,6 +31,7 @@ public final class Lanes {
   private final Discipline toLoad;
 
   private final WeightCache cache;
+  private final OwnerThread owner;
   private final ReadyHeap held = new ReadyHeap();
   private final ArrayDeque<ModelLane> dirty = new ArrayDeque<>();
   private final ArrayDeque<QueuedRequest> committed = new ArrayDeque<>();
@@ -45,8 +48,9 @@ public final class Lanes {
 
   /**
    * @param toLoad of the same kind as {@code discipline}: says whose weights come next
+   * @param owner the only thread that may call anything here
    */
-  public Lanes(Discipline discipline, Discipline toLoad, WeightCache cache) {
+  public Lanes(Discipline discipline, Discipline toLoad, WeightCache cache, OwnerThread owner) {
     if (discipline == toLoad) {
       throw new IllegalArgumentException(
           "the device and the link need a discipline each, and have been given the same one; make a"
@@ -55,16 +59,18 @@ public final class Lanes {
     this.discipline = discipline;
     this.toLoad = toLoad;
     this.cache = cache;
+    this.owner = owner;
   }
 
   public void add(ModelLane lane) {
-    int slot = lane.slot();
-    if (slot >= lanes.length) {
-      lanes = Arrays.copyOf(lanes, Math.max(slot + 1, lanes.length * 2));
+    assert owner.isHere();
+    int index = lane.modelIndex();
+    if (index >= lanes.length) {
+      lanes = Arrays.copyOf(lanes, Math.max(index + 1, lanes.length * 2));
     }
-    lanes[slot] = lane;
-    discipline.register(slot, lane.weight());
-    toLoad.register(slot, lane.weight());
+    lanes[index] = lane;
+    discipline.register(index, lane.weight());
+    toLoad.register(index, lane.weight());
   }
 
   /**
@@ -72,31 +78,33 @@ public final class Lanes {
    *
    * @return what it has on the device, to be closed; null when it has nothing there
    */
-  public WeightCache.@Nullable Left remove(int slot) {
-    ModelLane lane = find(slot);
+  public WeightCache.@Nullable Left remove(int modelIndex) {
+    assert owner.isHere();
+    ModelLane lane = find(modelIndex);
     if (lane != null) {
       dirty.remove(lane);
-      lanes[slot] = null;
-      held.remove(slot);
-      discipline.unregister(slot);
-      toLoad.unregister(slot);
+      lanes[modelIndex] = null;
+      held.remove(modelIndex);
+      discipline.unregister(modelIndex);
+      toLoad.unregister(modelIndex);
     }
-    return cache.unregister(slot);
+    return cache.unregister(modelIndex);
   }
 
   /** Gives a model another weight, if it has a lane. */
-  public void setWeight(ServedModel model, double weight) {
+  public void setWeight(ProgramModel model, double weight) {
+    assert owner.isHere();
     ModelLane lane = find(model);
     if (lane != null) {
       lane.setWeight(weight);
-      discipline.register(lane.slot(), weight);
-      toLoad.register(lane.slot(), weight);
+      discipline.register(lane.modelIndex(), weight);
+      toLoad.register(lane.modelIndex(), weight);
     }
   }
 
-  /** The model's lane; null when it has none, though another model may have its slot. */
-  public @Nullable ModelLane find(ServedModel model) {
-    ModelLane lane = find(model.slot());
+  /** The model's lane; null when it has none, though another model may have its index. */
+  public @Nullable ModelLane find(Servable model) {
+    ModelLane lane = model instanceof ProgramModel own ? find(own.modelIndex()) : null;
     return lane != null && lane.model() == model ? lane : null;
   }
 
@@ -123,6 +131,7 @@ public final class Lanes {
 
   /** Has whatever is held run as soon as it can, and holds nothing any more. */
   public void stopHolding() {
+    assert owner.isHere();
     holding = false;
     while (!held.isEmpty()) {
       release(held.first());
@@ -130,12 +139,12 @@ public final class Lanes {
   }
 
   /** As {@link #stopHolding()}, for one model, if it has a lane. */
-  public void stopHolding(ServedModel model) {
+  public void stopHolding(Servable model) {
     ModelLane lane = find(model);
     if (lane != null) {
       lane.stopHolding();
-      if (held.contains(lane.slot())) {
-        release(lane.slot());
+      if (held.contains(lane.modelIndex())) {
+        release(lane.modelIndex());
       }
     }
   }
@@ -147,13 +156,13 @@ public final class Lanes {
 
   /** Takes note of a batch that is to run, on whose account, and what it is expected to take. */
   public void chosen(ModelLane lane, long expectedNanos, long nowNanos) {
-    discipline.charge(lane.slot(), expectedNanos, nowNanos);
+    discipline.charge(lane.modelIndex(), expectedNanos, nowNanos);
   }
 
   /** Takes note of what a run took, on whose account, and when it ended. */
   public void ran(ModelLane lane, long expectedNanos, long deviceNanos, long endedNanos) {
     ranUncharged(deviceNanos);
-    discipline.correct(lane.slot(), expectedNanos, deviceNanos, endedNanos);
+    discipline.correct(lane.modelIndex(), expectedNanos, deviceNanos, endedNanos);
   }
 
   /** As {@link #ran}, of a run that is on nobody's account. */
@@ -164,15 +173,26 @@ public final class Lanes {
 
   /** Takes note that a chosen batch does not run. */
   public void notRun(ModelLane lane, long expectedNanos, long nowNanos) {
-    discipline.correct(lane.slot(), expectedNanos, 0, nowNanos);
+    discipline.correct(lane.modelIndex(), expectedNanos, 0, nowNanos);
+  }
+
+  /** The name of what decides which model runs. */
+  public String discipline() {
+    return discipline.name();
+  }
+
+  /** A lane's claim on the device; null when the discipline knows none. */
+  public Discipline.@Nullable Standing standing(ModelLane lane) {
+    return discipline.standing(lane.modelIndex());
   }
 
   /** Puts a request into its model's queue. */
   public void enqueue(QueuedRequest request) {
+    assert owner.isHere();
     if (request.isDone()) {
       return; // cancelled on its way; its model may be gone
     }
-    ModelLane lane = get(request.slot());
+    ModelLane lane = get(request.modelIndex());
     lane.queue().add(request);
     if (request.isCommitted()) {
       (isOnDevice(lane) ? committed : committedToLoad).add(request);
@@ -188,6 +208,7 @@ public final class Lanes {
 
   /** Puts a request whose batch was taken apart back where it was. */
   public void putBack(ModelLane lane, QueuedRequest request) {
+    assert owner.isHere();
     lane.queue().putBack(request);
     if (request.isCommitted()) {
       committed.remove(request);
@@ -206,7 +227,7 @@ public final class Lanes {
   /** True when a model that is not this lane's could be the next to run. */
   public boolean isAnotherReady(ModelLane than, long nowNanos) {
     return !committed.isEmpty()
-        || discipline.hasOther(than.slot())
+        || discipline.hasOther(than.modelIndex())
         || held.firstKey() <= nowNanos
         || dirty.size() > (than.isDirty() ? 1 : 0);
   }
@@ -218,11 +239,12 @@ public final class Lanes {
 
   /** True while the lane's batch is held for more requests. */
   public boolean isHeld(ModelLane lane) {
-    return held.contains(lane.slot());
+    return held.contains(lane.modelIndex());
   }
 
   /** The lane to run next, whose queue is not empty; null when none may run now. */
   public @Nullable ModelLane next(long nowNanos) {
+    assert owner.isHere();
     settleDirty(nowNanos);
     while (held.firstKey() <= nowNanos) {
       release(held.first());
@@ -246,10 +268,11 @@ public final class Lanes {
    * when there is none.
    */
   public @Nullable ModelLane nextToLoad(long nowNanos) {
+    assert owner.isHere();
     settleDirty(nowNanos);
     committedToLoad.removeIf(QueuedRequest::isDone);
     for (QueuedRequest call : committedToLoad) {
-      ModelLane lane = get(call.slot());
+      ModelLane lane = get(call.modelIndex());
       if (!lane.isLoading()) {
         return lane;
       }
@@ -269,7 +292,7 @@ public final class Lanes {
 
   private static boolean isOf(ModelLane lane, ArrayDeque<QueuedRequest> calls) {
     for (QueuedRequest call : calls) {
-      if (call.slot() == lane.slot() && !call.isDone()) {
+      if (call.modelIndex() == lane.modelIndex() && !call.isDone()) {
         return true;
       }
     }
@@ -278,18 +301,24 @@ public final class Lanes {
 
   /** Takes note that a lane's weights are on their way, on its account. */
   public void loadBegun(ModelLane lane, long expectedNanos, long nowNanos) {
+    assert owner.isHere();
     lane.setLoading(true);
-    toLoad.charge(lane.slot(), expectedNanos, nowNanos);
-    toLoad.notReady(lane.slot());
+    toLoad.charge(lane.modelIndex(), expectedNanos, nowNanos);
+    toLoad.notReady(lane.modelIndex());
   }
 
   /** Takes note of what a load took, whether or not it has brought the weights. */
   public void loadEnded(ModelLane lane, long expectedNanos, long nanos, long nowNanos) {
+    assert owner.isHere();
     lane.setLoading(false);
-    toLoad.correct(lane.slot(), expectedNanos, nanos, nowNanos);
+    toLoad.correct(lane.modelIndex(), expectedNanos, nanos, nowNanos);
     if (isOnDevice(lane)) {
-      committedToLoad.removeIf(
-          call -> call.slot() == lane.slot() && (call.isDone() || committed.add(call)));
+      for (QueuedRequest call : committedToLoad) {
+        if (call.modelIndex() == lane.modelIndex() && !call.isDone()) {
+          committed.add(call);
+        }
+      }
+      committedToLoad.removeIf(call -> call.modelIndex() == lane.modelIndex());
     }
     settle(lane, nowNanos);
   }
@@ -298,7 +327,7 @@ public final class Lanes {
   private @Nullable ModelLane nextCommitted() {
     for (QueuedRequest call = committed.peek(); call != null; call = committed.peek()) {
       if (!call.isDone() && call.rowsTaken() < call.rows()) {
-        return get(call.slot());
+        return get(call.modelIndex());
       }
       committed.remove();
     }
@@ -307,39 +336,40 @@ public final class Lanes {
 
   /** Finds a lane's place again after its queue has changed. */
   public void settle(ModelLane lane, long nowNanos) {
-    if (find(lane.slot()) != lane) {
+    assert owner.isHere();
+    if (find(lane.modelIndex()) != lane) {
       return; // it is gone
     }
     ModelQueue queue = lane.queue();
     queue.dropEnded();
     if (queue.isEmpty()) {
-      held.remove(lane.slot());
-      discipline.notReady(lane.slot());
+      held.remove(lane.modelIndex());
+      discipline.notReady(lane.modelIndex());
       if (!isOnDevice(lane)) {
-        toLoad.notReady(lane.slot());
+        toLoad.notReady(lane.modelIndex());
       }
-      cache.unwanted(lane.slot());
+      cache.unwanted(lane.modelIndex());
       noteFront(lane);
       return;
     }
     noteFront(lane);
     if (!isOnDevice(lane)) {
-      held.remove(lane.slot());
-      discipline.notReady(lane.slot());
+      held.remove(lane.modelIndex());
+      discipline.notReady(lane.modelIndex());
       if (!lane.isLoading()) {
         rankToLoad(lane);
       }
       return;
     }
-    cache.wanted(lane.slot(), queue.get(0).arrivalNanos());
+    cache.wanted(lane.modelIndex(), queue.get(0).arrivalNanos());
     if (holding && lane.holds()) {
       long until = lane.heldUntilNanos(recentlyLongestNanos);
       if (until > nowNanos) {
-        discipline.notReady(lane.slot());
-        held.put(lane.slot(), until, 0);
+        discipline.notReady(lane.modelIndex());
+        held.put(lane.modelIndex(), until, 0);
         return;
       }
-      held.remove(lane.slot());
+      held.remove(lane.modelIndex());
     }
     rank(lane);
   }
@@ -352,13 +382,13 @@ public final class Lanes {
   }
 
   private boolean isOnDevice(ModelLane lane) {
-    return cache.isOnDevice(lane.slot());
+    return cache.isOnDevice(lane.modelIndex());
   }
 
   private void rankToLoad(ModelLane lane) {
     ModelQueue queue = lane.queue();
     toLoad.ready(
-        lane.slot(),
+        lane.modelIndex(),
         new Discipline.Front(
             queue.get(0).arrivalNanos(),
             toLoad.watchesQueues() ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,
@@ -371,7 +401,7 @@ public final class Lanes {
     // Only a discipline that watches queues looks at more than the front.
     boolean watches = discipline.watchesQueues();
     discipline.ready(
-        lane.slot(),
+        lane.modelIndex(),
         new Discipline.Front(
             queue.get(0).arrivalNanos(),
             watches ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,

@@ -2,7 +2,7 @@ package dev.roundhouse.engine.lane;
 
 import dev.roundhouse.engine.layout.PreparedProgram;
 import dev.roundhouse.engine.model.CompiledProgram;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
@@ -15,13 +15,13 @@ import java.util.List;
 
 /**
  * What the dispatch thread keeps for one model version: its queue, its programs made ready to run,
- * and a planner per shape variant. Owned by the dispatch thread.
+ * and a planner per shape variant.
  */
 public final class ModelLane {
-  private final ServedModel model;
+  private final ProgramModel model;
 
   // What every batch needs, without a look at the model: with many models each look misses caches.
-  private final int slot;
+  private final int modelIndex;
   private final String version;
   private final ModelCounters counters;
 
@@ -45,9 +45,9 @@ public final class ModelLane {
   /** True while its weights are on their way to the device. */
   private boolean loading;
 
-  public ModelLane(ServedModel model, LaneOptions options, SharedParts shared) {
+  public ModelLane(ProgramModel model, LaneOptions options, SharedParts shared) {
     this.model = model;
-    slot = model.slot();
+    modelIndex = model.modelIndex();
     version = model.version();
     weights = model.weights();
     counters = model.counters();
@@ -87,12 +87,12 @@ public final class ModelLane {
     }
   }
 
-  public ServedModel model() {
+  public ProgramModel model() {
     return model;
   }
 
-  public int slot() {
-    return slot;
+  public int modelIndex() {
+    return modelIndex;
   }
 
   /** What responses carry. */
@@ -249,23 +249,23 @@ public final class ModelLane {
   /**
    * Plans the batch that the front request leads.
    *
-   * @param judgesTime true to leave out requests that no program could answer in time
+   * @param shedsLate true to leave out requests that no program could answer in time
    * @param mostRows of several requests together
    */
-  public BatchPlan plan(long nowNanos, boolean judgesTime, int mostRows) {
+  public BatchPlan plan(long nowNanos, boolean shedsLate, int mostRows) {
     QueuedRequest front = queue.get(0);
     if (queue.size() == 1 && front.rows() == 1) {
       return planners[front.variant()].planSingleRows(1);
     }
-    return planByLooking(nowNanos, judgesTime, mostRows);
+    return planByLooking(nowNanos, shedsLate, mostRows);
   }
 
   /**
    * As {@link #plan}, but always looks at what waits, so that {@code candidates} is of this lane.
    */
-  private BatchPlan planByLooking(long nowNanos, boolean judgesTime, int mostRows) {
+  private BatchPlan planByLooking(long nowNanos, boolean shedsLate, int mostRows) {
     BatchPlanner planner = planners[queue.get(0).variant()];
-    candidates.measure(this, coalesces ? planner.largest() : 0, nowNanos, judgesTime);
+    candidates.measure(this, coalesces ? planner.largest() : 0, nowNanos, shedsLate);
     return planner.plan(candidates, mostRows);
   }
 

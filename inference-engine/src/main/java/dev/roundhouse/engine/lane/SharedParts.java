@@ -9,7 +9,7 @@ import java.util.Map;
 
 /**
  * What lanes have in common: models that are alike get the same planners and layouts, and stay in
- * the processor's caches together. Owned by the dispatch thread.
+ * the processor's caches together.
  */
 public final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();

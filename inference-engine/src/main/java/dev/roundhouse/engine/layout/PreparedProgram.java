@@ -3,7 +3,7 @@ package dev.roundhouse.engine.layout;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.model.CompiledProgram;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.BatchTally;
 import dev.roundhouse.engine.residency.ModelWeights;
 import dev.roundhouse.engine.schedule.CostEstimate;
@@ -25,7 +25,7 @@ public final class PreparedProgram {
   private final BatchTally tally;
   private boolean runsInCall;
 
-  public PreparedProgram(ServedModel model, CompiledProgram compiled, ProgramLayout layout) {
+  public PreparedProgram(ProgramModel model, CompiledProgram compiled, ProgramLayout layout) {
     this.layout = layout;
     cost = compiled.cost();
     tally = compiled.tally();

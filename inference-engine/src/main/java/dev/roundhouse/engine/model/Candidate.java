@@ -23,7 +23,7 @@ sealed interface Candidate {
    *
    * @param fingerprint as it was before
    */
-  ServedModel build(ModelBuilder builder, String fingerprint);
+  Servable build(ModelBuilder builder, String fingerprint);
 
   /** What a policy selects in a model's folder; at least one. */
   static List<Candidate> in(Path folder, VersionPolicy policy) {
@@ -56,7 +56,7 @@ sealed interface Candidate {
     }
 
     @Override
-    public ServedModel build(ModelBuilder builder, String fingerprint) {
+    public Servable build(ModelBuilder builder, String fingerprint) {
       return builder.build(name, version, directory, fingerprint);
     }
   }
@@ -74,8 +74,26 @@ sealed interface Candidate {
     }
 
     @Override
-    public ServedModel build(ModelBuilder builder, String fingerprint) {
+    public Servable build(ModelBuilder builder, String fingerprint) {
       return builder.build(image, fingerprint);
+    }
+  }
+
+  /** What is made already, and calls others. */
+  record Composed(ComposedModel model) implements Candidate {
+    @Override
+    public String version() {
+      return model.version();
+    }
+
+    @Override
+    public String fingerprint() {
+      return "";
+    }
+
+    @Override
+    public Servable build(ModelBuilder builder, String fingerprint) {
+      return model;
     }
   }
 
@@ -87,7 +105,7 @@ sealed interface Candidate {
     }
 
     @Override
-    public ServedModel build(ModelBuilder builder, String fingerprint) {
+    public Servable build(ModelBuilder builder, String fingerprint) {
       throw why;
     }
   }

@@ -79,11 +79,11 @@ public final class CostStore {
   }
 
   /** Adds what the programs of these models cost now to what the file holds. */
-  public synchronized void save(Collection<ServedModel> models) {
+  public synchronized void save(Collection<ProgramModel> models) {
     if (file.isEmpty()) {
       return;
     }
-    for (ServedModel model : models) {
+    for (ProgramModel model : models) {
       for (CompiledProgram program : model.programs()) {
         if (program.cost().measuredNanos() != CostEstimate.NEVER) {
           measured.put(

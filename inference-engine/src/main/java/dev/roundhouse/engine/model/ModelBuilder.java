@@ -77,7 +77,7 @@ final class ModelBuilder {
   }
 
   /** Makes a model of a bundle. The caller owns the result and gives it to {@link #free}. */
-  ServedModel build(String name, String version, Path directory, String fingerprint) {
+  ProgramModel build(String name, String version, Path directory, String fingerprint) {
     try (Bundle bundle = BundleReader.read(directory, name, links)) {
       refuseGlue(bundle);
       refuseUnserved(name, bundle.spec());
@@ -87,7 +87,7 @@ final class ModelBuilder {
   }
 
   /** Makes a model of what has been read already; its weights are borrowed. */
-  ServedModel build(ModelImage image, String fingerprint) {
+  ProgramModel build(ModelImage image, String fingerprint) {
     List<CompiledProgram> programs = new ArrayList<>();
     ModelWeights weights = null;
     try {
@@ -109,7 +109,7 @@ final class ModelBuilder {
    *
    * @return false when it had been freed already
    */
-  boolean free(ServedModel model) {
+  boolean free(ProgramModel model) {
     if (!slots.giveBack(model)) {
       return false;
     }
@@ -117,16 +117,16 @@ final class ModelBuilder {
     return true;
   }
 
-  private ServedModel served(
+  private ProgramModel served(
       ModelImage image, String fingerprint, List<CompiledProgram> programs, ModelWeights weights) {
     List<Integer> sizes =
         programs.stream().map(CompiledProgram::batchSize).distinct().sorted().toList();
     ModelContract contract = ModelContract.of(image.spec(), sizes);
     RunCosts runCosts = new RunCosts(programs);
     return slots.take(
-        slot ->
-            new ServedModel(
-                slot,
+        modelIndex ->
+            new ProgramModel(
+                modelIndex,
                 image.spec().name(),
                 image.version(),
                 fingerprint,

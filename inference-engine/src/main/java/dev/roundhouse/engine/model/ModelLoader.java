@@ -39,7 +39,7 @@ public final class ModelLoader {
   private final ModelRegistry registry;
   private final ModelBuilder builder;
   private final NanoClock clock;
-  private final LoadListener loads;
+  private final ModelLoadListener loads;
   private final Executor compilers;
   private final Executor unloader;
   private final ServingLanes lanes;
@@ -64,7 +64,7 @@ public final class ModelLoader {
       double costAlpha,
       CostStore costs,
       LinkRoots links,
-      LoadListener loads,
+      ModelLoadListener loads,
       Executor compilers,
       Executor unloader,
       ServingLanes lanes) {
@@ -96,6 +96,11 @@ public final class ModelLoader {
   /** As {@link #load(Path, VersionPolicy, boolean)}, for a model that has been read already. */
   public CompletableFuture<ModelStatus> load(ModelImage image) {
     return load(image.spec().name(), List.of(new Candidate.Image(image)), false);
+  }
+
+  /** As {@link #load(Path, VersionPolicy, boolean)}, for a model that calls others. */
+  public CompletableFuture<ModelStatus> load(ComposedModel model) {
+    return load(model.name(), List.of(new Candidate.Composed(model)), false);
   }
 
   private CompletableFuture<ModelStatus> load(
@@ -135,14 +140,17 @@ public final class ModelLoader {
 
   /** Frees what is left; only when nothing runs any more. */
   public void close() {
-    for (ServedModel left : registry.slots().all()) {
-      RegisteredModel model = registry.register(left.name());
-      PublishedVersion published = model.versions().find(left.version());
-      if (published != null && published.serving() == left) {
-        PublishedVersion unloaded = PublishedVersion.of(published.status().unloaded());
-        registry.publish(model, versions -> versions.with(unloaded));
+    for (RegisteredModel model : registry.models()) {
+      for (PublishedVersion each : model.versions().all()) {
+        if (each.serving() != null) {
+          PublishedVersion unloaded = PublishedVersion.of(each.status().unloaded());
+          registry.publish(model, versions -> versions.with(unloaded));
+          free(model, each.serving());
+        }
       }
-      free(model, left);
+    }
+    for (ProgramModel left : registry.slots().all()) {
+      free(registry.register(left.name()), left); // it was being retired
     }
   }
 
@@ -177,7 +185,7 @@ public final class ModelLoader {
     long started = clock.nanoTime();
     String fingerprint = candidate.fingerprint();
     PublishedVersion current = model.versions().find(candidate.version());
-    ServedModel serving = current == null ? null : current.serving();
+    Servable serving = current == null ? null : current.serving();
     if (changedOnly
         && current != null
         && serving != null
@@ -185,7 +193,7 @@ public final class ModelLoader {
         && serving.fingerprint().equals(fingerprint)) {
       return confirm(model, serving, current.status().loadNanos());
     }
-    ServedModel built = null;
+    Servable built = null;
     boolean begun = false;
     boolean ready = false;
     boolean opened = false;
@@ -196,8 +204,10 @@ public final class ModelLoader {
       loads.onBegin(model.name(), candidate.version(), fingerprint);
       begun = true;
       built = candidate.build(builder, fingerprint);
-      loads.onBuilt(model.name(), candidate.version(), built.slot());
-      lanes.open(built).join();
+      if (built instanceof ProgramModel programs) {
+        loads.onBuilt(model.name(), candidate.version(), programs.modelIndex());
+        lanes.open(programs).join();
+      }
       opened = true;
       ModelStatus status = publish(model, built, serving, started);
       ready = true;
@@ -205,8 +215,8 @@ public final class ModelLoader {
     } catch (RuntimeException | Error e) {
       if (opened) {
         retire(model, Objects.requireNonNull(built));
-      } else if (built != null) {
-        builder.free(built);
+      } else if (built instanceof ProgramModel programs) {
+        builder.free(programs);
       }
       return onFailed(model, candidate.version(), e, started);
     } finally {
@@ -217,14 +227,14 @@ public final class ModelLoader {
   }
 
   /** The files are what serves, again if they were something else meanwhile. */
-  private ModelStatus confirm(RegisteredModel model, ServedModel serving, long loadNanos) {
+  private ModelStatus confirm(RegisteredModel model, Servable serving, long loadNanos) {
     ModelStatus status = status(serving, loadNanos);
     registry.publish(model, versions -> versions.with(new PublishedVersion(status, serving)));
     return status;
   }
 
   private ModelStatus publish(
-      RegisteredModel model, ServedModel built, @Nullable ServedModel before, long started) {
+      RegisteredModel model, Servable built, @Nullable Servable before, long started) {
     ModelStatus ready = status(built, clock.nanoTime() - started);
     PublishedVersion published = new PublishedVersion(ready, built);
     model.totals().add(built.counters());
@@ -241,7 +251,7 @@ public final class ModelLoader {
     return ready;
   }
 
-  private static ModelStatus status(ServedModel serving, long loadNanos) {
+  private static ModelStatus status(Servable serving, long loadNanos) {
     ModelContract contract = serving.contract();
     return ModelStatus.loading(serving.name(), serving.version())
         .ready(serving.spec(), contract.batched() ? contract.largestBatch() : 0, loadNanos);
@@ -340,7 +350,7 @@ public final class ModelLoader {
 
   /** Has a version answer no more, and says when it has been freed. */
   private CompletableFuture<Void> withdraw(
-      RegisteredModel model, PublishedVersion version, ServedModel serving) {
+      RegisteredModel model, PublishedVersion version, Servable serving) {
     PublishedVersion unloading = PublishedVersion.of(version.status().unloading());
     PublishedVersion unloaded = PublishedVersion.of(version.status().unloaded());
     registry.publish(model, versions -> versions.with(unloading));
@@ -358,7 +368,7 @@ public final class ModelLoader {
   }
 
   /** Frees a model, which is not published any more, once all it has accepted has ended. */
-  private CompletableFuture<Void> retire(RegisteredModel model, ServedModel retired) {
+  private CompletableFuture<Void> retire(RegisteredModel model, Servable retired) {
     return lanes
         .retire(retired)
         .thenRunAsync(
@@ -369,8 +379,10 @@ public final class ModelLoader {
             unloader);
   }
 
-  private void free(RegisteredModel model, ServedModel retired) {
+  private void free(RegisteredModel model, Servable retired) {
     model.totals().keep(retired.counters());
-    builder.free(retired);
+    if (retired instanceof ProgramModel programs) {
+      builder.free(programs);
+    }
   }
 }

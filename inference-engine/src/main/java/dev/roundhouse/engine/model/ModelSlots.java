@@ -13,23 +13,23 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ModelSlots {
   private final BitSet taken = new BitSet();
-  private volatile AtomicReferenceArray<@Nullable ServedModel> models =
+  private volatile AtomicReferenceArray<@Nullable ProgramModel> models =
       new AtomicReferenceArray<>(16);
 
   /**
    * The model in a slot; null when the slot is free. It stays there while a request of it is open.
    */
-  public @Nullable ServedModel get(int slot) {
-    AtomicReferenceArray<@Nullable ServedModel> seen = models;
+  public @Nullable ProgramModel get(int slot) {
+    AtomicReferenceArray<@Nullable ProgramModel> seen = models;
     return slot >= 0 && slot < seen.length() ? seen.get(slot) : null;
   }
 
   /** Makes a model with a slot of its own. */
-  synchronized ServedModel take(IntFunction<ServedModel> maker) {
+  synchronized ProgramModel take(IntFunction<ProgramModel> maker) {
     int slot = taken.nextClearBit(0);
-    ServedModel model = maker.apply(slot);
+    ProgramModel model = maker.apply(slot);
     if (slot >= models.length()) {
-      AtomicReferenceArray<@Nullable ServedModel> larger = new AtomicReferenceArray<>(slot * 2);
+      AtomicReferenceArray<@Nullable ProgramModel> larger = new AtomicReferenceArray<>(slot * 2);
       for (int i = 0; i < slot; i++) {
         larger.set(i, models.get(i));
       }
@@ -41,18 +41,18 @@ public final class ModelSlots {
   }
 
   /** Gives a model's slot to whoever comes next; false when the model has given it back already. */
-  synchronized boolean giveBack(ServedModel model) {
-    if (get(model.slot()) != model) {
+  synchronized boolean giveBack(ProgramModel model) {
+    if (get(model.modelIndex()) != model) {
       return false;
     }
-    models.set(model.slot(), null);
-    taken.clear(model.slot());
+    models.set(model.modelIndex(), null);
+    taken.clear(model.modelIndex());
     return true;
   }
 
   /** Models that have a slot. */
-  public synchronized List<ServedModel> all() {
-    List<ServedModel> all = new ArrayList<>();
+  public synchronized List<ProgramModel> all() {
+    List<ProgramModel> all = new ArrayList<>();
     taken.stream().forEach(slot -> all.add(models.get(slot)));
     return all;
   }

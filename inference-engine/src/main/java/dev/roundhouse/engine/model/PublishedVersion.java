@@ -7,9 +7,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param serving null unless the version is ready
  */
-public record PublishedVersion(ModelStatus status, @Nullable ServedModel serving) {
+public record PublishedVersion(ModelStatus status, @Nullable Servable serving) {
 
   static PublishedVersion of(ModelStatus status) {
     return new PublishedVersion(status, null);
+  }
+
+  /** What serves it, when that has programs of its own; else null. */
+  public @Nullable ProgramModel programs() {
+    return serving instanceof ProgramModel model ? model : null;
   }
 }

@@ -37,9 +37,14 @@ public final class RegisteredModel {
   }
 
   /** The version that answers when none is asked for; null when none is ready. */
-  public @Nullable ServedModel serving() {
+  public @Nullable Servable serving() {
     PublishedVersion head = versions.find("");
     return head == null ? null : head.serving();
+  }
+
+  /** As {@link #serving}, when that has programs of its own; else null. */
+  public @Nullable ProgramModel programs() {
+    return serving() instanceof ProgramModel model ? model : null;
   }
 
   /** Of every version together, freed ones included. */

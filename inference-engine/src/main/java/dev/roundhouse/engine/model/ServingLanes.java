@@ -11,12 +11,12 @@ public interface ServingLanes {
    * @return completes when requests may be sent to it; exceptionally when it does not run, and
    *     nothing of it is held then
    */
-  CompletableFuture<Void> open(ServedModel model);
+  CompletableFuture<Void> open(ProgramModel model);
 
   /**
    * Lets a model go that admission does not find any more, once what it accepted has ended.
    *
    * @return completes when nothing of it is in use; cancelled when the engine stops first
    */
-  CompletableFuture<Void> retire(ServedModel model);
+  CompletableFuture<Void> retire(Servable model);
 }

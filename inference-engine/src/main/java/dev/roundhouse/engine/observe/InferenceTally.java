@@ -7,9 +7,9 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Counts what answered requests of one version took, batch by batch. One thread writes, any may
- * read: a reader sees a batch whole or not at all. Writing takes no lock and waits for nobody; it
- * allocates only when a batch has more rows than any before.
+ * Counts what answered requests of one version took, batch by batch. Any thread may read: a reader
+ * sees a batch whole or not at all. The owner's writes wait for nobody; of others, one writes after
+ * the other. Writing allocates only when a batch has more rows than any before.
  *
  * <p>The sequence is odd while a batch is being counted. A reader that finds it odd, or changed by
  * the time it is done, reads again.
@@ -30,6 +30,9 @@ public final class InferenceTally {
     }
   }
 
+  /** True when several threads write. */
+  private final boolean shared;
+
   private long sequence;
   private long requests;
   private long answerNanos;
@@ -39,6 +42,20 @@ public final class InferenceTally {
   private long outputNanos;
   private long lastRunNanos = InferenceReading.NEVER;
   private long[] runs = NO_RUNS;
+
+  private InferenceTally(boolean shared) {
+    this.shared = shared;
+  }
+
+  /** For one thread. */
+  static InferenceTally owned() {
+    return new InferenceTally(false);
+  }
+
+  /** For any number of threads. */
+  static InferenceTally shared() {
+    return new InferenceTally(true);
+  }
 
   /**
    * Counts a batch that has run, and those of its requests that are about to be answered.
@@ -56,26 +73,41 @@ public final class InferenceTally {
     if (rows < 1) {
       throw new IllegalArgumentException("a batch of " + rows + " rows has not run");
     }
-    long[] counted = runs;
-    if (counted.length < rows * CELLS) {
-      counted = Arrays.copyOf(counted, Integer.highestOneBit(2 * rows - 1) * CELLS);
+    begin();
+    try {
+      long[] counted = runs;
+      if (counted.length < rows * CELLS) {
+        counted = Arrays.copyOf(counted, Integer.highestOneBit(2 * rows - 1) * CELLS);
+        runs = counted;
+      }
+      int cell = (rows - 1) * CELLS;
+      counted[cell]++;
+      counted[cell + 1] += batchInputNanos;
+      counted[cell + 2] += runNanos;
+      counted[cell + 3] += batchOutputNanos;
+      lastRunNanos = startedNanos;
+      requests += answered.requests;
+      answerNanos += answered.answerNanos;
+      queueNanos += answered.queueNanos;
+      inputNanos += answered.inputNanos;
+      computeNanos += answered.computeNanos;
+      outputNanos += answered.outputNanos;
+    } finally {
+      SEQUENCE.setRelease(this, sequence + 1);
     }
-    SEQUENCE.setOpaque(this, sequence + 1);
+  }
+
+  private void begin() {
+    if (shared) {
+      long before = (long) SEQUENCE.getOpaque(this);
+      while ((before & 1) != 0 || !SEQUENCE.compareAndSet(this, before, before + 1)) {
+        Thread.yield(); // a writer may have lost its processor to this thread
+        before = (long) SEQUENCE.getOpaque(this);
+      }
+    } else {
+      SEQUENCE.setOpaque(this, sequence + 1);
+    }
     VarHandle.storeStoreFence();
-    runs = counted;
-    int cell = (rows - 1) * CELLS;
-    counted[cell]++;
-    counted[cell + 1] += batchInputNanos;
-    counted[cell + 2] += runNanos;
-    counted[cell + 3] += batchOutputNanos;
-    lastRunNanos = startedNanos;
-    requests += answered.requests;
-    answerNanos += answered.answerNanos;
-    queueNanos += answered.queueNanos;
-    inputNanos += answered.inputNanos;
-    computeNanos += answered.computeNanos;
-    outputNanos += answered.outputNanos;
-    SEQUENCE.setRelease(this, sequence + 1);
   }
 
   /** What the requests of one batch took together. One thread's, and used again. */

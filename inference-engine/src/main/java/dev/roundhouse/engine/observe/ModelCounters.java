@@ -1,46 +1,45 @@
 package dev.roundhouse.engine.observe;
 
 import dev.roundhouse.engine.request.ShedReason;
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is counted for one version of a model, from when it is loaded until it is freed. What the
- * dispatch thread counts lies apart from what others count, so that neither waits for the other's
- * cache line. Any thread may read; a reader sees each number, not one moment.
+ * What is counted for one version of a model, from when it is loaded until it is freed. Counted
+ * through a {@link Ledger}: by {@code dispatch}, the owner, or by others. Any thread may read; a
+ * reader sees each number, not one moment.
  */
 public final class ModelCounters {
   /** No request waits. */
   public static final long NONE_WAITS = Long.MAX_VALUE;
 
-  private static final VarHandle CELLS = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final VarHandle CELLS = Ledger.CELLS;
 
   /** Requests that have left the queue, however they did. */
-  private static final int LEFT = Metric.values().length;
+  static final int LEFT = Metric.values().length;
 
   private static final int CELLS_PER_LINE = 8;
 
   /** In the cell of accepted requests: no further one is accepted. */
   private static final long CLOSED = Long.MIN_VALUE;
 
-  /** Where callers' cells begin: a cache line behind the array's length, which all read. */
-  private static final int SHARED = CELLS_PER_LINE;
+  /** Where the cells of others begin: a cache line behind the array's length, which all read. */
+  static final int SHARED = CELLS_PER_LINE;
 
-  /** Where the dispatch thread's cells begin: a cache line behind the last of the others. */
-  private static final int OWNED = SHARED + LEFT + 1 + CELLS_PER_LINE;
+  /** Where the owner's cells begin: a cache line behind the last of the others. */
+  static final int OWNED = SHARED + LEFT + 1 + CELLS_PER_LINE;
 
   private static final int OLDEST = OWNED + LEFT + 1;
   private static final int ACCEPTED = SHARED + Metric.ACCEPTED.ordinal();
 
-  private final long[] cells = new long[OLDEST + 1];
+  final long[] cells = new long[OLDEST + 1];
 
   private final LongAdder unansweredNanos = new LongAdder();
 
-  // Made with the first batch that each of the two threads answers: many versions never run.
-  private volatile @Nullable InferenceTally answeredOnDispatch;
-  private volatile @Nullable InferenceTally answeredOnOutputs;
+  // Made with the first batch that is answered on each side: many versions never run.
+  private volatile @Nullable InferenceTally answeredByOwner;
+  private volatile @Nullable InferenceTally answeredByOthers;
 
   /** Requests that had left the queue when somebody last looked; never more than have. */
   private long leftSeen;
@@ -49,45 +48,37 @@ public final class ModelCounters {
     cells[OLDEST] = NONE_WAITS;
   }
 
-  /** Counts one; any thread. */
-  public void increment(Metric metric) {
-    CELLS.getAndAdd(cells, SHARED + metric.ordinal(), 1L);
-  }
-
-  /** Counts; any thread. */
-  public void add(Metric metric, long amount) {
-    CELLS.getAndAdd(cells, SHARED + metric.ordinal(), amount);
-  }
-
-  /** Counts; dispatch thread only. */
-  public void addOnDispatch(Metric metric, long amount) {
-    addOwned(metric.ordinal(), amount);
-  }
-
-  /**
-   * Where a thread that answers batches counts what they took; that thread only.
-   *
-   * @param onDispatch true for the dispatch thread, false for {@code outputs}
-   */
-  public InferenceTally tally(boolean onDispatch) {
-    InferenceTally tally = onDispatch ? answeredOnDispatch : answeredOnOutputs;
+  /** Where the owner counts batches that it answers; the owner only. */
+  InferenceTally ownedTally() {
+    InferenceTally tally = answeredByOwner;
     if (tally == null) {
-      tally = new InferenceTally();
-      if (onDispatch) {
-        answeredOnDispatch = tally;
-      } else {
-        answeredOnOutputs = tally;
-      }
+      tally = InferenceTally.owned();
+      answeredByOwner = tally;
+    }
+    return tally;
+  }
+
+  /** Where others do. */
+  InferenceTally sharedTally() {
+    InferenceTally tally = answeredByOthers;
+    return tally == null ? makeSharedTally() : tally;
+  }
+
+  private synchronized InferenceTally makeSharedTally() {
+    InferenceTally tally = answeredByOthers;
+    if (tally == null) {
+      tally = InferenceTally.shared();
+      answeredByOthers = tally;
     }
     return tally;
   }
 
   /** What answered requests took; any thread. */
   public InferenceReading answered() {
-    InferenceTally onDispatch = answeredOnDispatch;
-    InferenceTally onOutputs = answeredOnOutputs;
-    InferenceReading one = onDispatch == null ? InferenceReading.NOTHING : onDispatch.read();
-    return onOutputs == null ? one : one.plus(onOutputs.read());
+    InferenceTally owned = answeredByOwner;
+    InferenceTally shared = answeredByOthers;
+    InferenceReading one = owned == null ? InferenceReading.NOTHING : owned.read();
+    return shared == null ? one : one.plus(shared.read());
   }
 
   /** Adds the time that a request took which ends without an answer; any thread. */
@@ -120,7 +111,7 @@ public final class ModelCounters {
         return false;
       }
       if (accepted - leftSeen >= limit) {
-        // The dispatch thread's own figure is looked at only when the last look does not suffice.
+        // The owner's figure is looked at only when the last look does not suffice.
         leftSeen = sum(LEFT);
         if (accepted - leftSeen >= limit) {
           return false;
@@ -149,21 +140,6 @@ public final class ModelCounters {
     return (long) CELLS.getVolatile(cells, ACCEPTED) < 0;
   }
 
-  /** Gives a place in the queue back; any thread. */
-  public void leave() {
-    CELLS.getAndAdd(cells, SHARED + LEFT, 1L);
-  }
-
-  /** Gives a place in the queue back; dispatch thread only. */
-  public void leaveOnDispatch() {
-    addOwned(LEFT, 1);
-  }
-
-  /** Takes back a {@link #leaveOnDispatch}: the run came to nothing. */
-  public void rejoinOnDispatch() {
-    addOwned(LEFT, -1);
-  }
-
   /** Requests that are accepted and have not begun to run. */
   public int waiting() {
     // Leaves are read before accepts, so the difference is never below what it was.
@@ -171,7 +147,7 @@ public final class ModelCounters {
     return Math.toIntExact(get(Metric.ACCEPTED) - left);
   }
 
-  /** Notes when the request at the front of the queue arrived; dispatch thread only. */
+  /** Notes when the request at the front of the queue arrived; the owner only. */
   public void frontArrived(long arrivalNanos) {
     CELLS.setRelease(cells, OLDEST, arrivalNanos);
   }
@@ -204,9 +180,5 @@ public final class ModelCounters {
   private long sum(int index) {
     return ((long) CELLS.getAcquire(cells, SHARED + index) & ~CLOSED)
         + (long) CELLS.getAcquire(cells, OWNED + index);
-  }
-
-  private void addOwned(int index, long amount) {
-    CELLS.setRelease(cells, OWNED + index, cells[OWNED + index] + amount);
   }
 }

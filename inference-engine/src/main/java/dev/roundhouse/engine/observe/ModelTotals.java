@@ -46,7 +46,7 @@ public final class ModelTotals {
   /** Counts a request that was turned away. */
   public void countRefused(Status status) {
     ModelCounters counters = refused;
-    (counters == null ? refused() : counters).increment(Metric.ofRefusal(status));
+    Ledger.SHARED.add(counters == null ? refused() : counters, Metric.ofRefusal(status));
   }
 
   private synchronized ModelCounters refused() {

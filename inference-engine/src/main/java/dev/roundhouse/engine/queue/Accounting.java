@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.queue;
 
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.LogThrottle;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
@@ -14,24 +15,59 @@ import org.slf4j.LoggerFactory;
 /**
  * The one way a request ends: claimed, counted, delivered, in that order, so that whoever sees an
  * outcome also sees it counted, and its bytes and its place in the queue free. What a sink throws
- * is logged and reaches nobody else. Thread-safe.
+ * is logged and reaches nobody else. For any thread, or {@linkplain #ownedBy for one}.
  */
 public final class Accounting {
   private static final Logger log = LoggerFactory.getLogger(Accounting.class);
 
+  private final Ledger ledger;
   private final ByteBudget bytes;
   private final NanoClock clock;
   private final QueueShares shares;
-  private final LogThrottle thrown = new LogThrottle(log);
+  private final LogThrottle thrown;
 
   /**
+   * For any thread.
+   *
    * @param clock that requests were accepted by
    * @param shares where accepted requests count as their callers'
    */
   public Accounting(ByteBudget bytes, NanoClock clock, QueueShares shares) {
+    this(Ledger.SHARED, bytes, clock, shares, new LogThrottle(log));
+  }
+
+  private Accounting(
+      Ledger ledger, ByteBudget bytes, NanoClock clock, QueueShares shares, LogThrottle thrown) {
+    this.ledger = ledger;
     this.bytes = bytes;
     this.clock = clock;
     this.shares = shares;
+    this.thrown = thrown;
+  }
+
+  /** The same for one thread, whose counting costs less. */
+  public Accounting ownedBy(Ledger owned) {
+    return new Accounting(owned, bytes, clock, shares, thrown);
+  }
+
+  /** What requests take their memory from. */
+  public ByteBudget bytes() {
+    return bytes;
+  }
+
+  /** How many requests of each caller are open. */
+  public QueueShares shares() {
+    return shares;
+  }
+
+  /** On the clock that requests were accepted by. */
+  public long nanoTime() {
+    return clock.nanoTime();
+  }
+
+  /** Where it counts. */
+  public Ledger ledger() {
+    return ledger;
   }
 
   /** Tells a caller that its request is not accepted; nothing of it has been counted. */
@@ -42,8 +78,7 @@ public final class Accounting {
   }
 
   /**
-   * Ends an accepted request, which was not answered, if it is still in {@code expected}; any
-   * thread.
+   * Ends an accepted request, which was not answered, if it is still in {@code expected}.
    *
    * @return false when somebody else ended it or moved it on first; then nothing happens
    */
@@ -54,34 +89,17 @@ public final class Accounting {
     ModelCounters counters = request.counters();
     counters.unansweredAfter(clock.nanoTime() - request.arrivalNanos());
     // Before its place is given back: who sees the place free knows how the request ended.
-    counters.increment(metric(outcome));
+    ledger.add(counters, metric(outcome));
     if (expected == State.QUEUED) {
-      counters.leave();
+      ledger.leave(counters);
     }
-    bytes.giveBack(request.inputBytes() + request.answerBytes());
-    deliver(request, null, outcome);
-    return true;
-  }
-
-  /** As {@link #end}, for the dispatch thread only, whose counting costs less. */
-  public boolean endOnDispatch(QueuedRequest request, State expected, Outcome outcome) {
-    if (!request.end(expected)) {
-      return false;
-    }
-    ModelCounters counters = request.counters();
-    counters.unansweredAfter(clock.nanoTime() - request.arrivalNanos());
-    counters.addOnDispatch(metric(outcome), 1);
-    if (expected == State.QUEUED) {
-      counters.leaveOnDispatch();
-    }
-    bytes.giveBackOnDispatch(request.inputBytes() + request.answerBytes());
+    bytes.giveBack(request.inputBytes() + request.answerBytes(), ledger);
     deliver(request, null, outcome);
     return true;
   }
 
   /**
-   * Ends a request with its answer; any thread. The answer's bytes stay counted until its receiver
-   * closes it.
+   * Ends a request with its answer, whose bytes stay counted until its receiver closes it.
    *
    * @param answer transferred; closed here when the request is over already
    */
@@ -90,27 +108,14 @@ public final class Accounting {
       answer.free();
       return false;
     }
-    request.counters().increment(Metric.COMPLETED);
-    bytes.giveBack(request.inputBytes());
-    deliver(request, answer, outcome);
-    return true;
-  }
-
-  /** As {@link #complete}, for the dispatch thread only, whose counting costs less. */
-  public boolean completeOnDispatch(
-      QueuedRequest request, Answer answer, Outcome.Completed outcome) {
-    if (!request.end(State.TAKEN)) {
-      answer.free();
-      return false;
-    }
-    request.counters().addOnDispatch(Metric.COMPLETED, 1);
-    bytes.giveBackOnDispatch(request.inputBytes());
+    ledger.add(request.counters(), Metric.COMPLETED);
+    bytes.giveBack(request.inputBytes(), ledger);
     deliver(request, answer, outcome);
     return true;
   }
 
   private void deliver(QueuedRequest request, @Nullable Answer answer, Outcome outcome) {
-    request.letGo(answer != null);
+    request.release(answer != null);
     shares.leave(request.share());
     var sink = request.sink();
     if (answer != null) {

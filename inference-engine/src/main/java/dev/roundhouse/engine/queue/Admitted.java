@@ -7,7 +7,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * What admission found out about a request, so that nobody looks it up again.
  *
- * @param slot of the model version that will answer
  * @param rows extent of the batch axis; 1 for a model without one
  * @param variant index of the shape variant that fits the inputs
  * @param inputs in the order the program takes them
@@ -17,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  * @param outputs indices of the requested outputs, ascending; null for all
  */
 public record Admitted(
-    int slot,
     int rows,
     int variant,
     List<InputTensor> inputs,

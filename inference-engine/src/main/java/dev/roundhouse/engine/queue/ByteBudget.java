@@ -1,27 +1,19 @@
 package dev.roundhouse.engine.queue;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import dev.roundhouse.engine.observe.Ledger;
+import dev.roundhouse.engine.observe.SplitSum;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Bounds the bytes that all accepted requests need together: their inputs until they have ended,
- * and the answer they were promised until it has been written or given up. What the dispatch thread
- * gives back lies apart from what callers take, so that neither waits for the other's cache line.
- * Thread-safe.
+ * and the answer they were promised until it has been written or given up. What is given back lies
+ * apart from what callers take, so that neither waits for the other's cache line. Thread-safe.
  */
 public final class ByteBudget {
-  private static final VarHandle OWNED = MethodHandles.arrayElementVarHandle(long[].class);
-
-  /** In the middle of an array that keeps other data off its cache line. */
-  private static final int OWNED_INDEX = 8;
-
   private final long limit;
   private final String limitName;
   private final AtomicLong taken = new AtomicLong();
-  private final LongAdder givenBack = new LongAdder();
-  private final long[] givenBackOnDispatch = new long[2 * OWNED_INDEX + 1];
+  private final SplitSum givenBack = new SplitSum();
 
   /** Bytes that had been given back when somebody last looked; never more than have. */
   private long givenBackSeen;
@@ -48,7 +40,7 @@ public final class ByteBudget {
 
   /** Bytes taken and not yet given back. */
   public long held() {
-    long back = back();
+    long back = givenBack.get();
     return taken.get() - back;
   }
 
@@ -57,7 +49,7 @@ public final class ByteBudget {
     while (true) {
       long before = taken.get();
       if (bytes > limit - (before - givenBackSeen)) {
-        givenBackSeen = back();
+        givenBackSeen = givenBack.get();
         if (bytes > limit - (before - givenBackSeen)) {
           return false;
         }
@@ -78,16 +70,11 @@ public final class ByteBudget {
 
   /** Gives bytes back; any thread. */
   public void giveBack(long bytes) {
-    givenBack.add(bytes);
+    giveBack(bytes, Ledger.SHARED);
   }
 
-  /** Gives bytes back; dispatch thread only. */
-  public void giveBackOnDispatch(long bytes) {
-    long before = givenBackOnDispatch[OWNED_INDEX];
-    OWNED.setRelease(givenBackOnDispatch, OWNED_INDEX, before + bytes);
-  }
-
-  private long back() {
-    return givenBack.sum() + (long) OWNED.getAcquire(givenBackOnDispatch, OWNED_INDEX);
+  /** Gives bytes back, on the side of whoever does. */
+  void giveBack(long bytes, Ledger by) {
+    by.add(givenBack, bytes);
   }
 }

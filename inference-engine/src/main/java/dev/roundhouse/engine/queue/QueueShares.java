@@ -19,12 +19,12 @@ public final class QueueShares {
 
   private final AtomicIntegerArray open = new AtomicIntegerArray(1 << CELL_BITS);
 
-  /** Where the requests of a caller for the model in a slot are counted. */
-  public int cell(int caller, int slot) {
+  /** Where the requests of a caller for a model are counted. */
+  public int cell(int caller, int modelIndex) {
     if (caller == NO_CALLER) {
       return NOT_COUNTED;
     }
-    int mixed = (caller ^ slot * 0x85EB_CA6B) * 0x9E37_79B9;
+    int mixed = (caller ^ modelIndex * 0x85EB_CA6B) * 0x9E37_79B9;
     return mixed >>> (Integer.SIZE - CELL_BITS);
   }
 

@@ -45,6 +45,9 @@ public final class QueuedRequest implements Submission {
     boolean cancel(QueuedRequest request);
   }
 
+  /** In place of the index of a model that has no lane. */
+  public static final int NO_LANE = -1;
+
   private static final VarHandle STATE;
 
   static {
@@ -56,7 +59,7 @@ public final class QueuedRequest implements Submission {
   }
 
   private final InferenceRequest request;
-  private final Canceller canceller;
+  private Canceller canceller; // set anew by admission at most
 
   // Copied from the request: so the dispatch thread reads one object, not two.
   private AnswerSink sink; // set anew by admission at most
@@ -70,7 +73,7 @@ public final class QueuedRequest implements Submission {
   // Written by admission, then owned by the dispatch thread.
   private List<InputTensor> inputs = List.of();
   private @Nullable ModelCounters counters;
-  private int slot = -1;
+  private int modelIndex = NO_LANE;
   private int rows;
   private int variant;
   private int @Nullable [] outputs;
@@ -133,8 +136,8 @@ public final class QueuedRequest implements Submission {
   }
 
   /** Of the model version that answers; from acceptance on. */
-  public int slot() {
-    return slot;
+  public int modelIndex() {
+    return modelIndex;
   }
 
   /** Extent of the batch axis; 1 for a model without one. */
@@ -253,12 +256,13 @@ public final class QueuedRequest implements Submission {
   /**
    * Accepts the request. Called by admission, once, before the request is queued.
    *
+   * @param index of the model version that answers; {@link #NO_LANE} when that has no lane
    * @param priority among the model's priorities; 0 when it has none
    * @param leaveByNanos until when it may wait
    */
   public void admit(
-      Admitted found, ModelCounters of, int priority, long leaveByNanos, long nowNanos) {
-    slot = found.slot();
+      int index, Admitted found, ModelCounters of, int priority, long leaveByNanos, long nowNanos) {
+    modelIndex = index;
     rows = found.rows();
     variant = found.variant();
     inputs = found.inputs();
@@ -275,6 +279,11 @@ public final class QueuedRequest implements Submission {
   /** Has the answer pass another sink on its way. Called by admission, before it accepts. */
   public void answerThrough(AnswerSink other) {
     sink = other;
+  }
+
+  /** Has another take the request back. Called by admission, before its caller can. */
+  public void cancelThrough(Canceller other) {
+    canceller = other;
   }
 
   /** Takes a queued request into a batch; false when it was cancelled meanwhile. */
@@ -307,7 +316,7 @@ public final class QueuedRequest implements Submission {
   }
 
   /** Lets go of what the caller lent, of what was gathered, and of the place ahead of others. */
-  void letGo(boolean answered) {
+  void release(boolean answered) {
     inputs = List.of();
     if (pieces != null && !answered) {
       pieces.free();

@@ -5,8 +5,8 @@ import dev.roundhouse.bundle.model.Variant;
 import java.util.List;
 
 /**
- * What a caller makes of outputs before it sends them, and how much memory that takes. Asked on the
- * submitting thread, of each version that may answer; the last one asked is the one that does.
+ * What a caller makes of outputs before it sends them, and how much memory that takes. Called on
+ * the submitting thread.
  */
 @FunctionalInterface
 public interface AnswerForm {
@@ -23,4 +23,11 @@ public interface AnswerForm {
    *     its text
    */
   long extraBytes(List<TensorSpec> outputs, Variant variant, int rows);
+
+  /**
+   * Takes note of the version that answers, before it can.
+   *
+   * @param outputs all that it has
+   */
+  default void answeredBy(List<TensorSpec> outputs) {}
 }

@@ -1,8 +1,8 @@
 package dev.roundhouse.engine.request;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -32,9 +32,7 @@ public final class InferenceRequest {
   private final List<InputTensor> inputs;
   private final List<String> requestedOutputs;
   private final long deadlineNanos;
-  private final long priority;
-  private final long queueTimeoutNanos;
-  private final @Nullable SequenceStep sequence;
+  private final RequestOptions options;
   private final @Nullable MetaRun run;
   private final int caller;
   private final AnswerForm answerForm;
@@ -50,9 +48,7 @@ public final class InferenceRequest {
     inputs = builder.inputs;
     requestedOutputs = builder.requestedOutputs;
     deadlineNanos = builder.deadlineNanos;
-    priority = builder.priority;
-    queueTimeoutNanos = builder.queueTimeoutNanos;
-    sequence = builder.sequence;
+    options = builder.options;
     run = builder.run;
     caller = builder.caller;
     answerForm = builder.answerForm;
@@ -93,19 +89,9 @@ public final class InferenceRequest {
     return deadlineNanos;
   }
 
-  /** Level among the model's priorities, 1 first; 0 for the model's default. */
-  public long priority() {
-    return priority;
-  }
-
-  /** How long the request may wait to run, in nanoseconds; 0 for the model's default. */
-  public long queueTimeoutNanos() {
-    return queueTimeoutNanos;
-  }
-
-  /** Where it stands in a sequence; null when its caller names none. */
-  public @Nullable SequenceStep sequence() {
-    return sequence;
+  /** How it is to be treated; its timeout is in {@link #deadlineNanos}. */
+  public RequestOptions options() {
+    return options;
   }
 
   /** The meta's run that makes this call; null for a caller's own request. */
@@ -142,9 +128,7 @@ public final class InferenceRequest {
     private String id = "";
     private List<String> requestedOutputs = List.of();
     private long deadlineNanos = NO_DEADLINE;
-    private long priority;
-    private long queueTimeoutNanos;
-    private @Nullable SequenceStep sequence;
+    private RequestOptions options = RequestOptions.DEFAULT;
     private @Nullable MetaRun run;
     private int caller;
     private AnswerForm answerForm = AnswerForm.AS_IS;
@@ -179,22 +163,11 @@ public final class InferenceRequest {
     }
 
     /**
-     * @param level 1 runs first; 0 for the model's default
+     * How it is to be treated; the deadline is said by itself. Models that keep no state between
+     * requests take no notice of a sequence, nor those without priorities of one.
      */
-    public Builder priority(long level) {
-      priority = level;
-      return this;
-    }
-
-    /** How long the request may wait to run, if its model lets callers say so. */
-    public Builder queueTimeout(Duration timeout) {
-      queueTimeoutNanos = timeout.toNanos();
-      return this;
-    }
-
-    /** Where it stands in a sequence; models that keep no state between requests take no notice. */
-    public Builder sequence(@Nullable SequenceStep step) {
-      sequence = step;
+    public Builder options(RequestOptions value) {
+      options = value;
       return this;
     }
 

@@ -2,7 +2,7 @@ package dev.roundhouse.engine.residency;
 
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.floor.FloorReport;
-import dev.roundhouse.engine.floor.HostFloor;
+import dev.roundhouse.engine.floor.HostWeights;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,14 +12,14 @@ import org.jspecify.annotations.Nullable;
 public final class ModelWeights {
   private static final DeviceWeights NONE = new DeviceWeights(new DeviceBuffer[0], null);
 
-  private final HostFloor floor;
+  private final HostWeights floor;
   private final LoadTimes times;
   private final long byteSize;
   private volatile @Nullable DeviceWeights onDevice;
   private volatile boolean coming;
   private volatile boolean inMemory;
 
-  ModelWeights(HostFloor floor, LoadTimes times) {
+  ModelWeights(HostWeights floor, LoadTimes times) {
     this.floor = floor;
     this.times = times;
     byteSize = floor.byteSize();
@@ -27,7 +27,7 @@ public final class ModelWeights {
     inMemory = floor.isInMemory();
   }
 
-  HostFloor floor() {
+  HostWeights floor() {
     return floor;
   }
 

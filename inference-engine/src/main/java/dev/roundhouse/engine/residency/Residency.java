@@ -9,7 +9,7 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.floor.FloorKind;
-import dev.roundhouse.engine.floor.FloorStore;
+import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -22,7 +22,7 @@ import java.util.function.Function;
  */
 public final class Residency {
   private final Device device;
-  private final FloorStore floors;
+  private final HostWeightStore floors;
   private final ResidencyOptions options;
   private final Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted;
   private final LoadTimes times = new LoadTimes();
@@ -33,7 +33,7 @@ public final class Residency {
    */
   public Residency(
       Device device,
-      FloorStore floors,
+      HostWeightStore floors,
       ResidencyOptions options,
       Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted) {
     this.wanted = wanted;
@@ -109,8 +109,8 @@ public final class Residency {
   }
 
   /** What brings weights to the device. */
-  public LoadLane newLane(NanoClock clock) {
-    return new LoadLane(device, options.use(), options.partBytes(), clock);
+  public WeightUploader newUploader(NanoClock clock) {
+    return new WeightUploader(device, options.use(), options.partBytes(), clock);
   }
 
   /** Frees a model's weights wherever they are. Takes {@code weights}; nothing may use them. */

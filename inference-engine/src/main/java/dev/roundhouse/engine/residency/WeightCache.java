@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Which models' weights are on the device, and which of them leave when others need the room.
  * Memory is counted when a load is asked for and again when weights are chosen to leave: the {@link
- * LoadLane} keeps to that order. Owned by the dispatch thread.
+ * WeightUploader} keeps to that order. Owned by the dispatch thread.
  *
  * <p>Weights that nobody waits for leave first, in the order of the {@link EvictionPolicy}. When
  * there are none of those, weights with waiting requests leave for a request that has waited longer
@@ -321,7 +321,7 @@ public final class WeightCache {
 
   /** Takes note of how a load that was begun has ended. */
   public void ended(WeightLoad load) {
-    Entry entry = entry(load.slot());
+    Entry entry = entry(load.modelIndex());
     long bytes = entry.weights.byteSize();
     loadingBytes -= bytes;
     if (load.failure() == null) {
@@ -332,15 +332,15 @@ public final class WeightCache {
     if (load.failure() != null) {
       return;
     }
-    onDevice[load.slot()] = true;
+    onDevice[load.modelIndex()] = true;
     absent--;
     residentBytes.addAndGet(bytes);
     times.measured(entry.weights, load.nanos(), load.endedNanos());
-    policy.register(load.slot(), bytes, load.nanos());
-    policy.loaded(load.slot(), load.endedNanos());
+    policy.register(load.modelIndex(), bytes, load.nanos());
+    policy.loaded(load.modelIndex(), load.endedNanos());
     if (entry.pinned) {
       pinnedThere += bytes;
-      policy.hold(load.slot());
+      policy.hold(load.modelIndex());
     }
   }
 
@@ -452,16 +452,16 @@ public final class WeightCache {
 
   /** Weights that have left the device, and are to be closed. Owned by whoever has it. */
   public static final class Left {
-    private final int slot;
+    private final int modelIndex;
     private final DeviceWeights weights;
 
-    private Left(int slot, DeviceWeights weights) {
-      this.slot = slot;
+    private Left(int modelIndex, DeviceWeights weights) {
+      this.modelIndex = modelIndex;
       this.weights = weights;
     }
 
-    public int slot() {
-      return slot;
+    public int modelIndex() {
+      return modelIndex;
     }
 
     void close() {

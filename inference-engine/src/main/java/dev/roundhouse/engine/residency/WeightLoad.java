@@ -5,18 +5,18 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.PartedUpload;
-import dev.roundhouse.engine.floor.HostFloor;
+import dev.roundhouse.engine.floor.HostWeights;
 import dev.roundhouse.engine.floor.Lease;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One model's way to the device. Belongs to the LOAD lane from when it is handed over until the
- * lane gives it back, to the dispatch thread before and after.
+ * One model's way to the device. Belongs to the uploader from when it is handed over until the lane
+ * gives it back, to the dispatch thread before and after.
  */
 public final class WeightLoad {
-  private final int slot;
+  private final int modelIndex;
   private final ModelWeights weights;
   private final DeviceBuffer[] buffers;
   private @Nullable Lease lease;
@@ -34,16 +34,16 @@ public final class WeightLoad {
   private @Nullable Throwable failure;
 
   /**
-   * @param slot of the model
+   * @param modelIndex of the model
    */
-  public WeightLoad(int slot, ModelWeights weights) {
-    this.slot = slot;
+  public WeightLoad(int modelIndex, ModelWeights weights) {
+    this.modelIndex = modelIndex;
     this.weights = weights;
     buffers = new DeviceBuffer[weights.count()];
   }
 
-  public int slot() {
-    return slot;
+  public int modelIndex() {
+    return modelIndex;
   }
 
   public ModelWeights weights() {
@@ -95,7 +95,7 @@ public final class WeightLoad {
    * them in place. Reads their files when they are not there, which blocks.
    */
   void lease(HostMemory use) {
-    HostFloor floor = weights.floor();
+    HostWeights floor = weights.floor();
     weights.reading();
     // What is read again for this load is let go of when it is on the device.
     aliased = use == HostMemory.ALIAS && weights.isInMemory();
@@ -109,7 +109,7 @@ public final class WeightLoad {
    * @return what is on the link now
    */
   Upload next(Device device, long partBytes) {
-    HostFloor floor = weights.floor();
+    HostWeights floor = weights.floor();
     Lease memory = Objects.requireNonNull(lease, "not leased");
     PartedUpload open = parted;
     int tensor = open == null ? begun : begun - 1;

@@ -1,7 +1,7 @@
 package dev.roundhouse.engine.sequence;
 
+import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.SequenceStep;
 import dev.roundhouse.engine.request.TensorData;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -7,13 +7,13 @@ import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.SequencePolicy.Controls;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.bundle.tensor.TensorType;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.InputTensor;
-import dev.roundhouse.engine.request.SequenceStep;
 import dev.roundhouse.engine.request.TensorData;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -223,7 +223,6 @@ public final class SequenceRules {
       fedBytes += sources.get(i) instanceof Source.Client ? 0 : input.data().heldBytes();
     }
     return new Admitted(
-        found.slot(),
         found.rows(),
         found.variant(),
         all,

@@ -1,9 +1,9 @@
 package dev.roundhouse.engine.sequence;
 
+import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.RefusedException;
-import dev.roundhouse.engine.request.SequenceStep;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
@@ -70,7 +70,7 @@ public final class Sequences {
    */
   public synchronized Step begin(SequenceRules rules, QueuedRequest request)
       throws RefusedException {
-    SequenceStep asked = request.request().sequence();
+    SequenceStep asked = request.request().options().sequence();
     if (asked == null) {
       throw RefusedException.invalid(
           "inference request to model '%s' must specify a non-zero or non-empty correlation ID; send a sequence_id"

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.sequence;
 
+import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.RefusedException;
@@ -7,7 +8,6 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.SequenceStep;
 import java.util.List;
 
 /**

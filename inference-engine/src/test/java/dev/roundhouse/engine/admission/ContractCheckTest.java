@@ -52,17 +52,16 @@ class ContractCheckTest {
   @Test
   void shouldAcceptInputsInAnyOrderAndPutThemInTheModelsOrder() throws RefusedException {
     Admitted admitted =
-        ContractCheck.check(3, SIMPLE, request(List.of("DIFF"), i32("B", 2, 16), i32("A", 2, 16)));
+        ContractCheck.check(SIMPLE, request(List.of("DIFF"), i32("B", 2, 16), i32("A", 2, 16)));
     assertThat(admitted.inputs()).extracting(InputTensor::name).containsExactly("A", "B");
     assertThat(admitted.rows()).isEqualTo(2);
-    assertThat(admitted.slot()).isEqualTo(3);
     assertThat(admitted.outputs()).containsExactly(1);
   }
 
   @Test
   void shouldFindTheVariantThatFits() throws RefusedException {
-    assertThat(ContractCheck.check(0, VARIANTS, variantRequest(32, 32)).variant()).isEqualTo(1);
-    assertThat(ContractCheck.check(0, VARIANTS, variantRequest(16, 16)).variant()).isZero();
+    assertThat(ContractCheck.check(VARIANTS, variantRequest(32, 32)).variant()).isEqualTo(1);
+    assertThat(ContractCheck.check(VARIANTS, variantRequest(16, 16)).variant()).isZero();
   }
 
   @Test
@@ -136,7 +135,7 @@ class ContractCheckTest {
 
   @Test
   void shouldAcceptMoreRowsThanAProgramTakesButNotWithoutEnd() throws RefusedException {
-    assertThat(ContractCheck.check(0, SIMPLE, request(i32("A", 50, 16), i32("B", 50, 16))).rows())
+    assertThat(ContractCheck.check(SIMPLE, request(i32("A", 50, 16), i32("B", 50, 16))).rows())
         .isEqualTo(50);
     ModelContract empty =
         contract(
@@ -179,11 +178,11 @@ class ContractCheckTest {
         "batch-size must be one of [1, 4] for 'm', got 3",
         "cannot be padded");
     InputTensor four = new InputTensor("x", DType.F32, Shape.of(4, 2), zeros(32));
-    assertThat(ContractCheck.check(0, contract, request(four)).rows()).isEqualTo(4);
+    assertThat(ContractCheck.check(contract, request(four)).rows()).isEqualTo(4);
   }
 
   private static void refused(ModelContract contract, InferenceRequest request, String... texts) {
-    assertThatThrownBy(() -> ContractCheck.check(0, contract, request))
+    assertThatThrownBy(() -> ContractCheck.check(contract, request))
         .isInstanceOfSatisfying(
             RefusedException.class,
             refusal -> {
@@ -206,16 +205,16 @@ class ContractCheckTest {
   @Test
   void shouldPutOutputsInTheModelsOrderWhateverTheyAreRequestedIn() throws RefusedException {
     InferenceRequest request = request(List.of("DIFF", "SUM"), i32("A", 2, 16), i32("B", 2, 16));
-    assertThat(ContractCheck.check(3, SIMPLE, request).outputs()).containsExactly(0, 1);
+    assertThat(ContractCheck.check(SIMPLE, request).outputs()).containsExactly(0, 1);
   }
 
   @Test
   void shouldCountWhatTheCallerMakesOfOutputsWithThem() throws RefusedException {
     AnswerForm form =
         (outputs, variant, rows) -> outputs.size() + 10 * variant.size('s') + 1000L * rows;
-    Admitted admitted = ContractCheck.check(3, VARIANTS, formed(form));
+    Admitted admitted = ContractCheck.check(VARIANTS, formed(form));
     assertThat(admitted.answerBytes()).isEqualTo(2 * 4 + 1 + 320 + 2000);
-    assertThat(ContractCheck.check(3, VARIANTS, formed(AnswerForm.AS_IS)).answerBytes())
+    assertThat(ContractCheck.check(VARIANTS, formed(AnswerForm.AS_IS)).answerBytes())
         .isEqualTo(2 * 4);
   }
 
@@ -225,7 +224,7 @@ class ContractCheckTest {
         (outputs, variant, rows) -> {
           throw new IllegalArgumentException("output 'y' has no such form");
         };
-    assertThatThrownBy(() -> ContractCheck.check(3, VARIANTS, formed(form)))
+    assertThatThrownBy(() -> ContractCheck.check(VARIANTS, formed(form)))
         .isInstanceOfSatisfying(
             RefusedException.class, e -> assertThat(e.status()).isEqualTo(Status.INVALID_ARGUMENT))
         .hasMessage("output 'y' has no such form");

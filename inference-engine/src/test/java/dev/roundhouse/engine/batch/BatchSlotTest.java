@@ -8,6 +8,7 @@ import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.layout.Staging;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.QueuedRequest;
@@ -27,8 +28,8 @@ class BatchSlotTest {
 
   private final SimulatedDevice device =
       new SimulatedDevice(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), new ManualClock());
-  private final BatchSlot slot = new BatchSlot(0, device);
-  private final BatchSlot other = new BatchSlot(1, device);
+  private final BatchSlot slot = new BatchSlot(0, device, Ledger.SHARED);
+  private final BatchSlot other = new BatchSlot(1, device, Ledger.SHARED);
 
   @AfterEach
   void close() {
@@ -100,7 +101,8 @@ class BatchSlotTest {
         new QueuedRequest(
             InferenceRequest.of("m", List.of(), new ReplySink()).build(), queued -> false);
     request.admit(
-        new Admitted(0, rows, 0, List.of(), 0, 0, null),
+        0,
+        new Admitted(rows, 0, List.of(), 0, 0, null),
         new ModelCounters(),
         0,
         InferenceRequest.NO_DEADLINE,

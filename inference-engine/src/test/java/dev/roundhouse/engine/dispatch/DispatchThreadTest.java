@@ -86,7 +86,12 @@ class DispatchThreadTest {
     Watchdog.Limits limits = new Watchdog.Limits(Duration.ofMillis(1), Duration.ofHours(1));
     DispatchThread dispatch = DispatchThread.start(engine.proxy(), 0, limits);
     engine.stopBy(dispatch::close);
-    engine.proxy().loop().calls().runStarted(System.nanoTime() - TimeUnit.HOURS.toNanos(1));
+    engine
+        .proxy()
+        .loop()
+        .pipeline()
+        .calls()
+        .runStarted(System.nanoTime() - TimeUnit.HOURS.toNanos(1));
     assertThat(LiveEngine.get(engine.proxy().failStop().ended()))
         .hasMessageContaining("a run on the device has taken");
     engine.close();

@@ -40,28 +40,28 @@ class LookAheadTest {
 
   @Test
   void shouldAttendToNothingWhileNothingRuns() {
-    assertThat(loop.untilAttentionNanos()).isEqualTo(Long.MAX_VALUE);
-    assertThat(loop.isEndNear()).isFalse();
-    assertThat(loop.isComputingHere()).isFalse();
+    assertThat(loop.pipeline().untilAttentionNanos()).isEqualTo(Long.MAX_VALUE);
+    assertThat(loop.pipeline().isEndNear()).isFalse();
+    assertThat(loop.pipeline().isComputingHere()).isFalse();
   }
 
   @Test
   void shouldAttendShortlyBeforeTheRunIsExpectedToEnd() {
     load();
     run();
-    assertThat(loop.untilAttentionNanos()).isEqualTo(RUN - AHEAD);
+    assertThat(loop.pipeline().untilAttentionNanos()).isEqualTo(RUN - AHEAD);
     engine.clock().advance(RUN);
-    assertThat(loop.untilAttentionNanos()).isEqualTo(-AHEAD);
+    assertThat(loop.pipeline().untilAttentionNanos()).isEqualTo(-AHEAD);
   }
 
   @Test
   void shouldAttendEarlierByAsMuchAsTheThreadWakesLate() {
     load();
     run();
-    loop.wakesLateBy(40_000);
-    assertThat(loop.untilAttentionNanos()).isEqualTo(RUN - AHEAD - 40_000);
-    loop.wakesLateBy(0);
-    assertThat(loop.untilAttentionNanos()).isEqualTo(RUN - AHEAD);
+    loop.pipeline().wakesLateBy(40_000);
+    assertThat(loop.pipeline().untilAttentionNanos()).isEqualTo(RUN - AHEAD - 40_000);
+    loop.pipeline().wakesLateBy(0);
+    assertThat(loop.pipeline().untilAttentionNanos()).isEqualTo(RUN - AHEAD);
   }
 
   @Test
@@ -78,11 +78,11 @@ class LookAheadTest {
     arm();
     engine.clock().sleepUntil(began + RUN);
     engine.turn(); // what was armed runs
-    assertThat(loop.untilAttentionNanos()).isEqualTo(RUN - AHEAD - 2 * 1_000);
+    assertThat(loop.pipeline().untilAttentionNanos()).isEqualTo(RUN - AHEAD - 2 * 1_000);
     arm();
     engine.clock().sleepUntil(began + 2 * RUN);
     engine.turn();
-    assertThat(loop.untilAttentionNanos()).isEqualTo(RUN - AHEAD - 2 * 1_875);
+    assertThat(loop.pipeline().untilAttentionNanos()).isEqualTo(RUN - AHEAD - 2 * 1_875);
   }
 
   @Test
@@ -90,13 +90,13 @@ class LookAheadTest {
     load();
     run();
     engine.clock().advance(RUN - AHEAD - 1);
-    assertThat(loop.isEndNear()).isFalse();
+    assertThat(loop.pipeline().isEndNear()).isFalse();
     engine.clock().advance(1);
-    assertThat(loop.isEndNear()).isTrue();
+    assertThat(loop.pipeline().isEndNear()).isTrue();
     engine.clock().advance(AHEAD + LATE_END - 1);
-    assertThat(loop.isEndNear()).isTrue();
+    assertThat(loop.pipeline().isEndNear()).isTrue();
     engine.clock().advance(1);
-    assertThat(loop.isEndNear()).as("it takes longer than expected").isFalse();
+    assertThat(loop.pipeline().isEndNear()).as("it takes longer than expected").isFalse();
   }
 
   @Test
@@ -107,7 +107,7 @@ class LookAheadTest {
     engine.submit("m", 2);
     engine.turn();
     assertThat(loop.nextMomentNanos()).isEqualTo(Long.MAX_VALUE);
-    assertThat(loop.isComputingHere()).as("long enough to sleep").isFalse();
+    assertThat(loop.pipeline().isComputingHere()).as("long enough to sleep").isFalse();
   }
 
   @Test
@@ -117,7 +117,7 @@ class LookAheadTest {
     run();
     engine.submit("m", 2);
     assertThat(engine.turn()).as("taken, and armed at once").isEqualTo(2);
-    assertThat(loop.isComputingHere()).isTrue();
+    assertThat(loop.pipeline().isComputingHere()).isTrue();
   }
 
   private void load() {

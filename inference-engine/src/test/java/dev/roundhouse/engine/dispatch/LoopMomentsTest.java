@@ -74,12 +74,12 @@ class LoopMomentsTest {
         });
     start();
     assertThat(loop.untilNextMomentNanos()).isEqualTo(Long.MAX_VALUE);
-    loop.wakeAtRunEnd(() -> {});
+    loop.pipeline().wakeAtRunEnd(() -> {});
     assertThat(loop.untilNextMomentNanos()).isEqualTo(LOOK);
     engine.run();
     engine.hook((call, of) -> {});
     start();
-    loop.wakeAtRunEnd(() -> {});
+    loop.pipeline().wakeAtRunEnd(() -> {});
     assertThat(loop.untilNextMomentNanos()).as("the next is told of").isEqualTo(Long.MAX_VALUE);
   }
 
@@ -101,8 +101,8 @@ class LoopMomentsTest {
     load();
     start();
     List<String> woken = new ArrayList<>();
-    loop.wakeAtRunEnd(() -> woken.add("first"));
-    loop.wakeAtRunEnd(() -> woken.add("second"));
+    loop.pipeline().wakeAtRunEnd(() -> woken.add("first"));
+    loop.pipeline().wakeAtRunEnd(() -> woken.add("second"));
     assertThat(loop.hasWorkNow()).isFalse();
     engine.clock().advance(RUN);
     assertThat(loop.hasWorkNow()).as("the run is over").isTrue();

@@ -1,23 +1,26 @@
 package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.batch.BatchSlot;
-import dev.roundhouse.engine.deliver.Failures;
+import dev.roundhouse.engine.deliver.AnswerPool;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.FloorStore;
+import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.ServedModels;
-import dev.roundhouse.engine.residency.LoadLane;
+import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.queue.QueueShares;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.residency.WeightLoad;
+import dev.roundhouse.engine.residency.WeightUploader;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.testing.SmallDevice;
 import dev.roundhouse.engine.testing.TestImage;
@@ -33,35 +36,54 @@ final class LoopParts implements AutoCloseable {
   final ManualClock clock = new ManualClock(1_000);
   final SimulatedDevice device =
       new SimulatedDevice(SimulatedDeviceOptions.instant(SmallDevice.SCALE), clock);
-  final BatchSlot[] slots = {new BatchSlot(0, device), new BatchSlot(1, device)};
-  final AskedLoads asked = new AskedLoads();
-  final WarmUp warmUp = new WarmUp();
-  final Lanes lanes;
-  final Departures departures;
-
-  private final FloorStore store = new FloorStore(FloorOptions.DEFAULT, device);
+  private final HostWeightStore store = new HostWeightStore(FloorOptions.DEFAULT, device);
   private final Residency residency =
       new Residency(device, store, SmallDevice.LRU, spec -> Optional.empty());
-  private final WeightCache cache = residency.newCache();
-  private final LoadLane link = residency.newLane(clock);
-  private final SharedParts shared = new SharedParts();
+  private final WeightUploader link = residency.newUploader(clock);
+
+  final DispatchParts parts = DispatchParts.of(context());
+  final Lanes lanes = parts.lanes();
+  final BatchSlots slots = parts.slots();
+  final WarmUp warmUp = parts.warmUp();
+  final OperatorLoads asked = new OperatorLoads();
+  final WeightEvictions evictions;
+  final WeightMover weights;
+
+  private final WeightCache cache = parts.cache();
+  private final SharedParts shared = parts.shared();
   private final ServedModels models = new ServedModels(device, residency, clock);
-  private final List<ServedModel> built = new ArrayList<>();
+  private final List<ProgramModel> built = new ArrayList<>();
 
   LoopParts() {
-    lanes = new Lanes(new Fifo(), new Fifo(), cache);
-    departures =
-        new Departures(
-            lanes, cache, link, null, asked, warmUp, shared, slots, new Failures(), clock);
+    Uploads uploads = new Uploads(link, null);
+    evictions = new WeightEvictions(parts, uploads, asked);
+    weights = new WeightMover(parts, uploads, true);
+  }
+
+  DispatchContext context() {
+    ByteBudget budget = new ByteBudget(1 << 20, "a limit");
+    return new DispatchContext(
+        device,
+        clock,
+        Fifo::new,
+        residency,
+        new Accounting(budget, clock, new QueueShares()),
+        budget,
+        new AnswerPool(0),
+        new FailStop(),
+        RunMark.NONE,
+        null,
+        null,
+        16);
   }
 
   /** A model for one row, whose weights are not on the device. */
   ModelLane add(String name) {
-    ServedModel model = models.build(TestImage.scaled(name, 2, WEIGHT_BYTES));
+    ProgramModel model = models.build(TestImage.scaled(name, 2, WEIGHT_BYTES));
     built.add(model);
     ModelLane lane = new ModelLane(model, new LaneOptions(1, 64, 0, false, false), shared);
     lanes.add(lane);
-    cache.register(lane.slot(), lane.weights(), model.scratchBytes());
+    cache.register(lane.modelIndex(), lane.weights(), model.scratchBytes());
     return lane;
   }
 
@@ -76,9 +98,9 @@ final class LoopParts implements AutoCloseable {
 
   /** Begins to bring weights. */
   void begin(ModelLane lane) {
-    cache.begin(lane.slot());
+    cache.begin(lane.modelIndex());
     lanes.loadBegun(lane, 0, clock.nanoTime());
-    link.load(new WeightLoad(lane.slot(), lane.weights()));
+    link.load(new WeightLoad(lane.modelIndex(), lane.weights()));
   }
 
   /** Has the link do what there is to do. */
@@ -95,7 +117,7 @@ final class LoopParts implements AutoCloseable {
       throw new AssertionError("weights have not arrived: " + load);
     }
     cache.ended(load);
-    lanes.loadEnded(lanes.get(load.slot()), 0, load.nanos(), load.endedNanos());
+    lanes.loadEnded(lanes.get(load.modelIndex()), 0, load.nanos(), load.endedNanos());
   }
 
   /** Has a slot run the model's program, for so long. */
@@ -107,9 +129,7 @@ final class LoopParts implements AutoCloseable {
 
   @Override
   public void close() {
-    for (BatchSlot slot : slots) {
-      slot.close();
-    }
+    slots.forEach(BatchSlot::close);
     turnLink();
     link.close();
     built.forEach(models::free);

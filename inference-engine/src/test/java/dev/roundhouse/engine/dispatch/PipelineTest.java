@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.dispatch;
 
+import static dev.roundhouse.bundle.request.RequestOptions.DEFAULT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -229,7 +230,8 @@ class PipelineTest {
     row(engine, "a", 0);
     engine.step();
     Submission impatient =
-        engine.submit(engine.request("a", input(1)).queueTimeout(Duration.ofNanos(RUN)));
+        engine.submit(
+            engine.request("a", input(1)).options(DEFAULT.withQueueTimeout(Duration.ofNanos(RUN))));
     arm(engine, "a");
     engine.clock().advance(AHEAD / 2);
     long before = engine.device().executions();
@@ -246,7 +248,10 @@ class PipelineTest {
     row(engine, "a", 0);
     engine.step();
     Submission patient =
-        engine.submit(engine.request("a", input(1)).queueTimeout(Duration.ofNanos(RUN + 1)));
+        engine.submit(
+            engine
+                .request("a", input(1))
+                .options(DEFAULT.withQueueTimeout(Duration.ofNanos(RUN + 1))));
     arm(engine, "a");
     engine.run();
     assertThat(floats(engine, patient)).containsExactly(2, 2);

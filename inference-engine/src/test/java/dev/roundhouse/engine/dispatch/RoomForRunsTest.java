@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 /** Whose weights leave for a run that finds too little memory, and how often that is tried. */
 class RoomForRunsTest {
   private final LoopParts parts = new LoopParts();
-  private final RoomForRuns room = new RoomForRuns(parts.departures);
+  private final RoomForRuns room = new RoomForRuns(parts.evictions);
 
   @AfterEach
   void close() {

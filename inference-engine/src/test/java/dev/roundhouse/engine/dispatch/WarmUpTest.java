@@ -15,7 +15,7 @@ class WarmUpTest {
 
   private final LoopParts parts = new LoopParts();
   private final WarmUp warmUp = parts.warmUp;
-  private final BatchSlot slot = parts.slots[0];
+  private final BatchSlot slot = parts.slots.get(0);
   private final CompletableFuture<Void> done = new CompletableFuture<>();
 
   @AfterEach

@@ -10,7 +10,7 @@ import dev.roundhouse.engine.dispatch.FailStop.WatchdogException;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.residency.LoadLane;
+import dev.roundhouse.engine.residency.WeightUploader;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.Gate;
 import dev.roundhouse.engine.testing.HookedDevice.Call;
@@ -69,28 +69,28 @@ class WatchdogTest {
 
   @Test
   void shouldAllowARunItsTimeAndNoMore() {
-    proxy.loop().calls().runStarted(now);
+    proxy.loop().pipeline().calls().runStarted(now);
     watchdog.check(now + CALL);
     assertFails(now + CALL + 1, "a run on the device has taken 200 ms and the limit is 200 ms");
-    proxy.loop().calls().runEnded();
+    proxy.loop().pipeline().calls().runEnded();
     watchdog.check(now + CALL + 1);
   }
 
   @Test
   void shouldAllowACallOfTheDeviceItsTimeAndNoMore() {
-    proxy.loop().calls().enter(now);
+    proxy.loop().pipeline().calls().enter(now);
     watchdog.check(now + CALL);
     assertFails(
         now + CALL + 3 * MILLIS, "a run on the device has taken 203 ms and the limit is 200 ms");
-    proxy.loop().calls().leave();
+    proxy.loop().pipeline().calls().leave();
     watchdog.check(now + CALL + 3 * MILLIS);
   }
 
   @Test
   void shouldAllowATurnItsTimeAndNoMore() {
-    proxy.loop().calls().runStarted(now);
+    proxy.loop().pipeline().calls().runStarted(now);
     watchdog.check(now); // while a run is under way a turn is not looked at
-    proxy.loop().calls().runEnded();
+    proxy.loop().pipeline().calls().runEnded();
     watchdog.check(now + TURN);
     assertFails(
         now + TURN + 1,
@@ -99,9 +99,9 @@ class WatchdogTest {
 
   @Test
   void shouldNotTakeARunForATurn() {
-    proxy.loop().calls().runStarted(now);
+    proxy.loop().pipeline().calls().runStarted(now);
     watchdog.check(now + TURN + 1);
-    proxy.loop().calls().runEnded();
+    proxy.loop().pipeline().calls().runEnded();
     watchdog.check(now + 2 * TURN + 1); // counted from when the run was last seen
   }
 
@@ -140,7 +140,11 @@ class WatchdogTest {
     CompletableFuture<Reply> reply = engine.submit("large", large());
     engine.turnUntil("its outputs are read", gate::isReached);
     long since = proxy.outputsSinceNanos();
-    proxy.loop().calls().runStarted(since + CALL); // that a run is under way is no excuse
+    proxy
+        .loop()
+        .pipeline()
+        .calls()
+        .runStarted(since + CALL); // that a run is under way is no excuse
     watchdog.check(since + CALL);
     assertFails(
         since + CALL + 1, "reading the outputs of a run has taken 200 ms and the limit is 200 ms");
@@ -162,14 +166,14 @@ class WatchdogTest {
     CompletableFuture<ModelStatus> load = engine.begin(of -> of.load(TestImage.scaled("m", 2, 64)));
     engine.turn();
     LiveEngine.await("weights are uploaded", gate::isReached);
-    long since = Objects.requireNonNull(proxy.loadLane()).inDeviceSinceNanos();
-    assertThat(since).isNotEqualTo(LoadLane.NOT_NOW);
-    proxy.loop().calls().runStarted(since + CALL);
+    long since = Objects.requireNonNull(proxy.uploader()).inDeviceSinceNanos();
+    assertThat(since).isNotEqualTo(WeightUploader.NOT_NOW);
+    proxy.loop().pipeline().calls().runStarted(since + CALL);
     watchdog.check(since + CALL);
     assertFails(
         since + CALL + 1,
         "bringing weights to the device has taken 200 ms for one step and the limit is 200 ms");
-    proxy.loop().calls().runEnded();
+    proxy.loop().pipeline().calls().runEnded();
     gate.open();
     engine.turnUntil("it is loaded", load::isDone);
   }
@@ -193,7 +197,7 @@ class WatchdogTest {
     dispatch.begin();
     engine.stopBy(dispatch::close);
     LiveEngine.await("it sleeps", dispatch::isParked);
-    proxy.loop().calls().runStarted(System.nanoTime() - HOUR);
+    proxy.loop().pipeline().calls().runStarted(System.nanoTime() - HOUR);
     eager.start();
     assertThat(LiveEngine.get(proxy.failStop().ended())).isInstanceOf(WatchdogException.class);
     LiveEngine.await("it is gone", () -> !dispatch.isAlive());
@@ -236,7 +240,7 @@ class WatchdogTest {
     proxy.failStop().request(new IllegalStateException("made by a test"));
     dispatch.wakeForCertain();
     LiveEngine.get(proxy.failStop().ended());
-    assertThat(proxy.loop().calls().seize()).as("it is in no call").isFalse();
+    assertThat(proxy.loop().pipeline().calls().seize()).as("it is in no call").isFalse();
     Watchdog late = watch(1, NEVER);
     late.start();
     LiveEngine.await("it has nothing to do", () -> !late.isAlive());
@@ -248,11 +252,11 @@ class WatchdogTest {
     engine.stopBy(dispatch::close);
     Watchdog closed = watch(1, 0);
     closed.close();
-    proxy.loop().calls().runStarted(System.nanoTime() - HOUR);
+    proxy.loop().pipeline().calls().runStarted(System.nanoTime() - HOUR);
     closed.start();
     LiveEngine.await("it has ended", () -> !closed.isAlive());
     assertThat(proxy.failStop().cause()).isNull();
-    proxy.loop().calls().runEnded();
+    proxy.loop().pipeline().calls().runEnded();
   }
 
   private Watchdog watch(long callMillis, long graceNanos) {

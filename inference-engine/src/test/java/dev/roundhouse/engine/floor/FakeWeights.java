@@ -58,13 +58,13 @@ final class FakeWeights implements WeightsOrigin {
   }
 
   /** As when the model is loaded: open already, and closed by the loader. */
-  HostFloor floor(FloorStore store, String model, FloorKind kind) {
+  HostWeights floor(HostWeightStore store, String model, FloorKind kind) {
     try (OpenWeights opened = open()) {
       return store.open(model, opened, kind);
     }
   }
 
-  HostFloor floor(FloorStore store, String model) {
+  HostWeights floor(HostWeightStore store, String model) {
     return floor(store, model, FloorKind.KEPT);
   }
 

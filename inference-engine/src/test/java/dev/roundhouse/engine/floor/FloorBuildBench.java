@@ -68,10 +68,10 @@ final class FloorBuildBench {
     }
   }
 
-  private static FloorStore store(boolean hugePages, Optional<String> shared) {
+  private static HostWeightStore store(boolean hugePages, Optional<String> shared) {
     Optional<Sharing> sharing =
         shared.map(_ -> new Sharing(Sharing.SHARED_MEMORY, Sharing.DEFAULT_MODE));
-    return new FloorStore(
+    return new HostWeightStore(
         new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, hugePages, sharing),
         new SimulatedDevice(
             SimulatedDeviceOptions.instant((program, in, out) -> {}), new ManualClock(0)));
@@ -79,9 +79,9 @@ final class FloorBuildBench {
 
   private static void floor(
       Path file, Optional<String> sha256, boolean hugePages, Optional<String> shared) {
-    try (FloorStore store = store(hugePages, shared);
+    try (HostWeightStore store = store(hugePages, shared);
         WeightsFile open = WeightsFile.open(file, AxisOrder.ROW_MAJOR, sha256);
-        HostFloor floor = store.open("bench", open);
+        HostWeights floor = store.open("bench", open);
         Lease lease = floor.lease()) {
       lease.tensor(0);
     }
@@ -89,9 +89,9 @@ final class FloorBuildBench {
 
   private static void printLeases(
       Path file, Optional<String> sha256, int size, double copy, String what) throws Exception {
-    try (FloorStore store = store(true, Optional.empty());
+    try (HostWeightStore store = store(true, Optional.empty());
         WeightsFile open = WeightsFile.open(file, AxisOrder.ROW_MAJOR, sha256);
-        HostFloor floor = store.open("bench", open, FloorKind.RE_READ)) {
+        HostWeights floor = store.open("bench", open, FloorKind.RE_READ)) {
       print(what, size, copy, () -> floor.lease().close());
     }
   }

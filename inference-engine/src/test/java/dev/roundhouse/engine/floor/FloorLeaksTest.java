@@ -31,7 +31,7 @@ class FloorLeaksTest {
     Sharing sharing = new Sharing(memory, Sharing.DEFAULT_MODE);
     for (Optional<Sharing> how : List.of(Optional.<Sharing>empty(), Optional.of(sharing))) {
       FloorOptions options = new FloorOptions(FloorKind.KEPT, 4 << 20, true, how);
-      try (FloorStore store = new FloorStore(options, new FarDevice(device))) {
+      try (HostWeightStore store = new HostWeightStore(options, new FarDevice(device))) {
         int files = 0;
         for (int i = 0; i < 1_000; i++) {
           FakeWeights weights =
@@ -40,8 +40,8 @@ class FloorLeaksTest {
           if (i == 10) {
             files = openFiles();
           }
-          try (HostFloor floor = weights.floor(store, "m" + i);
-              HostFloor other = weights.floor(store, "m" + i, FloorKind.RE_READ);
+          try (HostWeights floor = weights.floor(store, "m" + i);
+              HostWeights other = weights.floor(store, "m" + i, FloorKind.RE_READ);
               Lease lease = floor.lease();
               Lease ofOther = other.lease()) {
             weights.assertHeldBy(lease);
@@ -66,8 +66,8 @@ class FloorLeaksTest {
     long seed = 20261122;
     System.out.println("FloorLeaksTest seed " + seed);
     Random random = new Random(seed);
-    FloorStore store =
-        new FloorStore(
+    HostWeightStore store =
+        new HostWeightStore(
             new FloorOptions(FloorKind.KEPT, 3 * 200_000, true, Optional.empty()),
             new FarDevice(device));
     byte[] common = FakeWeights.bytes(99, 70_000);
@@ -75,7 +75,7 @@ class FloorLeaksTest {
     for (int i = 0; i < 10; i++) {
       weights.add(new FakeWeights("", FakeWeights.bytes(i, 130_000), common.clone()));
     }
-    @Nullable HostFloor[] floors = new HostFloor[10];
+    @Nullable HostWeights[] floors = new HostWeights[10];
     List<List<Lease>> leases = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       leases.add(new ArrayList<>());
@@ -83,7 +83,7 @@ class FloorLeaksTest {
     for (int step = 0; step < 3_000; step++) {
       int i = random.nextInt(10);
       FakeWeights of = weights.get(i);
-      HostFloor floor = floors[i];
+      HostWeights floor = floors[i];
       if (floor == null) {
         floors[i] =
             of.floor(store, "m" + i, random.nextBoolean() ? FloorKind.KEPT : FloorKind.RE_READ);
@@ -118,7 +118,7 @@ class FloorLeaksTest {
     }
     for (int i = 0; i < 10; i++) {
       leases.get(i).forEach(Lease::close);
-      HostFloor floor = floors[i];
+      HostWeights floor = floors[i];
       if (floor != null) {
         floor.close();
       }

@@ -83,7 +83,7 @@ class SharedFloorFaultsTest {
               Long.MAX_VALUE,
               true,
               Optional.of(new Sharing(memory, Sharing.DEFAULT_MODE)));
-      new FloorStore(options, device).close();
+      new HostWeightStore(options, device).close();
       assertThat(regions()).isEmpty();
     }
   }

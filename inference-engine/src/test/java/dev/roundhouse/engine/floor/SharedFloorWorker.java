@@ -41,8 +41,9 @@ final class SharedFloorWorker {
             stopAt(step);
           }
         };
-    try (FloorStore store = new FloorStore(options, device, Duration.ofMinutes(1), watcher);
-        HostFloor floor = WEIGHTS.floor(store, "m");
+    try (HostWeightStore store =
+            new HostWeightStore(options, device, Duration.ofMinutes(1), watcher);
+        HostWeights floor = WEIGHTS.floor(store, "m");
         Lease lease = floor.lease()) {
       WEIGHTS.assertHeldBy(lease);
       String how = floor.report().shared() ? "shared" : "private";

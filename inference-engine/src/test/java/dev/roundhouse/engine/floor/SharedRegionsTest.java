@@ -56,13 +56,13 @@ class SharedRegionsTest {
     assertThat(weights.open).hasValue(0);
   }
 
-  private FloorStore store() {
+  private HostWeightStore store() {
     return store(device, Duration.ofMinutes(1), NOBODY);
   }
 
-  private FloorStore store(Device on, Duration patience, SharedRegions.Watcher watcher) {
+  private HostWeightStore store(Device on, Duration patience, SharedRegions.Watcher watcher) {
     Sharing sharing = new Sharing(memory, Sharing.DEFAULT_MODE);
-    return new FloorStore(
+    return new HostWeightStore(
         new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, true, Optional.of(sharing)),
         on,
         patience,
@@ -77,10 +77,10 @@ class SharedRegionsTest {
 
   @Test
   void shouldReadWeightsOnceWhenTwoWorkersServeTheSameModel() throws IOException {
-    try (FloorStore one = store();
-        FloorStore other = store();
-        HostFloor first = weights.floor(one, "a/b");
-        HostFloor second = weights.floor(other, "a/b");
+    try (HostWeightStore one = store();
+        HostWeightStore other = store();
+        HostWeights first = weights.floor(one, "a/b");
+        HostWeights second = weights.floor(other, "a/b");
         Lease ofFirst = first.lease();
         Lease ofSecond = second.lease()) {
       assertThat(weights.reads).hasValue(1);
@@ -105,10 +105,10 @@ class SharedRegionsTest {
   void shouldKeepFloorsApartWhenContentOrTypesDiffer() {
     FakeWeights other = new FakeWeights("abd", FakeWeights.bytes(3, SIZE), new byte[10]);
     FakeWeights cutOtherwise = new FakeWeights("abc", FakeWeights.bytes(3, SIZE + 10));
-    try (FloorStore store = store();
-        HostFloor first = weights.floor(store, "m");
-        HostFloor second = other.floor(store, "m");
-        HostFloor third = cutOtherwise.floor(store, "m");
+    try (HostWeightStore store = store();
+        HostWeights first = weights.floor(store, "m");
+        HostWeights second = other.floor(store, "m");
+        HostWeights third = cutOtherwise.floor(store, "m");
         Lease ofSecond = second.lease();
         Lease ofThird = third.lease()) {
       other.assertHeldBy(ofSecond);
@@ -120,8 +120,8 @@ class SharedRegionsTest {
   @Test
   void shouldNotShareWeightsWithoutADigest() throws IOException {
     FakeWeights undigested = new FakeWeights("", FakeWeights.bytes(1, SIZE));
-    try (FloorStore store = store();
-        HostFloor floor = undigested.floor(store, "m")) {
+    try (HostWeightStore store = store();
+        HostWeights floor = undigested.floor(store, "m")) {
       assertThat(floor.report().shared()).isFalse();
       assertThat(regions()).isEmpty();
     }
@@ -133,7 +133,7 @@ class SharedRegionsTest {
         () -> {
           throw new BundleException("weights.safetensors", "was cut off");
         };
-    try (FloorStore store = store()) {
+    try (HostWeightStore store = store()) {
       assertThatThrownBy(() -> weights.floor(store, "m")).isInstanceOf(BundleException.class);
       assertThat(regions()).isEmpty();
       assertThat(store.totals().heldBytes()).isZero();
@@ -142,14 +142,14 @@ class SharedRegionsTest {
 
   @Test
   void shouldMakeAnotherRegionWhenOneIsCutShortOrRemoved() throws IOException {
-    try (FloorStore one = store();
-        FloorStore other = store();
-        HostFloor first = weights.floor(one, "m")) {
+    try (HostWeightStore one = store();
+        HostWeightStore other = store();
+        HostWeights first = weights.floor(one, "m")) {
       Path path = regions().getFirst();
       try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
         channel.truncate(5000);
       }
-      try (HostFloor second = weights.floor(other, "m");
+      try (HostWeights second = weights.floor(other, "m");
           Lease ofSecond = second.lease()) {
         weights.assertHeldBy(ofSecond);
         assertThat(weights.reads).hasValue(2);
@@ -167,8 +167,8 @@ class SharedRegionsTest {
   void shouldTrustNoRegionWhoseHeaderIsNotOurs() throws IOException {
     Path path;
     byte[] region;
-    try (FloorStore store = store();
-        HostFloor _ = weights.floor(store, "m")) {
+    try (HostWeightStore store = store();
+        HostWeights _ = weights.floor(store, "m")) {
       path = regions().getFirst();
       region = Files.readAllBytes(path);
     }
@@ -176,9 +176,9 @@ class SharedRegionsTest {
       byte[] changed = region.clone();
       changed[at] ^= 2;
       changed[5000] ^= 1;
-      try (FloorStore store = store()) {
+      try (HostWeightStore store = store()) {
         Files.write(path, changed);
-        try (HostFloor floor = weights.floor(store, "m");
+        try (HostWeights floor = weights.floor(store, "m");
             Lease lease = floor.lease()) {
           weights.assertHeldBy(lease);
           assertThat(floor.report().shared()).isTrue();
@@ -191,14 +191,14 @@ class SharedRegionsTest {
   void shouldTakeOverACompleteRegionWhoseWorkersAreGone() throws IOException {
     Path path;
     byte[] region;
-    try (FloorStore store = store();
-        HostFloor _ = weights.floor(store, "m")) {
+    try (HostWeightStore store = store();
+        HostWeights _ = weights.floor(store, "m")) {
       path = regions().getFirst();
       region = Files.readAllBytes(path);
     }
-    try (FloorStore store = store()) {
+    try (HostWeightStore store = store()) {
       Files.write(path, region);
-      try (HostFloor floor = weights.floor(store, "m");
+      try (HostWeights floor = weights.floor(store, "m");
           Lease lease = floor.lease()) {
         weights.assertHeldBy(lease);
         assertThat(weights.reads).hasValue(1);
@@ -211,9 +211,9 @@ class SharedRegionsTest {
     Path left = Files.write(memory.resolve("roundhouse-old-0123"), new byte[10]);
     Path others = Files.write(memory.resolve("rsw-old-0123"), new byte[10]);
     Path link = Files.createSymbolicLink(memory.resolve("roundhouse-link"), others);
-    try (FloorStore one = store();
-        HostFloor floor = weights.floor(one, "m");
-        FloorStore _ = store()) {
+    try (HostWeightStore one = store();
+        HostWeights floor = weights.floor(one, "m");
+        HostWeightStore _ = store()) {
       assertThat(left).doesNotExist();
       assertThat(others).exists();
       assertThat(regions()).hasSize(3);
@@ -226,8 +226,8 @@ class SharedRegionsTest {
   @Test
   void shouldKeepWeightsPrivatelyWhenALinkOrAFolderHasTheName() throws IOException {
     Path path;
-    try (FloorStore store = store();
-        HostFloor _ = weights.floor(store, "m")) {
+    try (HostWeightStore store = store();
+        HostWeights _ = weights.floor(store, "m")) {
       path = regions().getFirst();
     }
     Files.createSymbolicLink(path, memory.resolve("victim"));
@@ -259,7 +259,7 @@ class SharedRegionsTest {
   void shouldKeepWeightsPrivatelyWhenAnotherWorkerNeverEndsFilling() throws IOException {
     CountDownLatch locked = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    FloorStore slow =
+    HostWeightStore slow =
         store(
             device,
             Duration.ofMinutes(1),
@@ -269,17 +269,17 @@ class SharedRegionsTest {
                 await(goOn);
               }
             });
-    CompletableFuture<HostFloor> filling =
+    CompletableFuture<HostWeights> filling =
         CompletableFuture.supplyAsync(() -> weights.floor(slow, "m"));
     await(locked);
-    try (FloorStore hasty = store(device, Duration.ofMillis(20), NOBODY);
-        HostFloor floor = weights.floor(hasty, "m");
+    try (HostWeightStore hasty = store(device, Duration.ofMillis(20), NOBODY);
+        HostWeights floor = weights.floor(hasty, "m");
         Lease lease = floor.lease()) {
       weights.assertHeldBy(lease);
       assertThat(floor.report().shared()).isFalse();
     }
     goOn.countDown();
-    try (HostFloor floor = filling.join()) {
+    try (HostWeights floor = filling.join()) {
       assertThat(floor.report().shared()).isTrue();
       assertThat(regions()).hasSize(1);
     }
@@ -288,7 +288,7 @@ class SharedRegionsTest {
   @Test
   void shouldWaitForTheWorkerThatFills() {
     CountDownLatch filling = new CountDownLatch(1);
-    FloorStore slow =
+    HostWeightStore slow =
         store(
             device,
             Duration.ofMinutes(1),
@@ -297,12 +297,12 @@ class SharedRegionsTest {
                 filling.countDown();
               }
             });
-    CompletableFuture<HostFloor> first =
+    CompletableFuture<HostWeights> first =
         CompletableFuture.supplyAsync(() -> weights.floor(slow, "m"));
     await(filling);
-    try (FloorStore store = store();
-        HostFloor floor = weights.floor(store, "m");
-        HostFloor other = first.join()) {
+    try (HostWeightStore store = store();
+        HostWeights floor = weights.floor(store, "m");
+        HostWeights other = first.join()) {
       assertThat(floor.report().shared()).isTrue();
       assertThat(other.report().shared()).isTrue();
       assertThat(weights.reads).hasValue(1);
@@ -311,8 +311,8 @@ class SharedRegionsTest {
 
   @Test
   void shouldPinTheWholeRegionWhenTheDeviceHasMemoryOfItsOwn() {
-    try (FloorStore store = store(new FarDevice(device), Duration.ofMinutes(1), NOBODY);
-        HostFloor floor = weights.floor(store, "m");
+    try (HostWeightStore store = store(new FarDevice(device), Duration.ofMinutes(1), NOBODY);
+        HostWeights floor = weights.floor(store, "m");
         Lease lease = floor.lease()) {
       weights.assertHeldBy(lease);
       assertThat(lease.tensor(0).isReadOnly()).isTrue();
@@ -322,10 +322,10 @@ class SharedRegionsTest {
 
   @Test
   void shouldLetGoOfARegionAndFindItAgainWhenEvicted() throws IOException {
-    try (FloorStore one = store();
-        FloorStore other = store();
-        HostFloor first = weights.floor(one, "m");
-        HostFloor second = weights.floor(other, "m")) {
+    try (HostWeightStore one = store();
+        HostWeightStore other = store();
+        HostWeights first = weights.floor(one, "m");
+        HostWeights second = weights.floor(other, "m")) {
       assertThat(first.evict()).isTrue();
       assertThat(one.totals().heldBytes()).isZero();
       assertThat(regions()).hasSize(1);
@@ -339,8 +339,8 @@ class SharedRegionsTest {
   }
 
   private void assertPrivate() {
-    try (FloorStore store = store();
-        HostFloor floor = weights.floor(store, "m");
+    try (HostWeightStore store = store();
+        HostWeights floor = weights.floor(store, "m");
         Lease lease = floor.lease()) {
       weights.assertHeldBy(lease);
       assertThat(floor.report().shared()).isFalse();

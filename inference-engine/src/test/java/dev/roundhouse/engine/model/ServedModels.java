@@ -23,11 +23,11 @@ public final class ServedModels {
             () -> false);
   }
 
-  public ServedModel build(ModelImage image) {
+  public ProgramModel build(ModelImage image) {
     return builder.build(image, "");
   }
 
-  public void free(ServedModel model) {
+  public void free(ProgramModel model) {
     builder.free(model);
   }
 }

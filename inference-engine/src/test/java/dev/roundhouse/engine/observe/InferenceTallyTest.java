@@ -15,7 +15,7 @@ class InferenceTallyTest {
   private static final int BATCHES = 200_000;
   private static final int MOST_ROWS = 33;
 
-  private final InferenceTally tally = new InferenceTally();
+  private final InferenceTally tally = InferenceTally.owned();
 
   @Test
   void shouldHaveCountedNothingBeforeTheFirstBatch() {
@@ -46,7 +46,7 @@ class InferenceTallyTest {
   void shouldTakeTwoTalliesTogether() {
     count(2, 100, 1, 2, 3, 1);
     InferenceReading one = tally.read();
-    InferenceTally other = new InferenceTally();
+    InferenceTally other = InferenceTally.owned();
     other.add(5, 50, 1, 1, 1, new InferenceTally.Answered());
 
     InferenceReading both = one.plus(other.read());
@@ -78,6 +78,31 @@ class InferenceTallyTest {
     }
     check(tally.read());
     assertThat(tally.read().requests()).isEqualTo(BATCHES);
+  }
+
+  @Test
+  @Timeout(60)
+  void shouldCountEveryBatchOfAnyNumberOfWriters() {
+    InferenceTally shared = InferenceTally.shared();
+    int writers = 4;
+    List<CompletableFuture<Void>> writing = new ArrayList<>();
+    for (int i = 0; i < writers; i++) {
+      writing.add(
+          CompletableFuture.runAsync(
+              () -> {
+                for (int batch = 1; batch <= BATCHES / 10; batch++) {
+                  InferenceTally.Answered answered = new InferenceTally.Answered();
+                  answered.add(15, 5, 2, 3, 5);
+                  shared.add(1 + batch % MOST_ROWS, 1, 2, 3, 5, answered);
+                }
+              },
+              task -> Thread.ofPlatform().start(task)));
+    }
+    writing.forEach(CompletableFuture::join);
+    InferenceReading reading = shared.read();
+    assertThat(reading.requests()).isEqualTo(writers * (BATCHES / 10));
+    assertThat(reading.executions()).isEqualTo(reading.requests());
+    assertThat(reading.answerNanos()).isEqualTo(15L * reading.requests());
   }
 
   private long readUntil(AtomicBoolean over) {

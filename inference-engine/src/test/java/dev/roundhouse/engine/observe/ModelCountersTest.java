@@ -3,12 +3,14 @@ package dev.roundhouse.engine.observe;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.thread.OwnerThread;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class ModelCountersTest {
+  private final Ledger owner = Ledger.ownedBy(new OwnerThread());
 
   @Test
   void shouldNeverLetMoreInThanTheLimitWhileOneThreadLetsThemOut() throws InterruptedException {
@@ -39,8 +41,8 @@ class ModelCountersTest {
     while (callersLeft.get() > 0 || inside.get() > 0) {
       if (inside.get() > 0) {
         inside.decrementAndGet();
-        counters.leaveOnDispatch();
-        counters.addOnDispatch(Metric.COMPLETED, 1);
+        owner.leave(counters);
+        owner.add(counters, Metric.COMPLETED);
       }
     }
     for (Thread thread : threads) {
@@ -58,10 +60,10 @@ class ModelCountersTest {
     counters.enter(2);
     counters.enter(2);
     assertThat(counters.enter(2)).isFalse();
-    counters.leave();
-    counters.leaveOnDispatch();
-    counters.increment(Metric.SHED_NO_ROOM);
-    counters.addOnDispatch(Metric.SHED_DEADLINE_PASSED, 1);
+    Ledger.SHARED.leave(counters);
+    owner.leave(counters);
+    Ledger.SHARED.add(counters, Metric.SHED_NO_ROOM);
+    owner.add(counters, Metric.SHED_DEADLINE_PASSED);
     assertThat(counters.shed()).isEqualTo(2);
     assertThat(counters.waiting()).isZero();
     assertThat(counters.open()).isZero();
@@ -74,8 +76,8 @@ class ModelCountersTest {
     counters.enter(2);
     assertThat(counters.closeIfIdle()).isFalse();
     assertThat(counters.isClosed()).isFalse();
-    counters.leaveOnDispatch();
-    counters.addOnDispatch(Metric.COMPLETED, 1);
+    owner.leave(counters);
+    owner.add(counters, Metric.COMPLETED);
     assertThat(counters.closeIfIdle()).isTrue();
     assertThat(counters.closeIfIdle()).isTrue();
     assertThat(counters.isClosed()).isTrue();
@@ -98,8 +100,8 @@ class ModelCountersTest {
                       in.incrementAndGet();
                       assertThat(counters.isClosed()).isFalse();
                       in.decrementAndGet();
-                      counters.increment(Metric.CANCELLED);
-                      counters.leave();
+                      Ledger.SHARED.add(counters, Metric.CANCELLED);
+                      Ledger.SHARED.leave(counters);
                     }
                   });
       while (!counters.closeIfIdle()) {
@@ -119,8 +121,8 @@ class ModelCountersTest {
     totals.add(first);
     totals.add(second);
     first.enter(1);
-    first.leaveOnDispatch();
-    first.addOnDispatch(Metric.COMPLETED, 1);
+    owner.leave(first);
+    owner.add(first, Metric.COMPLETED);
     second.enter(1);
     totals.countRefused(Status.NOT_FOUND);
     for (int freed = 0; freed < 2; freed++) {

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
@@ -11,6 +12,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.ManualClock;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +32,7 @@ class AccountingTest {
   private final ByteBudget budget = new ByteBudget(1_000, "a limit");
   private final Accounting accounting =
       new Accounting(budget, new ManualClock(0), new QueueShares());
+  private final Accounting owned = accounting.ownedBy(Ledger.ownedBy(new OwnerThread()));
   private final ModelCounters counters = new ModelCounters();
   private final Recorder recorder = new Recorder();
   private final CountedAnswer answer = new CountedAnswer();
@@ -90,7 +93,7 @@ class AccountingTest {
   @Test
   void shouldCloseAnAnswerThatItsReceiverThrowsAtAndTellItTheEndAllTheSame() {
     recorder.onPart = new AssertionError("a receiver's own fault");
-    accounting.completeOnDispatch(taken(), answer, COMPLETED);
+    owned.complete(taken(), answer, COMPLETED);
     assertThat(answer.closed).isEqualTo(1);
     assertThat(recorder.outcomes).containsExactly(COMPLETED);
   }
@@ -104,15 +107,11 @@ class AccountingTest {
   }
 
   private boolean complete(boolean onDispatch, QueuedRequest request) {
-    return onDispatch
-        ? accounting.completeOnDispatch(request, answer, COMPLETED)
-        : accounting.complete(request, answer, COMPLETED);
+    return (onDispatch ? owned : accounting).complete(request, answer, COMPLETED);
   }
 
   private boolean end(boolean onDispatch, QueuedRequest request, State expected) {
-    return onDispatch
-        ? accounting.endOnDispatch(request, expected, FAILED)
-        : accounting.end(request, expected, FAILED);
+    return (onDispatch ? owned : accounting).end(request, expected, FAILED);
   }
 
   private QueuedRequest fresh() {
@@ -125,7 +124,8 @@ class AccountingTest {
     assertThat(budget.take(INPUT + ANSWER)).isTrue();
     assertThat(counters.enter(10)).isTrue();
     request.admit(
-        new Admitted(0, 1, 0, List.of(), INPUT, ANSWER, null),
+        0,
+        new Admitted(1, 0, List.of(), INPUT, ANSWER, null),
         counters,
         0,
         InferenceRequest.NO_DEADLINE,

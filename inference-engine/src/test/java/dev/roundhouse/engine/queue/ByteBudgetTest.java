@@ -3,6 +3,8 @@ package dev.roundhouse.engine.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.engine.observe.Ledger;
+import dev.roundhouse.engine.thread.OwnerThread;
 import org.junit.jupiter.api.Test;
 
 class ByteBudgetTest {
@@ -16,7 +18,7 @@ class ByteBudgetTest {
     assertThat(bytes.held()).isEqualTo(100);
     assertThat(bytes.take(1)).isFalse();
     bytes.giveBack(40);
-    bytes.giveBackOnDispatch(60);
+    bytes.giveBack(60, Ledger.ownedBy(new OwnerThread()));
     assertThat(bytes.held()).isZero();
     assertThat(bytes.take(100)).isTrue();
   }

@@ -187,7 +187,8 @@ class ModelQueueTest {
             each -> false);
     request.commit();
     request.admit(
-        new Admitted(0, rows, 0, List.of(), 0, 0, null),
+        0,
+        new Admitted(rows, 0, List.of(), 0, 0, null),
         new ModelCounters(),
         level,
         InferenceRequest.NO_DEADLINE,

@@ -95,7 +95,8 @@ class RequestRingTest {
             each -> false);
     int rows = random.nextInt(50) == 0 ? 2 : 1;
     request.admit(
-        new Admitted(0, rows, 0, List.of(), 0, 0, null),
+        0,
+        new Admitted(rows, 0, List.of(), 0, 0, null),
         new ModelCounters(),
         0,
         InferenceRequest.NO_DEADLINE,

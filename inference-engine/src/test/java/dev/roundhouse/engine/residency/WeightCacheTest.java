@@ -13,7 +13,7 @@ import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.evict.ExpectedUse;
 import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.FloorStore;
+import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.engine.time.ManualClock;
@@ -190,7 +190,7 @@ class WeightCacheTest {
     long patience = 4 * rig.cache.expectedNanos(weights(0));
     assertThat(makeRoom(0, now + 5 - patience)).as("no longer than it must").isNull();
     assertThat(makeRoom(0, now + 4 - patience))
-        .extracting(WeightCache.Left::slot)
+        .extracting(WeightCache.Left::modelIndex)
         .containsExactly(2);
     bring(2);
     rig.cache.wanted(2, now + 5);
@@ -198,7 +198,7 @@ class WeightCacheTest {
     rig.cache.unwanted(1);
     assertThat(makeRoom(0, now + 100))
         .as("nobody waits for it any more")
-        .extracting(WeightCache.Left::slot)
+        .extracting(WeightCache.Left::modelIndex)
         .containsExactly(1);
   }
 
@@ -215,7 +215,7 @@ class WeightCacheTest {
     inUse.clear();
     assertThat(makeRoom(4, LONG_AGO))
         .as("the idle one, then the younger of the others")
-        .extracting(WeightCache.Left::slot)
+        .extracting(WeightCache.Left::modelIndex)
         .containsExactly(3, 2);
   }
 
@@ -294,7 +294,7 @@ class WeightCacheTest {
     rig.cache.pin(1);
     rig.cache.wanted(1, 11);
     rig.cache.wanted(2, 0);
-    assertThat(makeRoom(0, LONG_AGO)).extracting(WeightCache.Left::slot).containsExactly(2);
+    assertThat(makeRoom(0, LONG_AGO)).extracting(WeightCache.Left::modelIndex).containsExactly(2);
   }
 
   @Test
@@ -421,7 +421,7 @@ class WeightCacheTest {
 
   private static List<Integer> left(List<WeightCache.Left> left) {
     left.forEach(WeightCache.Left::close);
-    return left.stream().map(WeightCache.Left::slot).toList();
+    return left.stream().map(WeightCache.Left::modelIndex).toList();
   }
 
   private WeightLoad begin(int slot) {
@@ -458,21 +458,21 @@ class WeightCacheTest {
 
   private final class Rig {
     final SimulatedDevice device;
-    final FloorStore store;
+    final HostWeightStore store;
     final Residency residency;
     final WeightCache cache;
-    final LoadLane lane;
+    final WeightUploader lane;
 
     Rig(long memory, ResidencyOptions options) {
       device =
           new SimulatedDevice(
               SimulatedDeviceOptions.instant((program, in, out) -> {}).withMemoryBytes(memory),
               clock);
-      store = new FloorStore(FloorOptions.DEFAULT, device);
+      store = new HostWeightStore(FloorOptions.DEFAULT, device);
       Device seen = memory == UNKNOWN ? new Reticent(device) : device;
       residency = new Residency(seen, store, options, spec -> Optional.empty());
       cache = residency.newCache();
-      lane = residency.newLane(clock);
+      lane = residency.newUploader(clock);
     }
   }
 

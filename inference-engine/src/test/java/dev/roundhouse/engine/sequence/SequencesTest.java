@@ -1,7 +1,9 @@
 package dev.roundhouse.engine.sequence;
 
+import static dev.roundhouse.bundle.request.RequestOptions.DEFAULT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.model.ModelState;
@@ -9,7 +11,6 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.SequenceStep;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.schedule.Fifo;
@@ -73,7 +74,7 @@ class SequencesTest {
       SequenceStep.Id id, float x, boolean start, boolean end) {
     return engine
         .request("m", Floats.input("x", new long[] {1, 1}, x))
-        .sequence(new SequenceStep(id, start, end));
+        .options(DEFAULT.withSequence(new SequenceStep(id, start, end)));
   }
 
   private static SequenceStep.Id id(long number) {
@@ -116,7 +117,7 @@ class SequencesTest {
           engine.submit(
               engine
                   .request("wide", Floats.input("x", new long[] {1, 1}, i))
-                  .sequence(new SequenceStep(id(7), i == 1, i == 3)));
+                  .options(DEFAULT.withSequence(new SequenceStep(id(7), i == 1, i == 3))));
       engine.run();
       List<OutputTensor> outputs = engine.completed(step).outputs();
       assertThat(outputs).extracting(OutputTensor::name).containsExactly("total", "seen");
@@ -240,7 +241,7 @@ class SequencesTest {
         engine.submit(
             engine
                 .request("m", Floats.input("x", new long[] {2, 1}, 1, 2))
-                .sequence(new SequenceStep(id(1), START, !END)));
+                .options(DEFAULT.withSequence(new SequenceStep(id(1), START, !END))));
     assertRefused(
         rows, Status.INVALID_ARGUMENT, "must specify batch-size 1 due to requirements of sequence");
     Submission fed =
@@ -250,7 +251,7 @@ class SequencesTest {
                     "m",
                     Floats.input("x", new long[] {1, 1}, 1),
                     Floats.input("sum_in", new long[] {1, 1}, 1))
-                .sequence(new SequenceStep(id(1), START, !END)));
+                .options(DEFAULT.withSequence(new SequenceStep(id(1), START, !END))));
     assertRefused(fed, Status.INVALID_ARGUMENT, "expected 1 inputs but got 2");
     Submission text = submit(SequenceStep.Id.of("a"), 1, START, !END);
     assertRefused(text, Status.INVALID_ARGUMENT, "send a number, not 'a'");

@@ -1,5 +1,7 @@
 package dev.roundhouse.kserve.codec;
 
+import dev.roundhouse.bundle.request.RequestOptions;
+import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.kserve.status.WireException;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +40,18 @@ final class Parameters {
       }
     }
     flag(parameters, EMPTY_FINAL_RESPONSE);
+  }
+
+  /** How a request is to be treated. */
+  static RequestOptions options(Map<String, ParameterValue> parameters) {
+    return parameters.isEmpty()
+        ? RequestOptions.DEFAULT
+        : new RequestOptions(
+            timeoutNanos(parameters),
+            priority(parameters),
+            queueTimeoutNanos(parameters),
+            sequence(parameters),
+            flag(parameters, TIMINGS));
   }
 
   /** The caller's remaining budget; absent, zero and negative mean none. */
@@ -81,10 +95,6 @@ final class Parameters {
     };
   }
 
-  static boolean wantsTimings(Map<String, ParameterValue> parameters) {
-    return flag(parameters, TIMINGS);
-  }
-
   private static boolean flag(Map<String, ParameterValue> parameters, String name) {
     return switch (parameters.get(name)) {
       case null -> false;
@@ -94,27 +104,23 @@ final class Parameters {
   }
 
   /** The sequence that the request belongs to; null, as for 0 and an empty text, for none. */
-  static @Nullable SequenceParameters sequence(Map<String, ParameterValue> parameters) {
-    if (parameters.isEmpty()) {
-      return null;
-    }
+  static @Nullable SequenceStep sequence(Map<String, ParameterValue> parameters) {
     boolean start = flag(parameters, SEQUENCE_START);
     boolean end = flag(parameters, SEQUENCE_END);
-    SequenceParameters sequence =
+    SequenceStep.Id id =
         switch (parameters.get(SEQUENCE_ID)) {
-          case null -> new SequenceParameters(0, "", start, end);
-          case ParameterValue.Signed(long number) -> new SequenceParameters(number, "", start, end);
-          case ParameterValue.Unsigned(long number) ->
-              new SequenceParameters(number, "", start, end);
+          case null -> SequenceStep.Id.of(0);
+          case ParameterValue.Signed(long number) -> SequenceStep.Id.of(number);
+          case ParameterValue.Unsigned(long number) -> SequenceStep.Id.of(number);
           case ParameterValue.Text(String text) -> {
             MessageLimits.requireName("parameter '" + SEQUENCE_ID + "'", text);
-            yield new SequenceParameters(0, text, start, end);
+            yield SequenceStep.Id.of(text);
           }
           case ParameterValue other ->
               throw wrongType(SEQUENCE_ID, "int64_param or string_param", other);
         };
-    if (sequence.number() != 0 || !sequence.text().isEmpty()) {
-      return sequence;
+    if (id.number() != 0 || !id.text().isEmpty()) {
+      return new SequenceStep(id, start, end);
     }
     if (start || end) {
       throw WireException.invalidArgument(

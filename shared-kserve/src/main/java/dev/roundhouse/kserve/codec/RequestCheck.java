@@ -43,11 +43,7 @@ public final class RequestCheck {
         message.id(),
         check.inputs(),
         check.outputs(),
-        Parameters.timeoutNanos(message.parameters()),
-        Parameters.priority(message.parameters()),
-        Parameters.queueTimeoutNanos(message.parameters()),
-        Parameters.sequence(message.parameters()),
-        Parameters.wantsTimings(message.parameters()));
+        Parameters.options(message.parameters()));
   }
 
   private List<WireInput> inputs() {

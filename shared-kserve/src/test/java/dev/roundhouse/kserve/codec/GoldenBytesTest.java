@@ -38,7 +38,7 @@ class GoldenBytesTest {
     assertThat(request.modelName()).isEqualTo("simple");
     assertThat(request.modelVersion()).isEqualTo("1");
     assertThat(request.id()).isEqualTo("r-7");
-    assertThat(request.timeoutNanos()).isEqualTo(250_000_000L);
+    assertThat(request.options().timeoutNanos()).isEqualTo(250_000_000L);
     assertThat(request.requestedOutputs()).containsExactly(new RequestedOutput("OUT", null, 0));
     WireInput input = request.inputs().get(0);
     assertThat(input.name()).isEqualTo("INPUT0");
@@ -56,7 +56,7 @@ class GoldenBytesTest {
   void shouldDecodeTypedRequestIntoRawBytes() {
     WireRequest request = Decoded.of(bytes(TYPED_REQUEST));
 
-    assertThat(request.timeoutNanos()).isEqualTo(WireRequest.NO_TIMEOUT);
+    assertThat(request.options().timeoutNanos()).isEqualTo(WireRequest.NO_TIMEOUT);
     assertThat(request.requestedOutputs()).isEmpty();
     assertThat(hex(Decoded.inline(request.inputs().getFirst()))).isEqualTo("0000c03f000080be");
   }

@@ -3,6 +3,7 @@ package dev.roundhouse.kserve.codec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.kserve.codec.ParameterValue.Flag;
 import dev.roundhouse.kserve.codec.ParameterValue.Real;
 import dev.roundhouse.kserve.codec.ParameterValue.Signed;
@@ -66,20 +67,22 @@ class ParametersTest {
 
   @Test
   void shouldSayWhetherTimingsAreWanted() {
-    assertThat(Parameters.wantsTimings(Map.of())).isFalse();
-    assertThat(Parameters.wantsTimings(Map.of("roundhouse_timings", new Flag(false)))).isFalse();
-    assertThat(Parameters.wantsTimings(Map.of("roundhouse_timings", new Flag(true)))).isTrue();
+    assertThat(Parameters.options(Map.of()).wantsTimings()).isFalse();
+    assertThat(Parameters.options(Map.of("roundhouse_timings", new Flag(false))).wantsTimings())
+        .isFalse();
+    assertThat(Parameters.options(Map.of("roundhouse_timings", new Flag(true))).wantsTimings())
+        .isTrue();
   }
 
   @Test
   void shouldReadASequenceByNumberOrText() {
     Flag yes = new Flag(true);
     assertThat(Parameters.sequence(Map.of("sequence_id", new Signed(4))))
-        .isEqualTo(new SequenceParameters(4, "", false, false));
+        .isEqualTo(new SequenceStep(SequenceStep.Id.of(4), false, false));
     assertThat(Parameters.sequence(Map.of("sequence_id", new Unsigned(4), "sequence_start", yes)))
-        .isEqualTo(new SequenceParameters(4, "", true, false));
+        .isEqualTo(new SequenceStep(SequenceStep.Id.of(4), true, false));
     assertThat(Parameters.sequence(Map.of("sequence_id", new Text("a"), "sequence_end", yes)))
-        .isEqualTo(new SequenceParameters(0, "a", false, true));
+        .isEqualTo(new SequenceStep(SequenceStep.Id.of("a"), false, true));
     assertThat(Parameters.sequence(Map.of("sequence_id", new Text("")))).isNull();
     assertThat(Parameters.sequence(Map.of("sequence_id", new Signed(0)))).isNull();
     assertThat(Parameters.sequence(Map.of("other", yes))).isNull();

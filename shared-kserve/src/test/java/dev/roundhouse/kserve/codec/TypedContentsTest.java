@@ -104,7 +104,8 @@ class TypedContentsTest {
       InferParameter budget = InferParameter.newBuilder().setInt64Param(nanos).build();
       ModelInferRequest.Builder request = request().putParameters("reactant_timeout_ns", budget);
 
-      assertThat(Decoded.of(request.build()).timeoutNanos()).isEqualTo(WireRequest.NO_TIMEOUT);
+      assertThat(Decoded.of(request.build()).options().timeoutNanos())
+          .isEqualTo(WireRequest.NO_TIMEOUT);
     }
   }
 

@@ -1,16 +1,16 @@
 package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.bundle.error.BundleException;
-import dev.roundhouse.engine.model.LoadListener;
+import dev.roundhouse.engine.model.ModelLoadListener;
 import java.util.Collection;
 import java.util.Set;
 
 /** Refuses to load what the operator leaves out, before anybody else is told. Thread-safe. */
-public final class LeftOut implements LoadListener {
+public final class LeftOut implements ModelLoadListener {
   private final Set<String> names;
-  private final LoadListener next;
+  private final ModelLoadListener next;
 
-  public LeftOut(Collection<String> names, LoadListener next) {
+  public LeftOut(Collection<String> names, ModelLoadListener next) {
     this.names = Set.copyOf(names);
     this.next = next;
   }
@@ -26,8 +26,8 @@ public final class LeftOut implements LoadListener {
   }
 
   @Override
-  public void onBuilt(String model, String version, int slot) {
-    next.onBuilt(model, version, slot);
+  public void onBuilt(String model, String version, int modelIndex) {
+    next.onBuilt(model, version, modelIndex);
   }
 
   @Override

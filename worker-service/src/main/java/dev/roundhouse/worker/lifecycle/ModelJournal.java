@@ -3,7 +3,7 @@ package dev.roundhouse.worker.lifecycle;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.dispatch.RunMark;
-import dev.roundhouse.engine.model.LoadListener;
+import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.worker.lifecycle.JournalEntry.Key;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * the same. Thread-safe; {@link #running} and {@link #idle} are the dispatch thread's, and a store
  * each.
  */
-public final class ModelJournal implements LoadListener, RunMark, AutoCloseable {
+public final class ModelJournal implements ModelLoadListener, RunMark, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelJournal.class);
 
   private final @Nullable JournalFolder folder;
@@ -88,8 +88,8 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
   }
 
   @Override
-  public void running(int slot) {
-    run.putInt(0, slot + 1);
+  public void running(int modelIndex) {
+    run.putInt(0, modelIndex + 1);
   }
 
   @Override
@@ -143,12 +143,12 @@ public final class ModelJournal implements LoadListener, RunMark, AutoCloseable 
   }
 
   @Override
-  public synchronized void onBuilt(String model, String version, int slot) {
+  public synchronized void onBuilt(String model, String version, int modelIndex) {
     Key key = loading.get(name(model, version));
     if (key != null) {
-      slots.values().removeIf(taken -> taken == slot);
-      slots.put(key, slot);
-      append("built\t" + slot + "\t" + key.line());
+      slots.values().removeIf(taken -> taken == modelIndex);
+      slots.put(key, modelIndex);
+      append("built\t" + modelIndex + "\t" + key.line());
     }
   }
 

@@ -35,7 +35,7 @@ final class Classification implements AnswerForm {
   /** How many classes are wanted, by output. */
   private final Map<String, Long> wanted;
 
-  /** The outputs' own specs, of the version that answers: set by admission. */
+  /** The outputs' own specs, of the version that answers. */
   private Map<String, TensorSpec> specs = Map.of();
 
   private Classification(Map<String, Long> wanted) {
@@ -56,7 +56,6 @@ final class Classification implements AnswerForm {
 
   @Override
   public long extraBytes(List<TensorSpec> outputs, Variant variant, int rows) {
-    Map<String, TensorSpec> found = new HashMap<>();
     long bytes = 0;
     for (TensorSpec output : outputs) {
       Long classes = wanted.get(output.name());
@@ -71,10 +70,18 @@ final class Classification implements AnswerForm {
       long elements = output.resolve(1, variant).shape().elementCount();
       ClassResults results = results(output.name(), output.dtype(), elements, output.classes());
       bytes += results.mostBytes(output.isBatched() ? rows : 1) + results.scratchBytes();
-      found.put(output.name(), output);
     }
-    specs = found;
     return bytes;
+  }
+
+  @Override
+  public void answeredBy(List<TensorSpec> outputs) {
+    specs = new HashMap<>();
+    for (TensorSpec output : outputs) {
+      if (wanted.containsKey(output.name())) {
+        specs.put(output.name(), output);
+      }
+    }
   }
 
   private ClassResults results(String output, DType dtype, long elements, ClassLabels labels) {

@@ -7,7 +7,6 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.SequenceStep;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
@@ -17,7 +16,6 @@ import dev.roundhouse.kserve.codec.RequestCheck;
 import dev.roundhouse.kserve.codec.RequestedOutput;
 import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.codec.ResponseTensor;
-import dev.roundhouse.kserve.codec.SequenceParameters;
 import dev.roundhouse.kserve.codec.WireInput;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.status.WireException;
@@ -26,7 +24,6 @@ import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.Lease;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -164,9 +161,7 @@ public final class InferExchange implements AutoCloseable {
         .id(request.id())
         .outputs(outputNames())
         .deadlineNanos(deadline(nowNanos, Math.min(callNanos, budgetNanos())))
-        .priority(request.priority())
-        .queueTimeout(Duration.ofNanos(request.queueTimeoutNanos()))
-        .sequence(step(request.sequence()))
+        .options(request.options())
         .caller(caller)
         .answerForm(classification == null ? AnswerForm.AS_IS : classification)
         .build();
@@ -178,17 +173,8 @@ public final class InferExchange implements AutoCloseable {
   }
 
   private long budgetNanos() {
-    long budget = request.timeoutNanos();
+    long budget = request.options().timeoutNanos();
     return budget == WireRequest.NO_TIMEOUT ? budget : budget - spentNanos;
-  }
-
-  private static @Nullable SequenceStep step(@Nullable SequenceParameters sequence) {
-    return sequence == null
-        ? null
-        : new SequenceStep(
-            new SequenceStep.Id(sequence.number(), sequence.text()),
-            sequence.start(),
-            sequence.end());
   }
 
   String modelName() {
@@ -279,7 +265,7 @@ public final class InferExchange implements AutoCloseable {
         request.modelName(),
         part.modelVersion(),
         request.id(),
-        request.wantsTimings() ? withTimings(parameters, outcome) : parameters,
+        request.options().wantsTimings() ? withTimings(parameters, outcome) : parameters,
         tensors);
   }
 

@@ -6,7 +6,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
-import dev.roundhouse.engine.model.LoadListener;
+import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.testing.TestBundle;
@@ -41,8 +41,8 @@ class LeftOutTest {
     assertThat(told).containsExactly("begin kept", "built kept", "end kept true");
   }
 
-  private static LoadListener noting(List<String> told) {
-    return new LoadListener() {
+  private static ModelLoadListener noting(List<String> told) {
+    return new ModelLoadListener() {
       @Override
       public void onBegin(String model, String version, String fingerprint) {
         told.add("begin " + model);

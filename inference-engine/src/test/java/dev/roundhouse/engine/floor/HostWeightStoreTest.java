@@ -13,14 +13,14 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class FloorStoreTest {
+class HostWeightStoreTest {
   private static final int PAGE = 4096;
 
   private final SimulatedDevice device =
       new SimulatedDevice(
           SimulatedDeviceOptions.instant((program, in, out) -> {}).withPinning(Pinning.OFFERED),
           new ManualClock(0));
-  private FloorStore store = store(Long.MAX_VALUE);
+  private HostWeightStore store = store(Long.MAX_VALUE);
 
   @AfterEach
   void shouldLeaveNoBytesAndNoPins() {
@@ -31,15 +31,16 @@ class FloorStoreTest {
     assertThat(device.openHandles()).isZero();
   }
 
-  private FloorStore store(long budget) {
-    return new FloorStore(new FloorOptions(FloorKind.KEPT, budget, true, Optional.empty()), device);
+  private HostWeightStore store(long budget) {
+    return new HostWeightStore(
+        new FloorOptions(FloorKind.KEPT, budget, true, Optional.empty()), device);
   }
 
   @Test
   void shouldHoldTensorsOneAfterTheOtherWhenTheyAreKept() {
     FakeWeights weights =
         new FakeWeights("", FakeWeights.bytes(1, 3), new byte[0], FakeWeights.bytes(2, 5000));
-    try (HostFloor floor = weights.floor(store, "m")) {
+    try (HostWeights floor = weights.floor(store, "m")) {
       assertThat(floor.count()).isEqualTo(3);
       assertThat(floor.byteSize()).isEqualTo(5003);
       assertThat(floor.isInMemory()).isTrue();
@@ -58,7 +59,7 @@ class FloorStoreTest {
   @Test
   void shouldAskForHugePagesWhenAFloorIsLargeEnough() {
     FakeWeights weights = new FakeWeights("", FakeWeights.bytes(1, 5 << 20));
-    try (HostFloor floor = weights.floor(store, "m");
+    try (HostWeights floor = weights.floor(store, "m");
         Lease lease = floor.lease()) {
       weights.assertHeldBy(lease);
       assertThat(lease.tensor(0).address() % (2 << 20)).isZero();
@@ -70,7 +71,7 @@ class FloorStoreTest {
   @Test
   void shouldReadNothingBeforeALeaseAndAgainAtEachWhenNothingIsKept() {
     FakeWeights weights = new FakeWeights("", FakeWeights.bytes(1, 10_000));
-    try (HostFloor floor = weights.floor(store, "m", FloorKind.RE_READ)) {
+    try (HostWeights floor = weights.floor(store, "m", FloorKind.RE_READ)) {
       assertThat(weights.reads).hasValue(0);
       for (int reads = 1; reads <= 3; reads++) {
         try (Lease lease = floor.lease();
@@ -90,7 +91,7 @@ class FloorStoreTest {
   void shouldLetGoWhatWasLeasedLongestAgoWhenTheBudgetIsSpent() {
     store = store(3 * PAGE);
     FakeWeights[] weights = new FakeWeights[4];
-    HostFloor[] floors = new HostFloor[4];
+    HostWeights[] floors = new HostWeights[4];
     for (int i = 0; i < 4; i++) {
       weights[i] = new FakeWeights("", FakeWeights.bytes(i, PAGE));
       if (i == 3) {
@@ -98,17 +99,17 @@ class FloorStoreTest {
       }
       floors[i] = weights[i].floor(store, "m" + i);
     }
-    assertThat(Arrays.stream(floors).map(HostFloor::isInMemory))
+    assertThat(Arrays.stream(floors).map(HostWeights::isInMemory))
         .containsExactly(true, false, true, true);
     try (Lease again = floors[1].lease()) {
       weights[1].assertHeldBy(again);
       assertThat(weights[1].reads).hasValue(2);
-      assertThat(Arrays.stream(floors).map(HostFloor::isInMemory))
+      assertThat(Arrays.stream(floors).map(HostWeights::isInMemory))
           .containsExactly(true, true, false, true);
     }
     assertThat(store.totals().evictions()).isEqualTo(2);
     assertThat(store.totals().heldBytes()).isEqualTo(3 * PAGE);
-    Arrays.stream(floors).forEach(HostFloor::close);
+    Arrays.stream(floors).forEach(HostWeights::close);
   }
 
   @Test
@@ -117,10 +118,10 @@ class FloorStoreTest {
     FakeWeights leased = new FakeWeights("", FakeWeights.bytes(1, PAGE));
     FakeWeights handedOver = new FakeWeights("", FakeWeights.bytes(2, PAGE));
     FakeWeights third = new FakeWeights("", FakeWeights.bytes(3, PAGE));
-    HostFloor first = leased.floor(store, "first");
+    HostWeights first = leased.floor(store, "first");
     Lease lease = first.lease();
-    HostFloor once = store.open("once", handedOver.once(), FloorKind.RE_READ);
-    HostFloor last = third.floor(store, "last");
+    HostWeights once = store.open("once", handedOver.once(), FloorKind.RE_READ);
+    HostWeights last = third.floor(store, "last");
     assertThat(first.evict()).isFalse();
     assertThat(once.evict()).isFalse();
     once.keepAs(FloorKind.RE_READ);
@@ -142,7 +143,7 @@ class FloorStoreTest {
   void shouldPassThroughWhatIsLargerThanTheBudget() {
     store = store(PAGE);
     FakeWeights weights = new FakeWeights("", FakeWeights.bytes(1, 3 * PAGE));
-    try (HostFloor floor = weights.floor(store, "m")) {
+    try (HostWeights floor = weights.floor(store, "m")) {
       assertThat(weights.reads).hasValue(0);
       try (Lease lease = floor.lease()) {
         weights.assertHeldBy(lease);
@@ -155,7 +156,7 @@ class FloorStoreTest {
   @Test
   void shouldFollowWhenAFloorIsToBeKeptOrNotAnyMore() {
     FakeWeights weights = new FakeWeights("", FakeWeights.bytes(1, PAGE));
-    try (HostFloor floor = weights.floor(store, "m")) {
+    try (HostWeights floor = weights.floor(store, "m")) {
       Lease lease = floor.lease();
       floor.keepAs(FloorKind.RE_READ);
       assertThat(floor.isInMemory()).as("leased").isTrue();
@@ -181,7 +182,7 @@ class FloorStoreTest {
         .isInstanceOf(BundleException.class)
         .hasMessageContaining("was cut off");
     assertThat(store.totals().heldBytes()).isZero();
-    try (HostFloor floor = weights.floor(store, "m", FloorKind.RE_READ)) {
+    try (HostWeights floor = weights.floor(store, "m", FloorKind.RE_READ)) {
       assertThatThrownBy(floor::lease).isInstanceOf(BundleException.class);
       assertThat(weights.open).hasValue(0);
       weights.onRead = () -> {};
@@ -198,7 +199,7 @@ class FloorStoreTest {
       assertThatThrownBy(() -> store.open("kept", corrupt, FloorKind.KEPT))
           .isInstanceOf(BundleException.class)
           .hasMessageContaining("tensor 0 is not what was published");
-      try (HostFloor floor = store.open("read again", corrupt, FloorKind.RE_READ)) {
+      try (HostWeights floor = store.open("read again", corrupt, FloorKind.RE_READ)) {
         assertThatThrownBy(floor::lease)
             .isInstanceOf(BundleException.class)
             .hasMessageContaining("tensor 0 is not what was published");
@@ -209,10 +210,10 @@ class FloorStoreTest {
 
   @Test
   void shouldPinWhatIsKeptWhenTheDeviceHasMemoryOfItsOwn() {
-    store = new FloorStore(FloorOptions.DEFAULT, new FarDevice(device));
+    store = new HostWeightStore(FloorOptions.DEFAULT, new FarDevice(device));
     FakeWeights weights = new FakeWeights("", FakeWeights.bytes(1, 10_000));
-    try (HostFloor floor = weights.floor(store, "m");
-        HostFloor passing = weights.floor(store, "passing", FloorKind.RE_READ);
+    try (HostWeights floor = weights.floor(store, "m");
+        HostWeights passing = weights.floor(store, "passing", FloorKind.RE_READ);
         Lease lease = passing.lease()) {
       weights.assertHeldBy(lease);
       assertThat(floor.report().pinned()).isTrue();
@@ -228,17 +229,17 @@ class FloorStoreTest {
     byte[] common = FakeWeights.bytes(1, 128 << 10);
     FakeWeights a = new FakeWeights("", common, FakeWeights.bytes(2, 64 << 10), common.clone());
     FakeWeights b = new FakeWeights("", FakeWeights.bytes(3, 64 << 10), common.clone());
-    HostFloor first = a.floor(store, "a");
+    HostWeights first = a.floor(store, "a");
     assertThat(store.totals().heldBytes()).isEqualTo(192 << 10);
     assertThat(store.totals().savedBytes()).isEqualTo(128 << 10);
-    HostFloor second = b.floor(store, "b");
+    HostWeights second = b.floor(store, "b");
     assertThat(store.totals().heldBytes()).isEqualTo(256 << 10);
     assertThat(store.totals().savedBytes()).isEqualTo(256 << 10);
     try (Lease of = second.lease()) {
       first.close();
       b.assertHeldBy(of);
     }
-    HostFloor third = b.floor(store, "again");
+    HostWeights third = b.floor(store, "again");
     second.close();
     try (Lease of = third.lease()) {
       b.assertHeldBy(of);
@@ -248,11 +249,11 @@ class FloorStoreTest {
 
   @Test
   void shouldKeepAPinnedFloorWholeWhileOthersReadOfIt() {
-    store = new FloorStore(FloorOptions.DEFAULT, new FarDevice(device));
+    store = new HostWeightStore(FloorOptions.DEFAULT, new FarDevice(device));
     byte[] common = FakeWeights.bytes(1, 128 << 10);
-    HostFloor first = new FakeWeights("", common, FakeWeights.bytes(2, PAGE)).floor(store, "a");
+    HostWeights first = new FakeWeights("", common, FakeWeights.bytes(2, PAGE)).floor(store, "a");
     FakeWeights b = new FakeWeights("", common);
-    HostFloor second = b.floor(store, "b");
+    HostWeights second = b.floor(store, "b");
     first.close();
     assertThat(device.openHandles()).isEqualTo(1);
     assertThat(store.totals().heldBytes()).isEqualTo((128 << 10) + PAGE);
@@ -269,8 +270,8 @@ class FloorStoreTest {
         new FakeWeights(
             "", FakeWeights.bytes(2, 256 << 10), common, FakeWeights.bytes(3, 512 << 10));
     FakeWeights b = new FakeWeights("", common);
-    HostFloor first = a.floor(store, "a");
-    HostFloor second = b.floor(store, "b");
+    HostWeights first = a.floor(store, "a");
+    HostWeights second = b.floor(store, "b");
     assertThat(store.totals().heldBytes()).isEqualTo(896 << 10);
     first.close();
     assertThat(store.totals().heldBytes()).isEqualTo(128 << 10);
@@ -287,8 +288,8 @@ class FloorStoreTest {
     other[100_001] = 1;
     FakeWeights a = new FakeWeights("", one, other);
     FakeWeights b = new FakeWeights("", other, one);
-    try (HostFloor first = a.floor(store, "a");
-        HostFloor second = b.floor(store, "b");
+    try (HostWeights first = a.floor(store, "a");
+        HostWeights second = b.floor(store, "b");
         Lease ofFirst = first.lease();
         Lease ofSecond = second.lease()) {
       a.assertHeldBy(ofFirst);
@@ -299,7 +300,7 @@ class FloorStoreTest {
   @Test
   void shouldKeepLeasedMemoryWhenTheFloorIsClosed() {
     FakeWeights weights = new FakeWeights("", FakeWeights.bytes(1, PAGE));
-    HostFloor floor = weights.floor(store, "m");
+    HostWeights floor = weights.floor(store, "m");
     Lease lease = floor.lease();
     floor.close();
     floor.close();

@@ -4,10 +4,10 @@ package dev.roundhouse.engine.model;
  * Told when the load of a version begins and ends, on the thread that loads it; several may load at
  * once. What begins and never ends was being loaded when the process died.
  */
-public interface LoadListener {
+public interface ModelLoadListener {
   /** Hears nothing. */
-  LoadListener NONE =
-      new LoadListener() {
+  ModelLoadListener NONE =
+      new ModelLoadListener() {
         @Override
         public void onBegin(String model, String version, String fingerprint) {}
 
@@ -26,9 +26,9 @@ public interface LoadListener {
   /**
    * It has been made, and is to run for the first time.
    *
-   * @param slot its number, which is another's when it has been freed
+   * @param modelIndex its number, which is another's when it has been freed
    */
-  default void onBuilt(String model, String version, int slot) {}
+  default void onBuilt(String model, String version, int modelIndex) {}
 
   /**
    * It serves, or has failed; not told of what the engine itself has failed over.

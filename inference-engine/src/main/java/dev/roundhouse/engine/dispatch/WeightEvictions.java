@@ -1,77 +1,57 @@
 package dev.roundhouse.engine.dispatch;
 
-import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.deliver.Failures;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.engine.residency.LoadLane;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntPredicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * How weights leave the device: because others need the room, or with their model for good. Owned
  * by the dispatch thread; what leaves is closed by the thread that uploads, before whatever it is
  * asked to upload later.
  */
-final class Departures {
+final class WeightEvictions {
   private final Lanes lanes;
   private final WeightCache cache;
-  private final LoadLane lane;
-  private final @Nullable WeightsThread thread;
-  private final AskedLoads asked;
+  private final Ledger ledger;
+  private final Uploads uploads;
+  private final OperatorLoads asked;
   private final WarmUp warmUp;
   private final SharedParts shared;
-  private final BatchSlot[] slots;
+  private final BatchSlots slots;
   private final Failures failures;
   private final NanoClock clock;
 
-  /** Models that were let go of and may be on the device yet. */
+  /** Models that were released and may be on the device yet. */
   private final List<CompletableFuture<Void>> leaving = new ArrayList<>();
 
-  /**
-   * @param thread what turns the lane; null for the dispatch thread
-   * @param slots of the loop
-   */
-  Departures(
-      Lanes lanes,
-      WeightCache cache,
-      LoadLane lane,
-      @Nullable WeightsThread thread,
-      AskedLoads asked,
-      WarmUp warmUp,
-      SharedParts shared,
-      BatchSlot[] slots,
-      Failures failures,
-      NanoClock clock) {
-    this.lanes = lanes;
-    this.cache = cache;
-    this.lane = lane;
-    this.thread = thread;
+  WeightEvictions(DispatchParts parts, Uploads uploads, OperatorLoads asked) {
+    this.uploads = uploads;
     this.asked = asked;
-    this.warmUp = warmUp;
-    this.shared = shared;
-    this.slots = slots;
-    this.failures = failures;
-    this.clock = clock;
+    lanes = parts.lanes();
+    cache = parts.cache();
+    ledger = parts.ledger();
+    warmUp = parts.warmUp();
+    shared = parts.shared();
+    slots = parts.slots();
+    failures = parts.failures();
+    clock = parts.clock();
   }
 
   /** True when a batch of the model is on its way, or it is being warmed up. */
-  boolean isInUse(int slot) {
-    for (BatchSlot batch : slots) {
-      if (batch.holdsArguments() && batch.lane().slot() == slot) {
-        return true;
-      }
-    }
+  boolean isInUse(int modelIndex) {
     ModelLane warming = warmUp.next();
-    return (warming != null && warming.slot() == slot)
-        || lanes.isAwaitedByCommitted(lanes.get(slot));
+    return slots.useWeightsOf(modelIndex)
+        || (warming != null && warming.modelIndex() == modelIndex)
+        || lanes.isAwaitedByCommitted(lanes.get(modelIndex));
   }
 
   /** Has weights closed that were chosen to leave for others. */
@@ -82,9 +62,9 @@ final class Departures {
   }
 
   private void evict(WeightCache.Left left, long now, Runnable then) {
-    ModelLane from = lanes.get(left.slot());
-    from.counters().addOnDispatch(Metric.WEIGHT_EVICTIONS, 1);
-    free(left, then);
+    ModelLane from = lanes.get(left.modelIndex());
+    ledger.add(from.counters(), Metric.WEIGHT_EVICTIONS);
+    uploads.free(left, then);
     lanes.settle(from, now);
   }
 
@@ -96,7 +76,7 @@ final class Departures {
    * @return false when none can
    */
   boolean makeRoomForRun(ModelLane of, boolean all, Runnable then) {
-    IntPredicate stays = slot -> slot == of.slot() || isInUse(slot);
+    IntPredicate stays = index -> index == of.modelIndex() || isInUse(index);
     List<WeightCache.Left> left =
         all ? List.of() : cache.leave(Math.max(1, of.model().scratchBytes()), stays);
     if (left.isEmpty()) {
@@ -114,13 +94,13 @@ final class Departures {
   }
 
   /**
-   * Lets go of a model for good, of which no batch is on its way and which is not being loaded.
+   * Releases a model for good, of which no batch is on its way and which is not being loaded.
    *
    * @return completes once nothing of it is on the device, maybe on another thread; cancelled when
    *     the engine fails first
    */
-  CompletableFuture<Void> letGo(ModelLane of) {
-    WeightCache.Left left = lanes.remove(of.slot());
+  CompletableFuture<Void> release(ModelLane of) {
+    WeightCache.Left left = lanes.remove(of.modelIndex());
     of.close(shared);
     asked.failed(of, new IllegalStateException("the model was unloaded meanwhile"));
     if (left == null) {
@@ -129,21 +109,13 @@ final class Departures {
     CompletableFuture<Void> gone = new CompletableFuture<>();
     leaving.removeIf(CompletableFuture::isDone);
     leaving.add(gone);
-    free(left, () -> gone.complete(null));
+    uploads.free(left, () -> gone.complete(null));
     return gone;
   }
 
-  /** Lets go of a model that did not come to serve, and tells who waits for it once it has gone. */
+  /** Releases a model that did not come to serve, and tells who waits for it once it has gone. */
   void refuse(ModelLane of, CompletableFuture<Void> ready, Throwable failure) {
-    var unused = letGo(of).whenComplete((gone, ended) -> ready.completeExceptionally(failure));
-  }
-
-  /** Has weights closed by the thread that uploads, before whatever it uploads next. */
-  private void free(WeightCache.Left left, Runnable then) {
-    lane.free(left, then);
-    if (thread != null) {
-      thread.wake();
-    }
+    var unused = release(of).whenComplete((gone, ended) -> ready.completeExceptionally(failure));
   }
 
   /** Gives up on what is leaving: the engine ends. */

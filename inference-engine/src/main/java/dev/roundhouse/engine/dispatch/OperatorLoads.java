@@ -6,10 +6,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Weights that the operator has asked for, whether or not a request waits. Dispatch thread only.
- */
-final class AskedLoads {
+/** Weights that the operator has asked for, whether or not a request waits. */
+final class OperatorLoads {
   private final List<Asked> asked = new ArrayList<>();
 
   /**

@@ -1,4 +1,4 @@
-package dev.roundhouse.engine.request;
+package dev.roundhouse.bundle.request;
 
 /**
  * Which sequence a request belongs to, and where in it the request stands.

@@ -6,13 +6,14 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
-import dev.roundhouse.engine.lane.WaitingEnd;
-import dev.roundhouse.engine.model.ServedModel;
+import dev.roundhouse.engine.lane.QueueDrops;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.residency.LoadLane;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.residency.WeightLoad;
+import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,12 +23,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has the weights that are waited for brought to the device, while batches of other models run, and
- * others leave for them. Two at a time, so that the link goes from one to the next without a pause,
- * and a much smaller one beside them. Owned by the dispatch thread.
+ * Brings the weights that are waited for to the device, while batches of other models run, and has
+ * others leave for them, or for a run that finds too little memory. Two loads at a time, so that
+ * the link goes from one to the next without a pause, and a much smaller one beside them.
  */
-final class Loads {
-  private static final Logger log = LoggerFactory.getLogger(Loads.class);
+final class WeightMover {
+  private static final Logger log = LoggerFactory.getLogger(WeightMover.class);
   private static final int AT_A_TIME = 2;
   private static final int MOST = 4;
 
@@ -37,54 +38,38 @@ final class Loads {
   /** How many times smaller a load is that is let in beside {@link #AT_A_TIME} others. */
   private static final int SMALLER = 8;
 
+  private final OwnerThread owner;
   private final Lanes lanes;
   private final WeightCache cache;
-  private final LoadLane lane;
-  private final @Nullable WeightsThread thread;
+  private final Ledger ledger;
+  private final Uploads uploads;
   private final BatchFormer former;
-  private final WaitingEnd waitingEnd;
+  private final QueueDrops drops;
   private final Failures failures;
   private final WarmUp warmUp;
-  private final Departures departures;
+  private final OperatorLoads asked = new OperatorLoads();
+  private final WeightEvictions evictions;
+  private final RoomForRuns room;
   private final NanoClock clock;
   private final boolean selfManaged;
-  private final AskedLoads asked;
   private final List<Begun> begun = new ArrayList<>(MOST);
 
   private boolean warmedLast;
 
-  /**
-   * @param thread what turns the lane; null for this
-   * @param selfManaged false when weights come only when the operator asks for them
-   */
-  Loads(
-      Lanes lanes,
-      WeightCache cache,
-      LoadLane lane,
-      @Nullable WeightsThread thread,
-      BatchFormer former,
-      WaitingEnd waitingEnd,
-      Failures failures,
-      WarmUp warmUp,
-      AskedLoads asked,
-      Departures departures,
-      NanoClock clock,
-      boolean selfManaged) {
-    this.lanes = lanes;
-    this.cache = cache;
-    this.lane = lane;
-    this.thread = thread;
-    this.former = former;
-    this.waitingEnd = waitingEnd;
-    this.failures = failures;
-    this.warmUp = warmUp;
-    this.asked = asked;
-    this.departures = departures;
-    this.clock = clock;
+  WeightMover(DispatchParts parts, Uploads uploads, boolean selfManaged) {
+    this.uploads = uploads;
     this.selfManaged = selfManaged;
-    if (thread != null) {
-      thread.open(lane);
-    }
+    owner = parts.owner();
+    lanes = parts.lanes();
+    cache = parts.cache();
+    ledger = parts.ledger();
+    former = parts.former();
+    drops = parts.drops();
+    failures = parts.failures();
+    warmUp = parts.warmUp();
+    clock = parts.clock();
+    evictions = new WeightEvictions(parts, uploads, asked);
+    room = new RoomForRuns(evictions);
   }
 
   /**
@@ -96,8 +81,9 @@ final class Loads {
    * @throws DeviceException when the device is lost, which is the end of the engine
    */
   int turn(boolean news) {
-    int work = thread == null ? lane.turn() : 0;
-    for (WeightLoad load = lane.ended(); load != null; load = lane.ended()) {
+    assert owner.isHere();
+    int work = uploads.turn();
+    for (WeightLoad load = uploads.ended(); load != null; load = uploads.ended()) {
       onEnded(load);
       work++;
     }
@@ -116,10 +102,11 @@ final class Loads {
    * @throws DeviceException OUT_OF_MEMORY when they are to be pinned and do not fit beside what is
    */
   void add(ModelLane of, boolean pinned) {
-    cache.register(of.slot(), of.weights(), of.model().scratchBytes());
+    assert owner.isHere();
+    cache.register(of.modelIndex(), of.weights(), of.model().scratchBytes());
     if (pinned) {
-      cache.pin(of.slot());
-    } else if (cache.isTooLarge(of.slot())) {
+      cache.pin(of.modelIndex());
+    } else if (cache.isTooLarge(of.modelIndex())) {
       log.warn(
           "the {} bytes of weights of model '{}' are more than the {} bytes for weights on the"
               + " device: they come only when no others are there",
@@ -131,7 +118,7 @@ final class Loads {
 
   /** A batch of the lane runs. */
   void used(ModelLane of, long nowNanos) {
-    cache.used(of.slot(), nowNanos);
+    cache.used(of.modelIndex(), nowNanos);
   }
 
   // --- beginning
@@ -147,7 +134,7 @@ final class Loads {
   }
 
   private boolean beginAsked(long now) {
-    AskedLoads.Asked next = asked.next();
+    OperatorLoads.Asked next = asked.next();
     return next != null && begin(next.lane(), next.sinceNanos(), now);
   }
 
@@ -173,7 +160,7 @@ final class Loads {
 
   private void refuse(@Nullable ModelLane first, long now) {
     for (ModelLane next = first; next != null; next = lanes.nextToLoad(now)) {
-      waitingEnd.all(next, Failures.notResident(next.model().name()));
+      drops.all(next, Failures.notResident(next.model().name()));
       lanes.settle(next, now);
     }
   }
@@ -197,11 +184,11 @@ final class Loads {
     if (!isLetIn(next)) {
       return false;
     }
-    List<WeightCache.Left> left = cache.makeRoom(next.slot(), sinceNanos, departures::isInUse);
+    List<WeightCache.Left> left = cache.makeRoom(next.modelIndex(), sinceNanos, evictions::isInUse);
     if (left == null) {
       return false;
     }
-    departures.evict(left, now);
+    evictions.evict(left, now);
     start(next, 1, now);
     return true;
   }
@@ -215,15 +202,12 @@ final class Loads {
   }
 
   private void start(ModelLane next, int tries, long now) {
-    WeightLoad load = new WeightLoad(next.slot(), next.weights());
+    WeightLoad load = new WeightLoad(next.modelIndex(), next.weights());
     long expected = cache.expectedNanos(next.weights());
     begun.add(new Begun(load, expected, tries));
-    cache.begin(next.slot());
+    cache.begin(next.modelIndex());
     lanes.loadBegun(next, expected, now);
-    lane.load(load);
-    if (thread != null) {
-      thread.wake();
-    }
+    uploads.begin(load);
   }
 
   // --- the end of a load
@@ -232,11 +216,11 @@ final class Loads {
     Begun of = begun.stream().filter(each -> each.load == load).findFirst().orElseThrow();
     begun.remove(of);
     cache.ended(load);
-    ModelLane loaded = lanes.get(load.slot());
+    ModelLane loaded = lanes.get(load.modelIndex());
     Throwable failure = load.failure();
-    loaded.counters().addOnDispatch(Metric.WEIGHT_LOAD, load.nanos());
+    ledger.add(loaded.counters(), Metric.WEIGHT_LOAD, load.nanos());
     if (failure == null) {
-      loaded.counters().addOnDispatch(Metric.WEIGHT_LOADS, 1);
+      ledger.add(loaded.counters(), Metric.WEIGHT_LOADS);
       lanes.loadEnded(loaded, of.expectedNanos, load.nanos(), load.endedNanos());
       asked.arrived(loaded);
       return;
@@ -257,15 +241,15 @@ final class Loads {
   private boolean retry(ModelLane of, int tries) {
     long now = clock.nanoTime();
     List<WeightCache.Left> left =
-        tries == 1 ? cache.leave(of.weights().byteSize(), departures::isInUse) : List.of();
+        tries == 1 ? cache.leave(of.weights().byteSize(), evictions::isInUse) : List.of();
     if (left.isEmpty()) {
-      left = cache.clear(departures::isInUse);
+      left = cache.clear(evictions::isInUse);
     }
     if (left.isEmpty()) {
       return false;
     }
     failures.makingRoom(of.model().name(), left.size());
-    departures.evict(left, now);
+    evictions.evict(left, now);
     start(of, tries + 1, now);
     return true;
   }
@@ -273,17 +257,17 @@ final class Loads {
   /** Out of memory ends the request that asked; whatever else goes wrong, all that wait. */
   private void onFailed(ModelLane of, Throwable failure) {
     if (asked.failed(of, failure)) {
-      cache.unpin(of.slot());
+      cache.unpin(of.modelIndex());
     }
     if (warmUp.next() == of) {
-      departures.refuse(of, warmUp.giveUp(), failure);
+      evictions.refuse(of, warmUp.giveUp(), failure);
       return;
     }
     Outcome.Failed outcome = failures.notLoaded(of.model().name(), failure);
     if (Failures.isOutOfMemory(failure)) {
-      waitingEnd.first(of, outcome);
+      drops.first(of, outcome);
     } else {
-      waitingEnd.all(of, outcome);
+      drops.all(of, outcome);
     }
     lanes.settle(of, clock.nanoTime());
   }
@@ -292,15 +276,16 @@ final class Loads {
 
   /** Keeps a lane's weights on the device, or lets them leave again. */
   void pin(@Nullable ModelLane of, Command.Pin command) {
+    assert owner.isHere();
     if (of == null) {
       command.done().completeExceptionally(new IllegalStateException("the model is not ready"));
       return;
     }
     try {
       if (command.pinned()) {
-        cache.pin(of.slot());
+        cache.pin(of.modelIndex());
       } else {
-        cache.unpin(of.slot());
+        cache.unpin(of.modelIndex());
         evictUnlessManagedHere(of);
       }
     } catch (DeviceException e) {
@@ -322,17 +307,19 @@ final class Loads {
 
   private void evictUnlessManagedHere(ModelLane of) {
     if (!selfManaged) {
-      departures.evict(
-          cache.clear(slot -> slot != of.slot() || departures.isInUse(slot)), clock.nanoTime());
+      evictions.evict(
+          cache.clear(index -> index != of.modelIndex() || evictions.isInUse(index)),
+          clock.nanoTime());
     }
   }
 
   /** Has all leave that may, and brings some back. */
   void compact(Command.Compact command) {
+    assert owner.isHere();
     long now = clock.nanoTime();
-    departures.evict(cache.clear(departures::isInUse), now);
+    evictions.evict(cache.clear(evictions::isInUse), now);
     List<CompletableFuture<Void>> reloads = new ArrayList<>();
-    for (ServedModel model : command.reload()) {
+    for (ProgramModel model : command.reload()) {
       ModelLane reload = lanes.find(model);
       if (reload != null && !reload.isResident()) {
         CompletableFuture<Void> there = new CompletableFuture<>();
@@ -352,9 +339,45 @@ final class Loads {
                 });
   }
 
-  /** Gives up on what the operator has asked for. */
+  /** Gives up on what the operator has asked for, and on what is leaving: the loop ends. */
   void abandon() {
+    assert owner.isHere();
     asked.abandon();
+    evictions.abandon();
+  }
+
+  // --- for runs, and for models that go
+
+  /**
+   * Has weights leave for a model whose run found too little memory.
+   *
+   * @return false when none can, or that did not help: the run has failed
+   */
+  boolean makeRoom(ModelLane of) {
+    assert owner.isHere();
+    return room.make(of);
+  }
+
+  /** While this is so, no run is to be started. */
+  boolean isMakingRoom() {
+    return room.isMaking();
+  }
+
+  /** A run has found enough memory. */
+  void ran() {
+    room.ran();
+  }
+
+  /** As {@link WeightEvictions#release}. */
+  CompletableFuture<Void> release(ModelLane of) {
+    assert owner.isHere();
+    return evictions.release(of);
+  }
+
+  /** As {@link WeightEvictions#refuse}. */
+  void refuse(ModelLane of, CompletableFuture<Void> ready, Throwable failure) {
+    assert owner.isHere();
+    evictions.refuse(of, ready, failure);
   }
 
   // --- what others may know
@@ -376,18 +399,18 @@ final class Loads {
 
   DispatchState.WeightsState stateOf(ModelLane of) {
     long now = clock.nanoTime();
-    long used = cache.lastUsedNanos(of.slot());
+    long used = cache.lastUsedNanos(of.modelIndex());
     return new DispatchState.WeightsState(
         of.isResident() ? Place.RESIDENT : of.isLoading() ? Place.LOADING : Place.ABSENT,
-        cache.isPinned(of.slot()),
+        cache.isPinned(of.modelIndex()),
         of.weights().byteSize(),
         used == Long.MIN_VALUE ? -1 : now - used,
-        cache.nextUseNanos(of.slot(), now));
+        cache.nextUseNanos(of.modelIndex(), now));
   }
 
   /** True when {@link #turn} would see a load end. */
   boolean hasEnded() {
-    return lane.hasEnded();
+    return uploads.hasEnded();
   }
 
   /** True while weights are on their way, or somebody waits for some. */
@@ -395,30 +418,18 @@ final class Loads {
     return !begun.isEmpty()
         || !asked.isEmpty()
         || lanes.waitsForWeights()
-        || (thread == null && lane.hasTasks());
+        || uploads.waitsForTurn();
   }
 
   /** Waits for the link, in an engine that is stepped; false, at once, when nothing is on it. */
   boolean await() {
-    if (thread != null || !lane.isBusy()) {
-      return false;
-    }
-    lane.await();
-    return true;
+    return uploads.await();
   }
 
   /** Gives up what is under way and frees it. */
   void close() {
-    if (thread == null) {
-      lane.close();
-    } else {
-      thread.close();
-    }
-    for (WeightLoad load = lane.ended(); load != null; load = lane.ended()) {
-      if (load.failure() == null) {
-        load.settle(); // freed with the model
-      }
-    }
+    assert owner.isHere();
+    uploads.close();
   }
 
   /**

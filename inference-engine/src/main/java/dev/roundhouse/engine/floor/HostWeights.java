@@ -8,8 +8,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** One model's weights as they wait on the host. Thread-safe; closed by whoever opened it. */
-public final class HostFloor implements AutoCloseable {
-  private final FloorStore store;
+public final class HostWeights implements AutoCloseable {
+  private final HostWeightStore store;
   private final String model;
   private final FloorLayout layout;
   private final @Nullable WeightsOrigin origin;
@@ -29,8 +29,8 @@ public final class HostFloor implements AutoCloseable {
   /**
    * @param origin null when the weights cannot be read again
    */
-  HostFloor(
-      FloorStore store,
+  HostWeights(
+      HostWeightStore store,
       String model,
       FloorLayout layout,
       Optional<WeightsOrigin> origin,
@@ -42,7 +42,7 @@ public final class HostFloor implements AutoCloseable {
     this.kind = kind;
   }
 
-  FloorStore store() {
+  HostWeightStore store() {
     return store;
   }
 

@@ -8,21 +8,22 @@ import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 
 /** How a request that waits ends without being run, and what its caller is told. */
-public final class WaitingEnd {
-  private static final Outcome STOPPING =
+public final class QueueDrops {
+  /** What callers are told when the loop has stopped. */
+  public static final Outcome STOPPING =
       new Outcome.Shed(
           ShedReason.STOPPING, Status.UNAVAILABLE, "Server exiting; send the request elsewhere");
 
   private final Accounting accounting;
 
-  public WaitingEnd(Accounting accounting) {
+  public QueueDrops(Accounting accounting) {
     this.accounting = accounting;
   }
 
-  /** It can no longer be answered in time, or has waited too long. Dispatch thread only. */
+  /** It can no longer be answered in time, or has waited too long. */
   public void late(ModelLane lane, QueuedRequest request, long nowNanos) {
     ShedReason reason = reason(request, nowNanos);
-    accounting.endOnDispatch(
+    accounting.end(
         request,
         waitingState(request),
         new Outcome.Shed(
@@ -36,35 +37,30 @@ public final class WaitingEnd {
                     lane.model().name())));
   }
 
-  /** Its caller does not want what is left of it. Dispatch thread only. */
+  /** Its caller does not want what is left of it. */
   public void cancelled(QueuedRequest request) {
-    accounting.endOnDispatch(request, waitingState(request), Outcome.Cancelled.BY_CALLER);
+    accounting.end(request, waitingState(request), Outcome.Cancelled.BY_CALLER);
   }
 
-  /** Ends the first that waits, letting go of what is over already. Dispatch thread only. */
+  /** Ends the first that waits, letting go of what is over already. */
   public void first(ModelLane lane, Outcome outcome) {
     lane.queue().dropEnded();
     if (!lane.queue().isEmpty()) {
       QueuedRequest front = lane.queue().remove();
-      accounting.endOnDispatch(front, waitingState(front), outcome);
+      accounting.end(front, waitingState(front), outcome);
     }
   }
 
-  /** Ends all that wait. Dispatch thread only. */
+  /** Ends all that wait. */
   public void all(ModelLane lane, Outcome outcome) {
     while (!lane.queue().isEmpty()) {
       first(lane, outcome);
     }
   }
 
-  /** The loop stops. Dispatch thread only. */
+  /** The loop stops. */
   public void stopping(QueuedRequest request) {
-    accounting.endOnDispatch(request, waitingState(request), STOPPING);
-  }
-
-  /** It was handed over after the loop had stopped; any thread. */
-  public void tooLate(QueuedRequest request) {
-    accounting.end(request, State.QUEUED, STOPPING);
+    accounting.end(request, waitingState(request), STOPPING);
   }
 
   private static ShedReason reason(QueuedRequest request, long nowNanos) {

@@ -9,16 +9,16 @@ import dev.roundhouse.engine.residency.ModelWeights;
 import java.util.List;
 
 /**
- * A model version that can run: contract, programs, weights, counters. Immutable, but for the
+ * A model version with programs and weights of its own, and a lane. Immutable, but for the
  * counters; programs and weights are used by the dispatch thread only once it is ready.
  *
- * @param slot its index in everything that is kept per model; another model may get it once this
- *     one has been freed
+ * @param modelIndex its index in everything that is kept per model; another model may get it once
+ *     this one has been freed
  * @param fingerprint of the files it was made of; empty when it was not read from files
  * @param counters its own; they also say whether a request of it is open
  */
-public record ServedModel(
-    int slot,
+public record ProgramModel(
+    int modelIndex,
     String name,
     String version,
     String fingerprint,
@@ -28,9 +28,10 @@ public record ServedModel(
     QueueRules queueRules,
     RunCosts runCosts,
     ModelWeights weights,
-    ModelCounters counters) {
+    ModelCounters counters)
+    implements Servable {
 
-  public ServedModel {
+  public ProgramModel {
     programs = List.copyOf(programs);
   }
 
@@ -51,6 +52,31 @@ public record ServedModel(
 
   private static long bytes(List<TensorType> types) {
     return types.stream().mapToLong(TensorType::byteSize).sum();
+  }
+
+  @Override
+  public int shareKey() {
+    return modelIndex;
+  }
+
+  @Override
+  public long leastRunNanos(int variant, int rows, long nowNanos) {
+    return runCosts.leastNanos(variant, rows, nowNanos);
+  }
+
+  @Override
+  public long leastWaitNanos(long nowNanos) {
+    return weights.leastWaitNanos(nowNanos);
+  }
+
+  @Override
+  public boolean isOnDevice() {
+    return weights.isResident();
+  }
+
+  @Override
+  public long residentBytes() {
+    return weights.isResident() ? weights.byteSize() : 0;
   }
 
   /** Compiled sizes of a variant, ascending. */

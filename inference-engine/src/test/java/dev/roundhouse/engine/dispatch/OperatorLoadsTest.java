@@ -2,16 +2,16 @@ package dev.roundhouse.engine.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.roundhouse.engine.dispatch.AskedLoads.Asked;
+import dev.roundhouse.engine.dispatch.OperatorLoads.Asked;
 import dev.roundhouse.engine.lane.ModelLane;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Who is told what of weights that the operator has asked for. */
-class AskedLoadsTest {
+class OperatorLoadsTest {
   private final LoopParts parts = new LoopParts();
-  private final AskedLoads asked = parts.asked;
+  private final OperatorLoads asked = parts.asked;
   private final CompletableFuture<Void> first = new CompletableFuture<>();
   private final CompletableFuture<Void> second = new CompletableFuture<>();
 

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * it. Thread-safe: what reads files or waits for other processes blocks its caller, and others only
  * where they want the same floor.
  */
-public final class FloorStore implements AutoCloseable {
+public final class HostWeightStore implements AutoCloseable {
   private static final long MOST_IDLE_BYTES = 256L << 20;
   private static final int IDLE_PART = 4;
   private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -32,17 +32,17 @@ public final class FloorStore implements AutoCloseable {
   private final AtomicLong readNanos = new AtomicLong();
 
   /** Floors that may be let go, leased longest ago first. Guarded by this. */
-  private final LinkedHashSet<HostFloor> evictable = new LinkedHashSet<>();
+  private final LinkedHashSet<HostWeights> evictable = new LinkedHashSet<>();
 
   private int floors;
   private long evictions;
 
   /** Removes what killed processes of this user have left in shared memory. */
-  public FloorStore(FloorOptions options, Device device) {
+  public HostWeightStore(FloorOptions options, Device device) {
     this(options, device, PATIENCE, _ -> {});
   }
 
-  FloorStore(
+  HostWeightStore(
       FloorOptions options, Device device, Duration patience, SharedRegions.Watcher watcher) {
     this.options = options;
     Pins pins = new Pins(device);
@@ -65,7 +65,7 @@ public final class FloorStore implements AutoCloseable {
   }
 
   /** As {@link #open(String, WeightSource, FloorKind)}, of the kind that the options name. */
-  public HostFloor open(String model, WeightSource weights) {
+  public HostWeights open(String model, WeightSource weights) {
     return open(model, weights, options.kind());
   }
 
@@ -79,10 +79,10 @@ public final class FloorStore implements AutoCloseable {
    *     was published; nothing is kept then
    * @throws FloorException when there is no memory for them
    */
-  public HostFloor open(String model, WeightSource weights, FloorKind kind) {
+  public HostWeights open(String model, WeightSource weights, FloorKind kind) {
     Optional<WeightsOrigin> origin = weights.origin();
     FloorKind possible = origin.isEmpty() ? FloorKind.KEPT : kind;
-    HostFloor floor = new HostFloor(this, model, new FloorLayout(weights), origin, possible);
+    HostWeights floor = new HostWeights(this, model, new FloorLayout(weights), origin, possible);
     FloorMemory memory = stays(floor) ? bring(floor, weights) : null;
     synchronized (this) {
       floors++;
@@ -94,7 +94,7 @@ public final class FloorStore implements AutoCloseable {
     return floor;
   }
 
-  Lease lease(HostFloor floor) {
+  Lease lease(HostWeights floor) {
     floor.reading().lock();
     try {
       FloorMemory memory = begin(floor);
@@ -112,7 +112,7 @@ public final class FloorStore implements AutoCloseable {
     }
   }
 
-  private synchronized @Nullable FloorMemory begin(HostFloor floor) {
+  private synchronized @Nullable FloorMemory begin(HostWeights floor) {
     if (floor.closed) {
       throw closed(floor);
     }
@@ -124,7 +124,7 @@ public final class FloorStore implements AutoCloseable {
     return memory;
   }
 
-  private void adopt(HostFloor floor, FloorMemory memory) {
+  private void adopt(HostWeights floor, FloorMemory memory) {
     synchronized (this) {
       if (!floor.closed) {
         floor.memory = memory;
@@ -136,12 +136,12 @@ public final class FloorStore implements AutoCloseable {
     throw closed(floor);
   }
 
-  private static IllegalStateException closed(HostFloor floor) {
+  private static IllegalStateException closed(HostWeights floor) {
     return new IllegalStateException("the floor of model '" + floor.model() + "' is closed");
   }
 
   /** Ends a lease of memory that is not to be given out any more. */
-  private void abandon(HostFloor floor, FloorMemory memory) {
+  private void abandon(HostWeights floor, FloorMemory memory) {
     if (memory instanceof SharedRegion region) {
       region.disown();
     }
@@ -153,7 +153,7 @@ public final class FloorStore implements AutoCloseable {
   }
 
   /** Ends a lease. */
-  void end(HostFloor floor, FloorMemory memory) {
+  void end(HostWeights floor, FloorMemory memory) {
     boolean free;
     synchronized (this) {
       memory.leases--;
@@ -171,7 +171,7 @@ public final class FloorStore implements AutoCloseable {
     makeRoom(0);
   }
 
-  boolean evict(HostFloor floor) {
+  boolean evict(HostWeights floor) {
     FloorMemory memory;
     synchronized (this) {
       memory = floor.memory;
@@ -181,13 +181,13 @@ public final class FloorStore implements AutoCloseable {
       if (memory.leases > 0 || floor.origin() == null) {
         return false;
       }
-      letGo(floor);
+      release(floor);
     }
     memory.free();
     return true;
   }
 
-  void keepAs(HostFloor floor, FloorKind wanted) {
+  void keepAs(HostWeights floor, FloorKind wanted) {
     synchronized (this) {
       if (floor.origin() != null) {
         floor.kind = wanted;
@@ -198,7 +198,7 @@ public final class FloorStore implements AutoCloseable {
     }
   }
 
-  void close(HostFloor floor) {
+  void close(HostWeights floor) {
     FloorMemory memory;
     synchronized (this) {
       if (floor.closed) {
@@ -219,7 +219,7 @@ public final class FloorStore implements AutoCloseable {
     memory.free();
   }
 
-  synchronized FloorReport report(HostFloor floor) {
+  synchronized FloorReport report(HostWeights floor) {
     FloorMemory memory = floor.memory;
     return new FloorReport(
         floor.kind,
@@ -245,18 +245,18 @@ public final class FloorStore implements AutoCloseable {
   }
 
   /** Whether memory stays when nobody leases it. */
-  private synchronized boolean stays(HostFloor floor) {
+  private synchronized boolean stays(HostWeights floor) {
     return floor.origin() == null
         || floor.kind == FloorKind.KEPT && floor.layout().blockBytes() <= options.budgetBytes();
   }
 
-  private void rest(HostFloor floor) {
+  private void rest(HostWeights floor) {
     if (floor.origin() != null) {
       evictable.add(floor);
     }
   }
 
-  private void letGo(HostFloor floor) {
+  private void release(HostWeights floor) {
     evictable.remove(floor);
     floor.memory = null;
     evictions++;
@@ -267,7 +267,7 @@ public final class FloorStore implements AutoCloseable {
    *
    * @param given open already; null when the files are to be opened again
    */
-  private FloorMemory bring(HostFloor floor, @Nullable WeightSource given) {
+  private FloorMemory bring(HostWeights floor, @Nullable WeightSource given) {
     FloorLayout layout = floor.layout();
     try (Reading reading = new Reading(floor, given)) {
       FloorMemory memory = null;
@@ -290,7 +290,7 @@ public final class FloorStore implements AutoCloseable {
     }
   }
 
-  private @Nullable FloorMemory share(HostFloor floor, Reading reading, boolean pin) {
+  private @Nullable FloorMemory share(HostWeights floor, Reading reading, boolean pin) {
     WeightsOrigin origin = floor.origin();
     if (shared == null || origin == null || origin.sha256().isEmpty()) {
       return null;
@@ -302,7 +302,7 @@ public final class FloorStore implements AutoCloseable {
   }
 
   /** Of what a region holds: the bytes, and how they are cut into tensors. */
-  private static byte[] digest(String sha256, HostFloor floor) {
+  private static byte[] digest(String sha256, HostWeights floor) {
     try {
       String content = "floor 1 " + sha256 + " " + floor.types();
       return MessageDigest.getInstance("SHA-256").digest(content.getBytes(StandardCharsets.UTF_8));
@@ -326,9 +326,9 @@ public final class FloorStore implements AutoCloseable {
       if (evictable.isEmpty()) {
         return false;
       }
-      HostFloor oldest = evictable.getFirst();
+      HostWeights oldest = evictable.getFirst();
       memory = oldest.memory;
-      letGo(oldest);
+      release(oldest);
     }
     if (memory != null) {
       memory.free();

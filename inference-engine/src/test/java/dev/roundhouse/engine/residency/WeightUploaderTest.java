@@ -13,7 +13,7 @@ import dev.roundhouse.engine.device.PartedUpload;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.FloorStore;
+import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.engine.time.ManualClock;
@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The LOAD lane, turned by this thread, on a link that takes 1 ns for a byte. */
-class LoadLaneTest {
+/** The uploader, turned by this thread, on a link that takes 1 ns for a byte. */
+class WeightUploaderTest {
   /** The link takes longer for one than parts should take, so they stay as small. */
   private static final int PART = 200_000;
 
@@ -39,10 +39,10 @@ class LoadLaneTest {
               SimulatedDeviceOptions.instant((program, in, out) -> {})
                   .withLinkBytesPerSecond(1_000_000_000),
               clock));
-  private final FloorStore store = new FloorStore(FloorOptions.DEFAULT, device);
+  private final HostWeightStore store = new HostWeightStore(FloorOptions.DEFAULT, device);
   private final Residency residency =
       new Residency(device, store, LRU.withPartBytes(PART), spec -> Optional.empty());
-  private final LoadLane lane = residency.newLane(clock);
+  private final WeightUploader lane = residency.newUploader(clock);
   private final List<ModelWeights> made = new ArrayList<>();
 
   @AfterEach
@@ -226,8 +226,8 @@ class LoadLaneTest {
     lane.turn();
     assertThat(inDevice).containsExactly(true);
     assertThat(reading).containsExactly(false);
-    assertThat(lane.inDeviceSinceNanos()).isEqualTo(LoadLane.NOT_NOW);
-    assertThat(lane.readingSinceNanos()).isEqualTo(LoadLane.NOT_NOW);
+    assertThat(lane.inDeviceSinceNanos()).isEqualTo(WeightUploader.NOT_NOW);
+    assertThat(lane.readingSinceNanos()).isEqualTo(WeightUploader.NOT_NOW);
     finish(load);
     load.settle();
   }
@@ -246,7 +246,7 @@ class LoadLaneTest {
   }
 
   private static boolean isRecent(long nanos) {
-    return nanos != LoadLane.NOT_NOW && System.nanoTime() - nanos < 60_000_000_000L;
+    return nanos != WeightUploader.NOT_NOW && System.nanoTime() - nanos < 60_000_000_000L;
   }
 
   private static WeightCache.Left left(WeightCache cache) {

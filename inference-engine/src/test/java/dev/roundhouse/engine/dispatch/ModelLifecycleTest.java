@@ -8,10 +8,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** When a model that takes no requests any more can be let go of. */
-class RetirementsTest {
+class ModelLifecycleTest {
   private final LoopParts parts = new LoopParts();
-  private final Retirements retirements =
-      new Retirements(parts.lanes, parts.departures, parts.slots);
+  private final ModelLifecycle models = new ModelLifecycle(parts.parts, parts.weights);
   private final CompletableFuture<Void> retired = new CompletableFuture<>();
 
   @AfterEach
@@ -23,34 +22,34 @@ class RetirementsTest {
   void shouldWaitForARunOfTheModelAndForNoOther() {
     ModelLane going = parts.addResident("a");
     ModelLane staying = parts.addResident("b");
-    parts.slots[0].begin(going, going.programs().getFirst());
-    parts.run(parts.slots[0], 10);
-    parts.slots[1].begin(staying, staying.programs().getFirst());
-    parts.run(parts.slots[1], 10);
-    assertThat(retirements.isEmpty()).isTrue();
-    retirements.add(new Command.Retire(going.model(), retired));
-    assertThat(retirements.isEmpty()).isFalse();
-    assertThat(retirements.finish()).isZero();
-    parts.slots[0].clear();
-    assertThat(retirements.finish()).isEqualTo(1);
-    assertThat(retirements.isEmpty()).isTrue();
+    parts.slots.get(0).begin(going, going.programs().getFirst());
+    parts.run(parts.slots.get(0), 10);
+    parts.slots.get(1).begin(staying, staying.programs().getFirst());
+    parts.run(parts.slots.get(1), 10);
+    assertThat(models.isRetiring()).isFalse();
+    models.retire(new Command.Retire(going.model(), retired));
+    assertThat(models.isRetiring()).isTrue();
+    assertThat(models.finishRetirements()).isZero();
+    parts.slots.get(0).clear();
+    assertThat(models.finishRetirements()).isEqualTo(1);
+    assertThat(models.isRetiring()).isFalse();
     assertThat(retired).as("its weights are there").isNotDone();
     parts.turnLink();
     assertThat(retired).isCompleted();
     assertThat(parts.lanes.find(going.model())).isNull();
     assertThat(parts.lanes.find(staying.model())).isSameAs(staying);
-    parts.slots[1].clear();
+    parts.slots.get(1).clear();
   }
 
   @Test
   void shouldWaitForALoadOfTheModel() {
     ModelLane going = parts.add("a");
     parts.begin(going);
-    retirements.add(new Command.Retire(going.model(), retired));
-    assertThat(retirements.finish()).isZero();
+    models.retire(new Command.Retire(going.model(), retired));
+    assertThat(models.finishRetirements()).isZero();
     parts.turnLink();
     parts.ended();
-    assertThat(retirements.finish()).isEqualTo(1);
+    assertThat(models.finishRetirements()).isEqualTo(1);
     parts.turnLink();
     assertThat(retired).isCompleted();
   }
@@ -59,8 +58,8 @@ class RetirementsTest {
   void shouldWaitForWhatTheModelHasAccepted() {
     ModelLane going = parts.add("a");
     assertThat(going.counters().enter(1)).isTrue();
-    retirements.add(new Command.Retire(going.model(), retired));
-    assertThat(retirements.finish()).isZero();
+    models.retire(new Command.Retire(going.model(), retired));
+    assertThat(models.finishRetirements()).isZero();
     assertThat(retired).isNotDone();
     assertThat(parts.lanes.find(going.model())).isSameAs(going);
   }
@@ -68,9 +67,9 @@ class RetirementsTest {
   @Test
   void shouldSayAtOnceThatAModelIsGoneWhichNeverCame() {
     ModelLane going = parts.add("a");
-    parts.departures.letGo(going);
-    retirements.add(new Command.Retire(going.model(), retired));
-    assertThat(retirements.finish()).isEqualTo(1);
+    parts.weights.release(going);
+    models.retire(new Command.Retire(going.model(), retired));
+    assertThat(models.finishRetirements()).isEqualTo(1);
     assertThat(retired).isCompleted();
   }
 
@@ -78,15 +77,15 @@ class RetirementsTest {
   void shouldTellWhoWaitsWhenItIsAbandonedAndWhenTheDeviceHangs() {
     CompletableFuture<Void> waiting = new CompletableFuture<>();
     ModelLane busy = parts.addResident("b");
-    retirements.add(new Command.Retire(parts.addResident("a").model(), retired));
-    assertThat(retirements.finish()).isEqualTo(1);
+    models.retire(new Command.Retire(parts.addResident("a").model(), retired));
+    assertThat(models.finishRetirements()).isEqualTo(1);
     assertThat(busy.counters().enter(1)).isTrue();
-    retirements.add(new Command.Retire(busy.model(), waiting));
-    assertThat(retirements.finish()).isZero();
-    parts.departures.abandon(); // the weights of the first never left
-    retirements.abandon();
+    models.retire(new Command.Retire(busy.model(), waiting));
+    assertThat(models.finishRetirements()).isZero();
+    parts.weights.abandon(); // the weights of the first never left
+    models.abandon();
     assertThat(retired).isCancelled();
     assertThat(waiting).isCancelled();
-    assertThat(retirements.isEmpty()).isTrue();
+    assertThat(models.isRetiring()).isFalse();
   }
 }

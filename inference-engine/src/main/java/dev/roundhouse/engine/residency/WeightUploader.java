@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
  * <p>The dispatch thread hands loads over and takes them back; one thread turns the lane: {@code
  * weights} or, in an engine that is stepped, the dispatch thread itself.
  */
-public final class LoadLane {
-  private static final Logger log = LoggerFactory.getLogger(LoadLane.class);
+public final class WeightUploader {
+  private static final Logger log = LoggerFactory.getLogger(WeightUploader.class);
 
   /** What {@link #inDeviceSinceNanos} and {@link #readingSinceNanos} say while it is not so. */
   public static final long NOT_NOW = Long.MIN_VALUE;
@@ -56,7 +56,7 @@ public final class LoadLane {
    * @param use how {@link Device#upload} may use the floors
    * @param partBytes the least of a part of a large tensor
    */
-  LoadLane(Device device, HostMemory use, long partBytes, NanoClock clock) {
+  WeightUploader(Device device, HostMemory use, long partBytes, NanoClock clock) {
     parts = new PartSize(partBytes);
     this.device = device;
     this.use = use;

@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Which weights are brought to the device beside which, and what becomes of those that are not. */
 @Timeout(30)
-class LoadsTest {
+class WeightMoverTest {
   private static final long MILLISECOND_FOR_ONE = 1_000L * BYTES;
 
   /** Of a model that is not brought in one go. */

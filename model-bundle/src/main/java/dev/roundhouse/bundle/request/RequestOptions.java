@@ -1,0 +1,51 @@
+package dev.roundhouse.bundle.request;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a caller wants one inference to be treated. Read from the wire, or made by an embedding
+ * program, and carried as it is to whoever honours it.
+ *
+ * @param timeoutNanos what is left to the caller to wait; {@link #NO_TIMEOUT} for as long as it
+ *     takes
+ * @param priority level among the model's priorities, 1 first; 0 for the model's default
+ * @param queueTimeoutNanos how long it may wait to run; 0 for the model's default
+ * @param sequence where it stands in a sequence; null when it is of none
+ * @param wantsTimings whether the answer is to tell where the time went
+ */
+public record RequestOptions(
+    long timeoutNanos,
+    long priority,
+    long queueTimeoutNanos,
+    @Nullable SequenceStep sequence,
+    boolean wantsTimings) {
+  public static final long NO_TIMEOUT = Long.MAX_VALUE;
+
+  /** What the model and the server do with any request. */
+  public static final RequestOptions DEFAULT = new RequestOptions(NO_TIMEOUT, 0, 0, null, false);
+
+  public RequestOptions withTimeout(Duration timeout) {
+    return new RequestOptions(nanos(timeout), priority, queueTimeoutNanos, sequence, wantsTimings);
+  }
+
+  public RequestOptions withPriority(long level) {
+    return new RequestOptions(timeoutNanos, level, queueTimeoutNanos, sequence, wantsTimings);
+  }
+
+  public RequestOptions withQueueTimeout(Duration timeout) {
+    return new RequestOptions(timeoutNanos, priority, nanos(timeout), sequence, wantsTimings);
+  }
+
+  public RequestOptions withSequence(@Nullable SequenceStep step) {
+    return new RequestOptions(timeoutNanos, priority, queueTimeoutNanos, step, wantsTimings);
+  }
+
+  private static long nanos(Duration timeout) {
+    try {
+      return timeout.toNanos();
+    } catch (ArithmeticException e) {
+      return NO_TIMEOUT; // 292 years or more
+    }
+  }
+}
