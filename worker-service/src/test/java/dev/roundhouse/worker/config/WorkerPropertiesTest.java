@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
+import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -327,7 +328,6 @@ class WorkerPropertiesTest {
             new ServerProperties(
                 "roundhouse",
                 GrpcTransport.HTTP2,
-                HttpTransport.EVENT_LOOP,
                 DataSize.ofMegabytes(512),
                 DataSize.ofMegabytes(256),
                 4096,
@@ -335,6 +335,7 @@ class WorkerPropertiesTest {
                 10_000,
                 Duration.ofSeconds(60),
                 Duration.ofMinutes(5),
+                new HttpProperties(8192, 100, Duration.ofSeconds(60), null, -1),
                 List.of(),
                 Duration.ZERO));
   }
@@ -345,7 +346,6 @@ class WorkerPropertiesTest {
             bind(
                     "server.name=triton",
                     "server.transport=grpc-java",
-                    "server.http-transport=tomcat",
                     "server.max-message-size=1MB",
                     "server.max-unread=4MB",
                     "server.max-concurrent-streams=7",
@@ -353,6 +353,11 @@ class WorkerPropertiesTest {
                     "server.max-connections=8",
                     "server.stalled-message-timeout=9s",
                     "server.unread-answer-timeout=11s",
+                    "server.http.max-connections=12",
+                    "server.http.accept-count=13",
+                    "server.http.connection-timeout=14s",
+                    "server.http.keep-alive-timeout=15s",
+                    "server.http.max-keep-alive-requests=16",
                     "server.allowed-hosts=a.test,b.test",
                     "server.lame-duck=10s")
                 .server())
@@ -360,7 +365,6 @@ class WorkerPropertiesTest {
             new ServerProperties(
                 "triton",
                 GrpcTransport.GRPC_JAVA,
-                HttpTransport.TOMCAT,
                 DataSize.ofMegabytes(1),
                 DataSize.ofMegabytes(4),
                 7,
@@ -368,6 +372,7 @@ class WorkerPropertiesTest {
                 8,
                 Duration.ofSeconds(9),
                 Duration.ofSeconds(11),
+                new HttpProperties(12, 13, Duration.ofSeconds(14), Duration.ofSeconds(15), 16),
                 List.of("a.test", "b.test"),
                 Duration.ofSeconds(10)));
   }
