@@ -1,7 +1,5 @@
 package dev.roundhouse.platform.rest;
 
-import java.util.Arrays;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param version empty when the path names none
  */
 public record InferPath(String name, String version) {
-  /** Parts of a path. */
+  /** Parts of a path, behind its first slash. */
   private static final int WITH_NAME = 4;
 
   private static final int WITH_VERSION = 6;
@@ -22,33 +20,34 @@ public record InferPath(String name, String version) {
     }
     int query = target.indexOf('?');
     String[] written = (query < 0 ? target : target.substring(0, query)).split("/", -1);
-    boolean plain = written.length > 1 && written[0].isEmpty();
-    for (int i = 1; i < written.length; i++) {
-      plain &= isPlain(written[i]);
-    }
-    if (plain) {
-      return of(Arrays.asList(written).subList(1, written.length));
+    InferPath named = written[0].isEmpty() ? of(written, 1) : null;
+    if (named != null && isPlain(named.name) && isPlain(named.version)) {
+      return named;
     }
     RequestPath path = RequestPath.of(target);
-    return path == null ? null : of(path.parts());
+    return path == null ? null : of(path.parts().toArray(String[]::new), 0);
   }
 
-  private static @Nullable InferPath of(List<String> path) {
-    boolean ofVersion = path.size() == WITH_VERSION && path.get(3).equals("versions");
-    if (!(path.size() == WITH_NAME || ofVersion)
-        || !path.get(0).equals("v2")
-        || !path.get(1).equals("models")
-        || !path.getLast().equals("infer")) {
+  /**
+   * @param from where the path begins in {@code parts}
+   */
+  private static @Nullable InferPath of(String[] parts, int from) {
+    int length = parts.length - from;
+    boolean ofVersion = length == WITH_VERSION && parts[from + 3].equals("versions");
+    if (!(length == WITH_NAME || ofVersion)
+        || !parts[from].equals("v2")
+        || !parts[from + 1].equals("models")
+        || !parts[parts.length - 1].equals("infer")) {
       return null;
     }
-    String version = ofVersion ? path.get(4) : "";
-    boolean named = !path.get(2).isEmpty() && !(ofVersion && version.isEmpty());
-    return named ? new InferPath(path.get(2), version) : null;
+    String name = parts[from + 2];
+    String version = ofVersion ? parts[from + 4] : "";
+    return name.isEmpty() || (ofVersion && version.isEmpty()) ? null : new InferPath(name, version);
   }
 
   /** True of a part of a path that can only mean itself. */
   private static boolean isPlain(String part) {
-    boolean more = false;
+    boolean more = part.isEmpty();
     for (int i = 0; i < part.length(); i++) {
       char c = part.charAt(i);
       boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

@@ -48,9 +48,7 @@ public final class InferRoutes implements RequestRoutes {
   @Override
   public RequestHandler route(String method, String target) {
     InferPath path = InferPath.of(method, target);
-    return path == null
-        ? others.route(method, target)
-        : new HttpInferCall(this, path.name(), path.version());
+    return path == null ? others.route(method, target) : new HttpInferCall(this, path);
   }
 
   Inference inference() {
