@@ -36,12 +36,12 @@ END_SECONDS = 120
 LONG = (
     "--roundhouse.worker.server.stalled-message-timeout=10m",
     "--roundhouse.worker.server.unread-answer-timeout=10m",
-    "--server.tomcat.connection-timeout=10m",
+    "--roundhouse.worker.server.http.connection-timeout=10m",
 )
 SHORT = (
     "--roundhouse.worker.server.stalled-message-timeout=2s",
     "--roundhouse.worker.server.unread-answer-timeout=2s",
-    "--server.tomcat.connection-timeout=2s",
+    "--roundhouse.worker.server.http.connection-timeout=2s",
 )
 FEW = 20
 

@@ -63,8 +63,9 @@ final class FakeRegions {
   void register(
       SystemSharedMemoryRegisterRequest request,
       StreamObserver<SystemSharedMemoryRegisterResponse> call) {
-    if (!refusal.isOk()) {
-      call.onError(refusal.asRuntimeException());
+    if (!refusal.isOk() || request.getKey().isEmpty()) {
+      Status told = refusal.isOk() ? Status.INVALID_ARGUMENT.withDescription("no key") : refusal;
+      call.onError(told.asRuntimeException());
       return;
     }
     system.put(request.getName(), request);
@@ -102,7 +103,7 @@ final class FakeRegions {
   void register(
       CudaSharedMemoryRegisterRequest request,
       StreamObserver<CudaSharedMemoryRegisterResponse> call) {
-    if (request.getDeviceId() != gpu) {
+    if (request.getDeviceId() != gpu || request.getByteSize() == 0) {
       call.onError(
           Status.INVALID_ARGUMENT
               .withDescription("this worker's GPU is " + gpu)

@@ -52,7 +52,10 @@ class GatewayDoorsTest {
               "POST /v2/models/m/infer HTTP/1.1\r\nHost: localhost\r\n"
                   + lengths
                   + "\r\n\r\n0\r\n\r\nPOST /v2/models/m/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}");
-      assertThat(answers).startsWith("HTTP/1.1 400").containsOnlyOnce("HTTP/1.1");
+      assertThat(answers)
+          .startsWith("HTTP/1.1 400")
+          .containsOnlyOnce("HTTP/1.1 4")
+          .doesNotContain("HTTP/1.1 2");
     }
   }
 

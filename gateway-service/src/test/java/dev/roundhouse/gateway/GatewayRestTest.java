@@ -37,8 +37,6 @@ class GatewayRestTest extends TwoWorkers {
     String told = own.headers().firstValue("X-Callers").orElseThrow();
     assertThat(told).matches("\\[[1-9][0-9]*]");
     assertThat(forged.headers().firstValue("X-Callers")).hasValue(told);
-    var description = gateway.send("GET", "/v2/models/right", "", CallerHeader.NAME, "7777");
-    assertThat(description.headers().firstValue("X-Callers")).hasValue("null");
   }
 
   @Test
@@ -102,12 +100,31 @@ class GatewayRestTest extends TwoWorkers {
         .isEqualTo("{\"models\":[\"both\",\"left\",\"right\"]}");
     assertThat(gateway.send("POST", "/v2/repository/index", "").body())
         .startsWith("[{\"name\":\"both\",\"version\":\"1\",\"state\":\"READY\"},");
-    assertThat(gateway.send("GET", "/v2/models/left", "").body()).startsWith("w0 ");
+    assertThat(gateway.send("GET", "/v2/models/left", "").body())
+        .isEqualTo(
+            "{\"name\":\"left\",\"versions\":[],\"platform\":\"w0\",\"inputs\":[],\"outputs\":[]}");
+    assertThat(gateway.send("GET", "/v2/models/nobody", ""))
+        .satisfies(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(404);
+              assertThat(answer.body())
+                  .isEqualTo("{\"error\":\"Request for unknown model: 'nobody' is not found\"}");
+            });
+    assertThat(gateway.send("GET", "/v2/models/both/ready", "").body())
+        .isEqualTo("{\"name\":\"both\",\"ready\":true}");
+    assertThat(gateway.send("GET", "/v2/models/nobody/ready", "").statusCode()).isEqualTo(404);
+    w0.models.put("left", "UNAVAILABLE");
+    assertThat(gateway.send("GET", "/v2/models/left/ready", "").statusCode()).isEqualTo(503);
     assertThat(gateway.send("GET", "/v2/models/both/stats", "").body())
         .contains("\"inference_count\":20");
     assertThat(gateway.send("POST", "/v2/logging", "{}").statusCode()).isEqualTo(200);
-    assertThat(w0.calls).contains("POST /v2/logging");
-    assertThat(w1.calls).contains("POST /v2/logging");
+    assertThat(w0.calls).contains("logSettings");
+    assertThat(w1.calls).contains("logSettings");
+    assertThat(
+            gateway.send("POST", "/v2/repository/models/both/load", "{\"parameters\":{}}").body())
+        .isEqualTo("{\"name\":\"both\",\"load\":true}");
+    assertThat(w0.calls).contains("load both");
+    assertThat(w1.calls).contains("load both");
     assertThat(gateway.send("GET", "/v2/nothing", ""))
         .satisfies(
             answer -> {
@@ -127,7 +144,7 @@ class GatewayRestTest extends TwoWorkers {
         .satisfies(
             answer -> {
               assertThat(answer.statusCode()).isEqualTo(400);
-              assertThat(answer.body()).contains("'key' is missing");
+              assertThat(answer.body()).isEqualTo("{\"error\":\"no key\"}");
             });
   }
 }

@@ -8,7 +8,6 @@ import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
 import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
-import dev.roundhouse.worker.config.HttpTransport;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -28,8 +27,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
@@ -41,14 +38,10 @@ class DoorsTest {
 
   @TempDir Path repository;
 
-  @ParameterizedTest
-  @EnumSource
-  void shouldRefuseWebPagesAndTakePrograms(HttpTransport transport, CapturedOutput output)
-      throws Exception {
+  @Test
+  void shouldRefuseWebPagesAndTakePrograms(CapturedOutput output) throws Exception {
     TestBundle.doubling(2, 1).write(repository, "m");
-    try (RunningWorker worker =
-        new RunningWorker(repository, TestBundle.DOUBLE, RestTest.carriedBy(transport))
-            .awaitLoaded()) {
+    try (RunningWorker worker = new RunningWorker(repository, TestBundle.DOUBLE).awaitLoaded()) {
       String infer =
           "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,2],\"data\":[1,2]}]}";
       for (String port : new String[] {"http", "metrics"}) {
@@ -140,11 +133,9 @@ class DoorsTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void shouldTakeNamesWithUnderscores(HttpTransport transport) throws Exception {
-    try (RunningWorker worker =
-        new RunningWorker(repository, TestBundle.DOUBLE, RestTest.carriedBy(transport))) {
+  @Test
+  void shouldTakeNamesWithUnderscores() throws Exception {
+    try (RunningWorker worker = new RunningWorker(repository, TestBundle.DOUBLE)) {
       String asked = " HTTP/1.1\r\nConnection: close\r\nHost: my_worker:8000\r\n\r\n";
       assertThat(exchange(worker, "http", "GET /v2/health/live" + asked))
           .startsWith("HTTP/1.1 200");

@@ -7,7 +7,6 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.transport.memory.Kept;
 import dev.roundhouse.transport.memory.PeerMemory;
-import dev.roundhouse.worker.config.HttpTransport;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -20,23 +19,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** Clients that are slow, or go away, or send too much, harm nobody and leave nothing behind. */
 @Timeout(120)
 @ExtendWith(OutputCaptureExtension.class)
-@ParameterizedClass
-@EnumSource
 class RestClientsTest {
 
   private static final int SLOW_SENDERS = 1_000;
@@ -49,23 +44,16 @@ class RestClientsTest {
 
   private final List<Socket> sockets = new ArrayList<>();
 
-  /** The worker is started by it; the tests are the same. */
-  RestClientsTest(HttpTransport transport) {}
-
-  @BeforeParameterizedClassInvocation
-  static void start(HttpTransport transport) throws Exception {
+  @BeforeAll
+  static void start() throws Exception {
     TestBundle.doubling(2, 1).write(repository, "double");
     TestBundle.doubling(WIDE, 1).write(repository, "wide");
     worker =
-        new RunningWorker(
-                repository,
-                GATE,
-                RestTest.carriedBy(transport),
-                "--roundhouse.worker.scheduler.max-queued-bytes=80MB")
+        new RunningWorker(repository, GATE, "--roundhouse.worker.scheduler.max-queued-bytes=80MB")
             .awaitLoaded();
   }
 
-  @AfterParameterizedClassInvocation
+  @AfterAll
   static void stop() {
     worker.close();
   }

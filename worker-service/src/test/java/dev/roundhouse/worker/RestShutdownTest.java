@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
-import dev.roundhouse.worker.config.HttpTransport;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -15,25 +14,15 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.assertj.core.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.springframework.boot.test.system.CapturedOutput;
-import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** What becomes of requests over HTTP when the worker stops. */
 @Timeout(60)
-@ParameterizedClass
-@EnumSource
-@ExtendWith(OutputCaptureExtension.class)
 class RestShutdownTest {
 
   private static final String DRAIN = "--roundhouse.worker.shutdown.drain=";
@@ -41,12 +30,7 @@ class RestShutdownTest {
       "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],\"datatype\":\"FP32\",\"data\":[1,2]}]}";
 
   private final Gate gate = new Gate();
-  private final HttpTransport transport;
   @TempDir Path repository;
-
-  RestShutdownTest(HttpTransport transport) {
-    this.transport = transport;
-  }
 
   @Test
   void shouldAnswerAcceptedRequestsBeforeItStops() throws Exception {
@@ -134,7 +118,6 @@ class RestShutdownTest {
 
   @Test
   void shouldGiveUpABodyThatDoesNotCome() throws Exception {
-    Assumptions.assumeThat(transport).isEqualTo(HttpTransport.EVENT_LOOP);
     try (RunningWorker worker = start("100ms");
         Socket silent = sendingNothingMore(worker)) {
       Engine engine = worker.bean(Engine.class);
@@ -159,33 +142,9 @@ class RestShutdownTest {
     return silent;
   }
 
-  @Test
-  void shouldNotWaitForAThreadWhoseBodyDoesNotCome(CapturedOutput output) throws Exception {
-    Assumptions.assumeThat(transport).isEqualTo(HttpTransport.TOMCAT);
-    try (RunningWorker worker = start("100ms", "--server.tomcat.connection-timeout=5s");
-        Socket silent = sendingNothingMore(worker)) {
-      Engine engine = worker.bean(Engine.class);
-      worker.stop();
-
-      assertThat(engine.heldBytes()).as("its thread still waits").isPositive();
-
-      // What it needs then must be there. The log of a stopped worker is off, hence the next one.
-      try (RunningWorker next = start("100ms")) {
-        while (engine.heldBytes() > 0) {
-          Thread.onSpinWait();
-        }
-        silent.getInputStream().readAllBytes(); // ends when its request has been given up
-        assertThat(output).doesNotContain("ERROR");
-      }
-    }
-  }
-
-  private RunningWorker start(String drain, String... more) throws Exception {
+  private RunningWorker start(String drain) throws Exception {
     TestBundle.doubling(2, 1).write(repository, "double");
-    String[] settings = Arrays.copyOf(more, more.length + 2);
-    settings[more.length] = DRAIN + drain;
-    settings[more.length + 1] = RestTest.carriedBy(transport);
-    return new RunningWorker(repository, gate, settings).awaitLoaded();
+    return new RunningWorker(repository, gate, DRAIN + drain).awaitLoaded();
   }
 
   private static CompletableFuture<HttpResponse<byte[]>> infer(RunningWorker worker) {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
-import dev.roundhouse.worker.config.HttpTransport;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -17,16 +16,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -34,8 +31,6 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 /** Clients of HTTP that send or read next to nothing are ended, and hold nothing afterwards. */
 @Timeout(120)
 @ExtendWith(OutputCaptureExtension.class)
-@ParameterizedClass
-@EnumSource
 class RestSlowPeersTest {
 
   /** Between two bytes of a client that trickles: many in the time that it is allowed. */
@@ -47,23 +42,19 @@ class RestSlowPeersTest {
 
   private final List<Socket> sockets = new ArrayList<>();
 
-  /** The worker is started by it; the tests are the same. */
-  RestSlowPeersTest(HttpTransport transport) {}
-
-  @BeforeParameterizedClassInvocation
-  static void start(HttpTransport transport) throws Exception {
+  @BeforeAll
+  static void start() throws Exception {
     TestBundle.doubling(WIDE, 1).write(repository, "wide");
     worker =
         new RunningWorker(
                 repository,
                 TestBundle.DOUBLE,
-                RestTest.carriedBy(transport),
                 "--roundhouse.worker.server.stalled-message-timeout=1s",
-                "--server.tomcat.connection-timeout=3s")
+                "--roundhouse.worker.server.http.connection-timeout=3s")
             .awaitLoaded();
   }
 
-  @AfterParameterizedClassInvocation
+  @AfterAll
   static void stop() {
     worker.close();
   }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.codec.SpentHeader;
-import dev.roundhouse.worker.config.HttpTransport;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
@@ -23,22 +22,18 @@ import java.util.zip.DeflaterOutputStream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.InflaterInputStream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The protocol over HTTP, as a client meets it. */
 @Timeout(120)
-@ParameterizedClass
-@EnumSource
 class RestTest {
 
   /** More than Tomcat's buffers and a socket hold. */
@@ -49,11 +44,8 @@ class RestTest {
   @TempDir static Path repository;
   private static RunningWorker worker;
 
-  /** The worker is started by it; the tests are the same. */
-  RestTest(HttpTransport transport) {}
-
-  @BeforeParameterizedClassInvocation
-  static void start(HttpTransport transport) throws Exception {
+  @BeforeAll
+  static void start() throws Exception {
     TestBundle.doubling(2, 1, 4).write(repository, "double");
     TestBundle.doubling(WIDE, 1).write(repository, "wide");
     TestBundle.doublingOne(3).write(repository, "one");
@@ -63,18 +55,12 @@ class RestTest {
         new RunningWorker(
                 repository,
                 GATE,
-                RestTest.carriedBy(transport),
                 "--roundhouse.worker.server.name=triton",
                 "--roundhouse.worker.server.max-message-size=8MB")
             .awaitLoaded();
   }
 
-  /** The setting that has HTTP carried so. */
-  static String carriedBy(HttpTransport transport) {
-    return "--roundhouse.worker.server.http-transport=" + transport;
-  }
-
-  @AfterParameterizedClassInvocation
+  @AfterAll
   static void stop() {
     worker.close();
   }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.transport.io.TestKeys;
-import dev.roundhouse.worker.config.HttpTransport;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -29,8 +28,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** HTTP over TLS, by Boot's settings under {@code server.ssl}. */
 @Timeout(120)
@@ -41,11 +38,10 @@ class RestTlsTest {
   @TempDir Path first;
   @TempDir Path second;
 
-  @ParameterizedTest
-  @EnumSource
-  void shouldServeWhoShowsACertificate(HttpTransport transport) throws Exception {
+  @Test
+  void shouldServeWhoShowsACertificate() throws Exception {
     TestKeys keys = new TestKeys("worker.test", first);
-    try (RunningWorker worker = start(transport, keys, "need")) {
+    try (RunningWorker worker = start(keys, "need")) {
       try (SSLSocket client = connect(worker, "http", keys, keys)) {
         send(client, "GET /v2/health/ready HTTP/1.1\r\nHost: a\r\n\r\n");
         assertThat(head(client)).startsWith("HTTP/1.1 200");
@@ -77,10 +73,25 @@ class RestTlsTest {
   }
 
   @Test
+  void shouldAnswerAClientThatSendsNoMore() throws Exception {
+    TestKeys keys = new TestKeys("worker.test", first);
+    try (RunningWorker worker = start(keys, "none")) {
+      for (String path : List.of("GET /v2/health/live", "POST /v2/repository/index")) {
+        try (SSLSocket client = connect(worker, "http", keys, null)) {
+          send(client, path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+          client.shutdownOutput();
+          assertThat(new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+              .contains("HTTP/1.1 200");
+        }
+      }
+    }
+  }
+
+  @Test
   void shouldShowARenewedCertificate() throws Exception {
     TestKeys keys = new TestKeys("worker.test", first);
     TestKeys renewed = new TestKeys("worker.test", second);
-    try (RunningWorker worker = start(HttpTransport.EVENT_LOOP, keys, "none")) {
+    try (RunningWorker worker = start(keys, "none")) {
       Certificate shown = shown(worker, "http", keys);
       Files.move(renewed.key(), keys.key(), StandardCopyOption.REPLACE_EXISTING);
       Files.move(renewed.certificate(), keys.certificate(), StandardCopyOption.REPLACE_EXISTING);
@@ -101,8 +112,7 @@ class RestTlsTest {
   void shouldShowARenewedCertificateOverGrpcToo() throws Exception {
     TestKeys keys = new TestKeys("worker.test", first);
     TestKeys renewed = new TestKeys("worker.test", second);
-    try (RunningWorker worker =
-        start(HttpTransport.EVENT_LOOP, keys, "none", "--spring.grpc.server.ssl.bundle=public")) {
+    try (RunningWorker worker = start(keys, "none", "--spring.grpc.server.ssl.bundle=public")) {
       Certificate shown = shown(worker, "grpc", keys);
       Files.writeString(keys.certificate(), "nonsense"); // which leaves the one before
       Files.move(renewed.key(), keys.key(), StandardCopyOption.REPLACE_EXISTING);
@@ -120,13 +130,11 @@ class RestTlsTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void shouldAgreeOnGoodCiphersOnlyAndNotWaitForHalfAHandshake(HttpTransport transport)
-      throws Exception {
+  @Test
+  void shouldAgreeOnGoodCiphersOnlyAndNotWaitForHalfAHandshake() throws Exception {
     TestKeys keys = new TestKeys("worker.test", first);
     try (RunningWorker worker =
-        start(transport, keys, "none", "--server.tomcat.connection-timeout=1s")) {
+        start(keys, "none", "--roundhouse.worker.server.http.connection-timeout=1s")) {
       try (SSLSocket client = connect(worker, "http", keys, null)) {
         client.setEnabledProtocols(new String[] {"TLSv1.2"});
         client.startHandshake();
@@ -174,13 +182,11 @@ class RestTlsTest {
     }
   }
 
-  private RunningWorker start(
-      HttpTransport transport, TestKeys keys, String clients, String... more) throws Exception {
+  private RunningWorker start(TestKeys keys, String clients, String... more) throws Exception {
     TestBundle.doubling(WIDE, 1).write(repository, "wide");
     List<String> settings =
         new ArrayList<>(
             List.of(
-                RestTest.carriedBy(transport),
                 "--spring.ssl.bundle.pem.public.keystore.certificate=" + keys.certificate(),
                 "--spring.ssl.bundle.pem.public.keystore.private-key=" + keys.key(),
                 "--spring.ssl.bundle.pem.public.truststore.certificate=" + keys.certificate(),

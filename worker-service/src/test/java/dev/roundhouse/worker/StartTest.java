@@ -9,7 +9,7 @@ import dev.roundhouse.kserve.proto.ModelMetadataRequest;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.ServerReadyRequest;
-import dev.roundhouse.worker.config.HttpTransport;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(120)
 class StartTest {
@@ -97,22 +97,29 @@ class StartTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "server.http2.enabled=true",
-        "server.tomcat.accesslog.enabled=true",
-        "server.server-header=roundhouse",
-        "server.ssl.server-name-bundles[0].server-name=a"
-      })
-  void shouldRefuseWhatTheHttpServerDoesNotHave(String setting) throws Exception {
+  @CsvSource({
+    "server.http2.enabled=true, Remove it",
+    "server.tomcat.accesslog.enabled=true, Remove it",
+    "server.server-header=roundhouse, Remove it",
+    "server.servlet.context-path=/a, Remove it",
+    "server.compression.enabled=true, Remove it",
+    "server.ssl.server-name-bundles[0].server-name=a, Remove it",
+    "server.tomcat.max-connections=1, Set roundhouse.worker.server.http.max-connections instead",
+    "server.tomcat.accept-count=1, Set roundhouse.worker.server.http.accept-count instead",
+    "server.tomcat.connection-timeout=1s, Set roundhouse.worker.server.http.connection-timeout instead",
+  })
+  void shouldRefuseWhatTheHttpServerDoesNotHave(String setting, String instead) throws Exception {
     TestBundle.doubling(2, 1).write(repository, "double");
+    String key = setting.substring(0, setting.indexOf('='));
     assertThatThrownBy(() -> new RunningWorker(repository, gate, "--" + setting).close())
-        .hasStackTraceContaining(
-            setting.substring(0, setting.indexOf('=')).replace("[0].server-name", ""));
-    String tomcat = RestTest.carriedBy(HttpTransport.TOMCAT);
-    if (!setting.startsWith("server.ssl")) { // which needs a certificate to go with it
-      new RunningWorker(repository, gate, "--" + setting, tomcat).close();
-    }
+        .hasStackTraceContaining("'" + key + "' is set")
+        .satisfies(
+            failure ->
+                assertThat(((StartRefusedException) root(failure)).action()).startsWith(instead));
+  }
+
+  private static Throwable root(Throwable failure) {
+    return failure.getCause() == null ? failure : root(failure.getCause());
   }
 
   @Test

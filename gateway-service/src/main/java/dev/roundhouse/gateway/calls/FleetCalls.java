@@ -22,7 +22,10 @@ import dev.roundhouse.kserve.proto.ServerMetadataResponse;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -80,6 +83,37 @@ public final class FleetCalls {
                     .setReady(
                         replies.answersOrRefusal().stream().anyMatch(ModelReadyResponse::getReady))
                     .build());
+  }
+
+  /** What one worker says of a model as well as another: those that have it are asked first. */
+  public <Q, T> CompletableFuture<T> ofModel(
+      String model,
+      Q request,
+      BiFunction<GRPCInferenceServiceFutureStub, Q, ListenableFuture<T>> call) {
+    Set<WorkerLink> asked = new LinkedHashSet<>(workers.having(model));
+    asked.addAll(workers.ready());
+    if (asked.isEmpty()) {
+      throw Status.UNAVAILABLE.withDescription("no worker is ready").asRuntimeException();
+    }
+    return first(asked.iterator(), stub -> call.apply(stub, request));
+  }
+
+  /** The answer of the first that has one; another may know what one does not. */
+  private <T> CompletableFuture<T> first(
+      Iterator<WorkerLink> asked,
+      Function<GRPCInferenceServiceFutureStub, ListenableFuture<T>> call) {
+    return asked
+        .next()
+        .ask(timeout, call)
+        .exceptionallyCompose(
+            failure -> {
+              Status.Code code = Status.fromThrowable(failure).getCode();
+              boolean isForAnother =
+                  code == Status.Code.NOT_FOUND || code == Status.Code.UNAVAILABLE;
+              return isForAnother && asked.hasNext()
+                  ? first(asked, call)
+                  : CompletableFuture.failedFuture(failure);
+            });
   }
 
   /** Counts of all workers, added up. */

@@ -1,6 +1,8 @@
 package dev.roundhouse.gateway.config;
 
 import dev.roundhouse.platform.config.DataSizeRange;
+import dev.roundhouse.platform.config.HttpProperties;
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
 import java.time.Duration;
@@ -27,6 +29,7 @@ import org.springframework.util.unit.DataSize;
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED.
  * @param unreadAnswerTimeout A gRPC call is given up of whose answer the client reads neither the
  *     rest nor 16 KiB more in so long.
+ * @param http Connections over HTTP.
  * @param allowedHosts Names that the gateway is known by over HTTP, beside its addresses and
  *     localhost. A web page's request is refused whose Host is none of them, and at a loopback
  *     address everyone's that changes something.
@@ -39,6 +42,7 @@ public record ServerProperties(
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
     @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,
+    @Valid @DefaultValue HttpProperties http,
     @DefaultValue List<@NotBlank String> allowedHosts) {
   public ServerProperties {
     allowedHosts = List.copyOf(allowedHosts);

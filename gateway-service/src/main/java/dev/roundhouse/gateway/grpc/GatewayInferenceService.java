@@ -15,6 +15,10 @@ import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceResponse;
 import dev.roundhouse.kserve.proto.LogSettingsRequest;
 import dev.roundhouse.kserve.proto.LogSettingsResponse;
+import dev.roundhouse.kserve.proto.ModelConfigRequest;
+import dev.roundhouse.kserve.proto.ModelConfigResponse;
+import dev.roundhouse.kserve.proto.ModelMetadataRequest;
+import dev.roundhouse.kserve.proto.ModelMetadataResponse;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ModelReadyResponse;
 import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
@@ -42,8 +46,8 @@ import dev.roundhouse.kserve.proto.TraceSettingResponse;
 import io.grpc.stub.StreamObserver;
 
 /**
- * The inference service, but for what is sent on frame by frame: inference, and what one worker can
- * say of a model as well as another.
+ * The inference service, but for inference, which is sent on frame by frame. So is, on the gRPC
+ * port, what one worker can say of a model as well as another.
  */
 public final class GatewayInferenceService extends GRPCInferenceServiceImplBase {
   private final GatewayReadiness readiness;
@@ -76,6 +80,24 @@ public final class GatewayInferenceService extends GRPCInferenceServiceImplBase 
   @Override
   public void modelReady(ModelReadyRequest request, StreamObserver<ModelReadyResponse> call) {
     Answer.later(call, () -> calls.modelReady(request));
+  }
+
+  @Override
+  public void modelMetadata(
+      ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> call) {
+    Answer.later(
+        call,
+        () ->
+            calls.ofModel(
+                request.getName(), request, GRPCInferenceServiceFutureStub::modelMetadata));
+  }
+
+  @Override
+  public void modelConfig(ModelConfigRequest request, StreamObserver<ModelConfigResponse> call) {
+    Answer.later(
+        call,
+        () ->
+            calls.ofModel(request.getName(), request, GRPCInferenceServiceFutureStub::modelConfig));
   }
 
   @Override

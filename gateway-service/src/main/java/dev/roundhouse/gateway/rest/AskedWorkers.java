@@ -4,7 +4,6 @@ import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.platform.rest.ClientConnection;
 import dev.roundhouse.transport.forward.Attempts;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.LostCall;
@@ -13,7 +12,6 @@ import dev.roundhouse.transport.forward.LostCall.Seen;
 import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
 import io.grpc.StatusException;
-import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
@@ -25,14 +23,13 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import org.apache.catalina.connector.ClientAbortException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 
 /** One inference at the workers that {@link Attempts} says. For the thread of the request. */
 final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoCloseable {
-  private final HttpServletRequest request;
-  private final BodyHead body;
+  private final ProxiedRequest request;
+  private final WholeBody body;
   private final Workers workers;
   private final WorkerHttp http;
   private final BooleanSupplier mayRunTwice;
@@ -50,8 +47,8 @@ final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoC
    * @param mayRunTwice whether a second worker may be asked as well; asked when one is to be
    */
   AskedWorkers(
-      HttpServletRequest request,
-      BodyHead body,
+      ProxiedRequest request,
+      WholeBody body,
       Workers workers,
       WorkerHttp http,
       WorkerRoute route,
@@ -68,20 +65,16 @@ final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoC
    * Waits for the head of an answer; its body is the caller's to close.
    *
    * @throws StatusException when no worker that may be asked has answered
-   * @throws IOException when the request's own body could not be read
-   * @throws ClientAbortException when the client has gone
+   * @throws IOException when the client has gone
    */
-  HttpResponse<InputStream> answer(long maxBodyBytes) throws IOException, StatusException {
-    if (body.isWhole()) {
+  HttpResponse<InputStream> answer() throws IOException, StatusException {
+    if (body.canBeSentAgain()) {
       attempts.whole();
     }
     attempts.begin(firstRoute);
     while (true) {
       Attempt next = await();
       HttpResponse<InputStream> answer = next.answered();
-      if (answer == null) {
-        body.requireWithin(maxBodyBytes);
-      }
       Status status = answer == null ? next.failure() : status(answer);
       boolean keeps =
           answer != null && answer.headers().firstValue(WireException.BEGAN).isPresent();
@@ -105,16 +98,14 @@ final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoC
   }
 
   private Attempt await() throws IOException {
-    ClientConnection client = ClientConnection.of(request);
-    boolean bodyIsRead = request.getInputStream().isFinished();
     try {
       while (true) {
         Attempt next = told.poll(waitNanos(), TimeUnit.NANOSECONDS);
         if (next != null && attempts.isAsked(next)) {
           return next;
         }
-        if (bodyIsRead && client.isGone()) {
-          throw new ClientAbortException("the client has gone");
+        if (request.isGone()) {
+          throw new IOException("the client has gone");
         }
         if (hedgeAtNanos != Route.NEVER && System.nanoTime() - hedgeAtNanos >= 0) {
           hedgeNoMore();
@@ -146,7 +137,7 @@ final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoC
 
   @Override
   public boolean canBeSentAgain() {
-    return body.isWhole();
+    return body.canBeSentAgain();
   }
 
   @Override
@@ -221,10 +212,7 @@ final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoC
           workers
               .worker(route.worker())
               .map(WorkerLink::worker)
-              .map(
-                  worker ->
-                      http.infer(
-                          request, worker.http(), body.publisher(), body.caller(), spentNanos))
+              .map(worker -> http.infer(request, worker.http(), body.publisher(), spentNanos))
               .orElseGet(
                   () ->
                       CompletableFuture.failedFuture(
@@ -256,8 +244,7 @@ final class AskedWorkers implements Attempts.Sender<AskedWorkers.Attempt>, AutoC
       if (cause instanceof HttpConnectTimeoutException) {
         return new ConnectException(text);
       }
-      boolean isOurs = body.isBroken() || !(cause instanceof IOException);
-      return isOurs && !(cause instanceof LostCall)
+      return !(cause instanceof IOException) && !(cause instanceof LostCall)
           ? new LostCall(text, Seen.MAYBE, Fault.NOBODYS)
           : cause;
     }

@@ -79,7 +79,7 @@ final class RestHead {
 
   /** As much as there is, and as is looked at. */
   private static byte[] read(InputStream in) {
-    byte[] plain = new byte[BodyHead.MOST_BYTES];
+    byte[] plain = new byte[WholeBody.MOST_BYTES];
     int length = 0;
     try (in) {
       int count = in.read(plain);

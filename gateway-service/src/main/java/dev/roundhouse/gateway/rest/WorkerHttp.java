@@ -3,9 +3,7 @@ package dev.roundhouse.gateway.rest;
 import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
-import dev.roundhouse.platform.rest.ClientConnection;
-import jakarta.servlet.http.HttpServletRequest;
-import jakarta.servlet.http.HttpServletResponse;
+import dev.roundhouse.transport.http1.Reply;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
@@ -16,16 +14,11 @@ import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import org.apache.catalina.connector.ClientAbortException;
 
 /** Passes requests on to workers' REST ports, and their answers back, as they are. Thread-safe. */
 public final class WorkerHttp implements AutoCloseable {
@@ -74,60 +67,21 @@ public final class WorkerHttp implements AutoCloseable {
   /**
    * Sends a request for inference; the body of its answer is the caller's to close.
    *
-   * @param asking whose request it is, as the worker is told
    * @param spentNanos for which all of it has been here, as it is told too; not when it is 0
    */
   CompletableFuture<HttpResponse<InputStream>> infer(
-      HttpServletRequest request,
-      InetSocketAddress worker,
-      BodyPublisher body,
-      int asking,
-      long spentNanos) {
+      ProxiedRequest request, InetSocketAddress worker, BodyPublisher body, long spentNanos) {
     HttpRequest.Builder asked =
-        passedOn(request, worker, body).header(CallerHeader.NAME, Integer.toString(asking));
+        passedOn(request, worker, body)
+            .header(CallerHeader.NAME, Integer.toString(request.caller()));
     if (spentNanos > 0) {
       asked.header(SpentHeader.NAME, Long.toString(spentNanos));
     }
-    return send(asked);
-  }
-
-  private CompletableFuture<HttpResponse<InputStream>> send(HttpRequest.Builder request) {
-    return client.sendAsync(request.build(), BodyHandlers.ofInputStream());
-  }
-
-  /**
-   * Sends a request and waits for the head of its answer; the body is the caller's to close.
-   *
-   * @throws IOException when the worker cannot be reached, or has not answered
-   * @throws ClientAbortException when the client has gone
-   */
-  HttpResponse<InputStream> send(
-      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) throws IOException {
-    CompletableFuture<HttpResponse<InputStream>> answer = send(passedOn(request, worker, body));
-    ClientConnection connection = ClientConnection.of(request);
-    boolean bodyIsRead = request.getInputStream().isFinished();
-    while (true) {
-      try {
-        return answer.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
-      } catch (TimeoutException e) {
-        if (bodyIsRead && connection.isGone()) {
-          answer.cancel(true);
-          throw new ClientAbortException("the client has gone");
-        }
-      } catch (InterruptedException e) {
-        answer.cancel(true);
-        Thread.currentThread().interrupt();
-        throw new IOException("interrupted", e);
-      } catch (ExecutionException e) {
-        Throwable cause = e.getCause();
-        throw cause instanceof IOException io ? io : new IOException(cause);
-      }
-    }
+    return client.sendAsync(asked.build(), BodyHandlers.ofInputStream());
   }
 
   private HttpRequest.Builder passedOn(
-      HttpServletRequest request, InetSocketAddress worker, BodyPublisher body) {
-    String query = request.getQueryString();
+      ProxiedRequest request, InetSocketAddress worker, BodyPublisher body) {
     String host = worker.getHostString();
     HttpRequest.Builder passedOn =
         HttpRequest.newBuilder(
@@ -136,38 +90,32 @@ public final class WorkerHttp implements AutoCloseable {
                         + (host.contains(":") ? "[" + host + "]" : host)
                         + ":"
                         + worker.getPort()
-                        + request.getRequestURI()
-                        + (query == null ? "" : "?" + query)))
-            .method(request.getMethod(), body);
-    for (String name : Collections.list(request.getHeaderNames())) {
-      if (!NOT_PASSED_ON.contains(name.toLowerCase(Locale.ROOT))) {
-        Collections.list(request.getHeaders(name)).forEach(value -> passedOn.header(name, value));
+                        + request.target()))
+            .POST(body);
+    for (Map.Entry<String, String> header : request.headers()) {
+      if (!NOT_PASSED_ON.contains(header.getKey().toLowerCase(Locale.ROOT))) {
+        passedOn.header(header.getKey(), header.getValue());
       }
     }
     return passedOn;
   }
 
   /** Gives the client what a worker has answered. */
-  static void answer(HttpResponse<InputStream> answer, HttpServletResponse response)
-      throws IOException {
-    response.setStatus(answer.statusCode());
+  static void answer(HttpResponse<InputStream> answer, Reply reply) throws IOException {
+    reply.status(answer.statusCode());
     answer
         .headers()
         .map()
         .forEach(
             (name, values) -> {
               if (!NOT_PASSED_ON.contains(name.toLowerCase(Locale.ROOT))) {
-                addAll(response, name, values);
+                reply.header(name, String.join(", ", values));
               }
             });
-    answer.headers().firstValueAsLong("content-length").ifPresent(response::setContentLengthLong);
+    answer.headers().firstValueAsLong("content-length").ifPresent(reply::length);
     try (InputStream body = answer.body()) {
-      body.transferTo(response.getOutputStream());
+      body.transferTo(reply.body());
     }
-  }
-
-  private static void addAll(HttpServletResponse response, String name, List<String> values) {
-    values.forEach(value -> response.addHeader(name, value));
   }
 
   @Override

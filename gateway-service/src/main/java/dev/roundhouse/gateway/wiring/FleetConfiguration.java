@@ -26,6 +26,7 @@ import dev.roundhouse.gateway.schedule.SchedulingControl;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
+import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -35,6 +36,7 @@ import java.util.function.IntConsumer;
 import javax.net.ssl.SSLException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.ssl.NoSuchSslBundleException;
@@ -234,12 +236,14 @@ class FleetConfiguration {
   LameDuck lameDuck(
       ApplicationContext context,
       GatewayReadiness readiness,
-      HttpServerSettings http,
+      HttpServerSettings operators,
+      ObjectProvider<HttpFront> front,
       GatewayProperties properties) {
     Runnable leave =
         () -> {
           readiness.stop();
-          http.leave();
+          operators.leave();
+          front.ifAvailable(HttpFront::leave);
         };
     return new LameDuck(context, leave, properties.shutdown().lameDuck());
   }

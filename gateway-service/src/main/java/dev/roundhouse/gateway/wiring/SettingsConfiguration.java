@@ -2,6 +2,7 @@ package dev.roundhouse.gateway.wiring;
 
 import dev.roundhouse.gateway.config.GatewayKeys;
 import dev.roundhouse.gateway.config.GatewayProperties;
+import dev.roundhouse.platform.config.ServerKeys;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
@@ -15,6 +16,9 @@ class SettingsConfiguration {
 
   @Bean
   static BeanFactoryPostProcessor unknownKeyCheck(Environment environment) {
-    return beans -> GatewayKeys.check().check(environment);
+    return beans -> {
+      GatewayKeys.check().check(environment);
+      ServerKeys.check(environment, GatewayProperties.PREFIX + ".server.http");
+    };
   }
 }

@@ -14,7 +14,6 @@ import dev.roundhouse.gateway.lifecycle.GatewayFailure;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.gateway.lifecycle.GatewayReadyLine;
 import dev.roundhouse.gateway.lifecycle.PlacementEndpoint;
-import dev.roundhouse.gateway.rest.WorkerHttp;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
 import dev.roundhouse.platform.actuator.PeerMemoryMeters;
@@ -25,9 +24,6 @@ import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.process.DescriptorShare;
-import dev.roundhouse.platform.rest.Browsers;
-import dev.roundhouse.platform.rest.HttpServerSettings;
-import dev.roundhouse.platform.rest.UnroutedController;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.forward.GrpcForwarder;
@@ -46,15 +42,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
-import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.ssl.SslBundles;
-import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.support.DefaultLifecycleProcessor;
 import org.springframework.core.env.Environment;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 import org.springframework.grpc.server.service.GrpcServiceConfigurer;
@@ -64,7 +57,7 @@ import org.springframework.util.unit.DataSize;
 /** The servers, and which port each has. */
 @Configuration(proxyBeanMethods = false)
 class TransportConfiguration {
-  private static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
+  static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
 
   /** Wide enough that one call carries large tensors at the link's rate. */
   private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
@@ -196,37 +189,8 @@ class TransportConfiguration {
   }
 
   @Bean
-  WorkerHttp workerHttp(WorkerTls tls) {
-    return new WorkerHttp(tls);
-  }
-
-  @Bean
   PlacementEndpoint placementEndpoint(SchedulingControl control) {
     return new PlacementEndpoint(control);
-  }
-
-  @Bean
-  HttpServerSettings httpServerSettings(GatewayProperties properties) {
-    ServerProperties server = properties.server();
-    return new HttpServerSettings(
-        Math.toIntExact(server.maxMessageSize().toBytes()),
-        server.stalledMessageTimeout(),
-        new Browsers(server.allowedHosts(), GatewayProperties.PREFIX + ".server.allowed-hosts"));
-  }
-
-  @Bean
-  UnroutedController unroutedController() {
-    return new UnroutedController();
-  }
-
-  /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
-  @Bean
-  SmartInitializingSingleton httpDrain(
-      DefaultLifecycleProcessor lifecycle, GatewayProperties properties) {
-    Duration drain = properties.shutdown().drain().plus(LAST_ANSWERS);
-    return () ->
-        lifecycle.setTimeoutForShutdownPhase(
-            WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE, drain.toMillis());
   }
 
   @Bean

@@ -69,7 +69,8 @@ public final class ControlGate {
     return method.withServerCallHandler(
         (call, headers) -> {
           SocketAddress from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
-          Caller caller = new Caller(text(from), name);
+          Caller known = call.getAttributes().get(LocalCalls.CALLER);
+          Caller caller = known == null ? new Caller(text(from), name) : known;
           if (operators && !everywhere && !isHere(from)) {
             Status refusal =
                 Status.PERMISSION_DENIED.withDescription(
@@ -79,7 +80,7 @@ public final class ControlGate {
             call.close(refusal, new Metadata());
             return new ServerCall.Listener<>() {};
           }
-          AuditedCall<Q, R> audited = new AuditedCall<>(call, caller);
+          AuditedCall<Q, R> audited = new AuditedCall<>(call, caller, known == null);
           return new AuditedListener<>(behind.startCall(audited, headers), audited);
         });
   }
@@ -99,17 +100,22 @@ public final class ControlGate {
   /** Writes how the call ended. */
   private static final class AuditedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private final Caller caller;
+
+    /** False when it is written down by whoever took it. */
+    private final boolean isWritten;
+
     private volatile @Nullable String asked;
 
-    AuditedCall(ServerCall<Q, R> call, Caller caller) {
+    AuditedCall(ServerCall<Q, R> call, Caller caller, boolean isWritten) {
       super(call);
       this.caller = caller;
+      this.isWritten = isWritten;
     }
 
     @Override
     public void close(Status status, Metadata trailers) {
       String what = asked;
-      if (what != null) {
+      if (isWritten && what != null) {
         String text = status.getDescription();
         Audit.record(
             caller, what + " " + status.getCode() + (text == null ? "" : " (" + text + ")"));

@@ -33,7 +33,8 @@ final class AuditValve extends ValveBase {
       getNext().invoke(request, response);
       return;
     }
-    Caller caller = new Caller(ClientConnection.client(request), request.getMethod() + " " + path);
+    String client = request.getRemoteAddr() + ":" + request.getRemotePort();
+    Caller caller = new Caller(client, request.getMethod() + " " + path);
     try (Caller.Scope scope = caller.enter()) {
       getNext().invoke(request, response);
     } finally {

@@ -23,14 +23,14 @@ import org.apache.tomcat.util.net.SocketWrapperBase;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tomcat's HTTP/1.1, whose requests know their socket and must come steadily, and which agrees on
- * good ciphers only. Tomcat makes it by its name.
+ * Tomcat's HTTP/1.1, whose requests must come steadily, and which agrees on good ciphers only.
+ * Tomcat makes it by its name.
  */
 public final class HttpProtocol extends Http11NioProtocol {
-  /** Of a request's notes, one that Tomcat does not use. */
-  private static final int SOCKET_NOTE = 20;
-
-  /** Another: there when a request has said twice how long its body is. */
+  /**
+   * Of a request's notes, one that Tomcat does not use: there when it has said twice how long its
+   * body is.
+   */
   private static final int TWO_LENGTHS_NOTE = 21;
 
   /** Whose request this thread reads. */
@@ -43,7 +43,6 @@ public final class HttpProtocol extends Http11NioProtocol {
           .collect(Collectors.joining(","));
 
   private Duration stalled = Duration.ofMinutes(1);
-  private String clientHeader = "";
 
   /**
    * Between looks whether there is room for further connections, and the least time of an idle one.
@@ -141,25 +140,6 @@ public final class HttpProtocol extends Http11NioProtocol {
         : Long.MAX_VALUE;
   }
 
-  /** The socket of a request; null when it came by another protocol. */
-  static @Nullable SocketWrapperBase<?> socket(Request request) {
-    return request.getNote(SOCKET_NOTE) instanceof SocketWrapperBase<?> socket ? socket : null;
-  }
-
-  /**
-   * Call before the first connection, where only a server before this one connects.
-   *
-   * @param name of the header field by which it says who its client is
-   */
-  public void setClientHeader(String name) {
-    clientHeader = name;
-  }
-
-  /** As {@link #setClientHeader} was told; empty for none. */
-  String clientHeader() {
-    return clientHeader;
-  }
-
   /** True when the request had both a length and a transfer coding; Tomcat goes by the coding. */
   static boolean hasTwoLengths(Request request) {
     return request.getNote(TWO_LENGTHS_NOTE) != null;
@@ -215,7 +195,6 @@ public final class HttpProtocol extends Http11NioProtocol {
 
     @Override
     public SocketState service(SocketWrapperBase<?> socket) throws IOException {
-      getRequest().setNote(SOCKET_NOTE, socket);
       busy.add(socket);
       SocketState state;
       try {

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.time.Duration;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -76,8 +75,7 @@ public final class HttpServerSettings
       factory.setBaseDirectory(made("base"));
       factory.setDocumentRoot(made("documents"));
     }
-    factory.addEngineValves(
-        new ClientConnection.Noting(), new AuditValve(), new BrowserValve(browsers));
+    factory.addEngineValves(new UnreadBodies(), new AuditValve(), new BrowserValve(browsers));
     factory.addContextCustomizers(
         context -> {
           if (context.getParent() instanceof StandardHost host) {
@@ -93,6 +91,7 @@ public final class HttpServerSettings
             http.setMaxSwallowSize(maxBodyBytes);
             http.setStalled(stalled);
             http.setMaxBody(mostBodyBytes);
+            http.setMaxKeepAliveRequests(-1); // a client keeps its connection
             if (http.getMaxConnections() > 0) {
               http.setMaxConnections(
                   DescriptorShare.ofProcess().connections(http.getMaxConnections(), descriptors));
@@ -125,17 +124,15 @@ public final class HttpServerSettings
   @Override
   public void stop(Runnable done) {
     stop();
-    List<HttpProtocol> ofClients =
-        servers.stream().filter(server -> server.clientHeader().isEmpty()).toList();
-    ofClients.forEach(HttpProtocol::closeDoor);
-    if (ofClients.stream().noneMatch(HttpProtocol::hasConnections)) {
+    servers.forEach(HttpProtocol::closeDoor);
+    if (servers.stream().noneMatch(HttpProtocol::hasConnections)) {
       done.run();
       return;
     }
     CompletableFuture.delayedExecutor(ON_THEIR_WAY_MILLIS, TimeUnit.MILLISECONDS)
         .execute(
             () -> {
-              ofClients.forEach(HttpProtocol::closeIdle);
+              servers.forEach(HttpProtocol::closeIdle);
               done.run();
             });
   }

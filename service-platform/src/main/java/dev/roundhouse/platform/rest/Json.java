@@ -15,8 +15,6 @@ import tools.jackson.core.json.JsonFactory;
 import tools.jackson.core.json.JsonReadFeature;
 import tools.jackson.core.json.JsonWriteFeature;
 import tools.jackson.core.util.JsonRecyclerPools;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * JSON as the protocol has it: UTF-8, no key twice, nesting of at most {@value #MAX_DEPTH}, and
@@ -35,12 +33,6 @@ public final class Json {
 
   /** Characters of a property's name. */
   static final int MAX_NAME_LENGTH = 1024;
-
-  /** Of a document that is made into a tree, names, values and brackets. */
-  public static final int MAX_TREE_TOKENS = 1 << 15;
-
-  /** What one of these takes in a tree, at most: an object with its map, or a map's entry. */
-  public static final int TREE_TOKEN_BYTES = 200;
 
   /** Kept for the next documents, each of up to 150 KB; more are collected. */
   private static final int BUFFERS = 64;
@@ -65,19 +57,6 @@ public final class Json {
           .recyclerPool(JsonRecyclerPools.newBoundedPool(BUFFERS))
           .build();
 
-  private static final JsonMapper TREES =
-      JsonMapper.builder(
-              JsonFactory.builder()
-                  .streamReadConstraints(
-                      StreamReadConstraints.builder()
-                          .maxNestingDepth(MAX_DEPTH)
-                          .maxNameLength(MAX_NAME_LENGTH)
-                          .maxTokenCount(MAX_TREE_TOKENS)
-                          .build())
-                  .recyclerPool(JsonRecyclerPools.newBoundedPool(BUFFERS))
-                  .build())
-          .build();
-
   private Json() {}
 
   /** A parser of a document that is so small that nobody counts what is kept of it. */
@@ -96,20 +75,6 @@ public final class Json {
     return length <= BoundedParser.UNBOUNDED_BYTES
         ? parser
         : new BoundedParser(parser, bytes, offset, length, memory);
-  }
-
-  /**
-   * A small document as a whole, of at most {@value #MAX_TREE_TOKENS} names, values and brackets.
-   *
-   * @throws tools.jackson.core.JacksonException when it is none, or too large
-   */
-  public static JsonNode tree(byte[] bytes) {
-    return TREES.readTree(bytes);
-  }
-
-  /** What the tree of a document of so many bytes takes at most. */
-  public static long treeBytes(long documentBytes) {
-    return documentBytes * 2 + Math.min(documentBytes, MAX_TREE_TOKENS) * TREE_TOKEN_BYTES;
   }
 
   /** Writes to {@code out}, which it does not close. */

@@ -1,11 +1,9 @@
 package dev.roundhouse.platform.rest;
 
-import com.google.protobuf.Message;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.function.Consumer;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import tools.jackson.core.JsonGenerator;
 
@@ -13,16 +11,8 @@ import tools.jackson.core.JsonGenerator;
 public final class JsonReply {
   private JsonReply() {}
 
-  public static void send(HttpServletResponse response, int code, Consumer<JsonGenerator> body)
-      throws IOException {
-    byte[] bytes = bytes(body);
-    response.setStatus(code);
-    response.setContentType(MediaType.APPLICATION_JSON_VALUE);
-    response.setContentLength(bytes.length);
-    response.getOutputStream().write(bytes);
-  }
-
-  private static byte[] bytes(Consumer<JsonGenerator> body) {
+  /** As it is sent. */
+  static byte[] bytes(Consumer<JsonGenerator> body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (JsonGenerator json = Json.generator(bytes)) {
       body.accept(json);
@@ -30,14 +20,12 @@ public final class JsonReply {
     return bytes.toByteArray();
   }
 
-  /** A message of gRPC's, as JSON. */
-  public static void send(HttpServletResponse response, Message message) throws IOException {
-    String tree = ProtoJson.of(message).toString();
-    send(response, HttpStatus.OK.value(), json -> json.writeRawValue(tree));
-  }
-
   public static void error(HttpServletResponse response, int code, String text) throws IOException {
-    send(response, code, json -> writeError(json, text));
+    byte[] bytes = error(text);
+    response.setStatus(code);
+    response.setContentType(MediaType.APPLICATION_JSON_VALUE);
+    response.setContentLength(bytes.length);
+    response.getOutputStream().write(bytes);
   }
 
   /** What {@link #error} sends. */

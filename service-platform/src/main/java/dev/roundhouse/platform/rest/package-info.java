@@ -1,5 +1,7 @@
 /**
- * What REST has in common in all applications: JSON, refusals, and clients that must not be slow.
+ * The protocol over HTTP but inference: one table of routes ({@code ControlTable}) for all
+ * applications, answered by their own gRPC services on virtual threads. And what the operators'
+ * port needs of Tomcat. Owns no state but what a request holds.
  */
 @NullMarked
 package dev.roundhouse.platform.rest;

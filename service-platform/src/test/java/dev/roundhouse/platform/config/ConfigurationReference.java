@@ -36,6 +36,9 @@ import org.springframework.boot.convert.DurationStyle;
 public final class ConfigurationReference {
   private static final String COLUMNS = "| key | default | bounds | meaning |\n|---|---|---|---|\n";
 
+  private static final Path SHARED =
+      Path.of("../service-platform/src/main/java/dev/roundhouse/platform/config");
+
   private final Path sources;
   private final String prefix;
   private final Class<? extends Record> root;
@@ -175,7 +178,7 @@ public final class ConfigurationReference {
   /** The {@code @param} text of a component, from the source. */
   private String text(Class<?> owner, RecordComponent component) {
     Class<?> file = owner.isMemberClass() ? owner.getDeclaringClass() : owner;
-    String source = read(sources.resolve(file.getSimpleName() + ".java"));
+    String source = read(folder(file).resolve(file.getSimpleName() + ".java"));
     Matcher comment =
         Pattern.compile(
                 "/\\*\\*((?:(?!\\*/).)*)\\*/\\s*(?:@[^\\n]*\\n\\s*)*public record "
@@ -194,6 +197,11 @@ public final class ConfigurationReference {
       throw new IllegalStateException(owner + " does not document " + component.getName());
     }
     return param.group(1).replaceAll("\\s+", " ");
+  }
+
+  /** Records that applications share are the platform's. */
+  private Path folder(Class<?> file) {
+    return file.getPackage().equals(ConfigurationReference.class.getPackage()) ? SHARED : sources;
   }
 
   private static String read(Path file) {

@@ -30,6 +30,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,7 +75,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private long partBytes;
 
   private @Nullable ChannelHandlerContext ctx;
-  private @Nullable Bridge bridge;
 
   /**
    * The request that is being taken or answered; null between requests. Whoever sees on another
@@ -252,6 +252,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       refuse(NOT_IMPLEMENTED, "Transfer-Encoding '" + coding + "' is not supported; chunked is");
       return;
     }
+    if (!RequestHead.hasHost(head)) {
+      refuse(
+          BAD_REQUEST, "the request's head is malformed: Host is no name or address of a server");
+      return;
+    }
     if (head.method().equals(HttpMethod.CONNECT)) { // what follows its answer would be no HTTP
       refuse(NOT_IMPLEMENTED, "method CONNECT is not supported: this server is no proxy");
       return;
@@ -274,13 +279,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       return;
     }
     RequestHandler handler = settings.routes().route(head.method().name(), head.uri());
-    if (handler == null) {
-      if (expected != null) {
-        sendContinue();
-      }
-      current = bridge().begin(head);
-      return;
-    }
     LocalExchange exchange = new LocalExchange(this, head, handler);
     current = exchange;
     exchange.begin(expected != null);
@@ -295,6 +293,12 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
         this::clientAddress,
         socket.localAddress(),
         isSecure);
+  }
+
+  /** Null for plain text. */
+  @Nullable SSLSession session() {
+    SslHandler tls = context().pipeline().get(SslHandler.class);
+    return tls == null ? null : tls.engine().getSession();
   }
 
   /** Address and port of the client. */
@@ -347,15 +351,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return malformed instanceof TooLongHttpHeaderException
         ? HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code()
         : BAD_REQUEST;
-  }
-
-  private Bridge bridge() {
-    Bridge known = bridge;
-    if (known == null) {
-      known = new Bridge(this);
-      bridge = known;
-    }
-    return known;
   }
 
   /** Has a client send its body that waits to be asked for it; to others it says nothing. */
@@ -493,19 +488,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** More of the request may be read, or not. */
-  void readOn(boolean wanted) {
-    if (!wanted) {
-      arrivals.pause();
-    } else if (ahead.isEmpty() && arrivals.isPaused()) {
-      arrivals.resume();
-      if (ended) { // after what is decoded now
-        context().executor().execute(this::closeIfAllIsAnswered);
-      }
-    }
-    context().channel().config().setAutoRead(wanted && ahead.isEmpty() && !ended);
-  }
-
   /** Others need room: for as long as they do, ends what does not get on. */
   void relieve() {
     if (!relieving) {
@@ -580,14 +562,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   }
 
   @Override
-  public void channelWritabilityChanged(ChannelHandlerContext context) {
-    if (bridge != null) {
-      bridge.clientWritable(context.channel().isWritable());
-    }
-    context.fireChannelWritabilityChanged();
-  }
-
-  @Override
   public void channelInactive(ChannelHandlerContext context) {
     closing = true;
     end();
@@ -617,9 +591,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     current = null;
     if (left != null) {
       left.gone();
-    }
-    if (bridge != null) {
-      bridge.close();
     }
   }
 

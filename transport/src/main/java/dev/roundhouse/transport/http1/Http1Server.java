@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens for HTTP/1.1. Requests that {@link RequestRoutes} knows are answered on event loops, all
- * others by a server behind, one connection to it for each of a client's. Thread-safe.
+ * Listens for HTTP/1.1. Requests are read on event loops, and answered by whom {@link
+ * RequestRoutes} names. Thread-safe.
  */
 public final class Http1Server implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Http1Server.class);

@@ -4,7 +4,6 @@ import dev.roundhouse.transport.io.LoadListener;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.netty.handler.ssl.SslContext;
 import java.net.SocketAddress;
-import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -16,24 +15,19 @@ import org.jspecify.annotations.Nullable;
  *
  * @param address to listen on; port 0 takes a free one
  * @param tls asked for each connection; gives null for plain text
- * @param behind domain socket of the server that answers what is not answered here, in HTTP/1.1
- * @param clientHeader by which the server behind is told who its client is; one that a client sends
- *     is not handed on
  * @param guard asked of each request before its route
- * @param routes say which requests are answered here
+ * @param routes say who answers a request
  * @param error makes a body, which is JSON, of a text for the client
- * @param load hears of connections, of requests that are answered here, and of those that stalled
+ * @param load hears of connections, of requests, and of those that stalled
  * @param failed hears why when the server cannot be relied on any more: a thread of it is gone
  * @param memory where all that clients make the server keep is counted
- * @param body of requests that are answered here
+ * @param body of requests whose handler wants no other
  * @param limits of connections
  * @param times that clients have
  */
 public record Http1Settings(
     SocketAddress address,
     Supplier<@Nullable SslContext> tls,
-    Path behind,
-    String clientHeader,
     RequestGuard guard,
     RequestRoutes routes,
     Function<String, byte[]> error,
@@ -45,7 +39,7 @@ public record Http1Settings(
     Times times) {
 
   /**
-   * What a request that is answered here may hold.
+   * What a request may hold.
    *
    * @param maxBytes of a body as it is sent; of one that is refused, so many and 64 MiB are read
    *     and forgotten in 30 s, so that its client reads why

@@ -15,6 +15,7 @@ final class LocalExchange implements Http1Connection.Exchange {
   private static final Logger log = LoggerFactory.getLogger(LocalExchange.class);
   private static final int BAD_REQUEST = 400;
   private static final int STALLED = 504;
+  private static final byte[] NOTHING = {};
 
   /** Of a request that is refused by its head alone. */
   static final RequestHandler NOBODY =
@@ -75,10 +76,16 @@ final class LocalExchange implements Http1Connection.Exchange {
    */
   void begin(boolean asked) {
     connection.settings().load().callOpened();
+    Http1Settings.BodyLimits limits = handler.body(connection.settings().body());
+    if (limits == null) {
+      keepAlive &= !asked; // nobody knows whether the body still comes
+      hand(NOTHING, 0);
+      return;
+    }
     long length =
         HttpUtil.isTransferEncodingChunked(head) ? -1 : HttpUtil.getContentLength(head, 0L);
     try {
-      body = new BodyAssembly(connection.settings().body(), connection.bodies(), length);
+      body = new BodyAssembly(limits, connection.bodies(), length);
     } catch (RequestRefusedException e) {
       keepAlive &= !asked; // nobody knows whether the body still comes
       refuse(e.code(), e.text());
@@ -146,12 +153,15 @@ final class LocalExchange implements Http1Connection.Exchange {
       return;
     }
     body = null;
+    hand(whole.bytes(), whole.length());
+  }
+
+  private void hand(byte[] bytes, int length) {
     Reply made =
         new Reply(
             this, connection.context(), connection.memory(), head.protocolVersion(), keepAlive);
     reply = made;
-    ReceivedRequest request =
-        new ReceivedRequest(head.headers(), whole.bytes(), whole.length(), connection.memory());
+    ReceivedRequest request = new ReceivedRequest(head.headers(), bytes, length, connection);
     try {
       handler.handle(request, made);
     } catch (Throwable e) { // an Error too: the client would wait for ever

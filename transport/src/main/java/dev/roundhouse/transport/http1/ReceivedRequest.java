@@ -2,6 +2,9 @@ package dev.roundhouse.transport.http1;
 
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.handler.codec.http.HttpHeaders;
+import java.net.SocketAddress;
+import java.util.Map;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /** A request that has come as a whole. */
@@ -9,18 +12,23 @@ public final class ReceivedRequest {
   private final HttpHeaders headers;
   private final byte[] body;
   private final int length;
-  private final ConnectionMemory memory;
+  private final Http1Connection connection;
 
-  ReceivedRequest(HttpHeaders headers, byte[] body, int length, ConnectionMemory memory) {
+  ReceivedRequest(HttpHeaders headers, byte[] body, int length, Http1Connection connection) {
     this.headers = headers;
     this.body = body;
     this.length = length;
-    this.memory = memory;
+    this.connection = connection;
   }
 
   /** The first value of a header; its name in any case. */
   public @Nullable String header(String name) {
     return headers.get(name);
+  }
+
+  /** All of them, as they came. */
+  public Iterable<Map.Entry<String, String>> headers() {
+    return headers;
   }
 
   /** Of which the first {@link #length} bytes are the body's, as it was sent. */
@@ -39,6 +47,16 @@ public final class ReceivedRequest {
 
   /** Where all that the client's connection makes the server keep is counted. */
   public ConnectionMemory memory() {
-    return memory;
+    return connection.memory();
+  }
+
+  /** The other end of the connection; null when it has gone. */
+  public @Nullable SocketAddress client() {
+    return connection.context().channel().remoteAddress();
+  }
+
+  /** What was agreed on by TLS; null for plain text. */
+  public @Nullable SSLSession session() {
+    return connection.session();
   }
 }

@@ -1,7 +1,19 @@
 package dev.roundhouse.transport.http1;
 
+import org.jspecify.annotations.Nullable;
+
 /** Answers one request. */
 public interface RequestHandler {
+
+  /**
+   * What the body of this request may hold; null when it is not wanted: then {@link #handle} is
+   * called with none as soon as the head has come, and what comes of it is forgotten.
+   *
+   * @param usual of the server
+   */
+  default Http1Settings.@Nullable BodyLimits body(Http1Settings.BodyLimits usual) {
+    return usual;
+  }
 
   /**
    * The whole request has come. Called once, on the connection's event loop, which must not be

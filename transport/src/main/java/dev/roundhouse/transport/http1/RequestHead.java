@@ -1,10 +1,11 @@
 package dev.roundhouse.transport.http1;
 
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
 
 /** What a request's head may have, and takes for as long as it is kept. */
 final class RequestHead {
-  /** As many as Tomcat takes, which is behind. */
+  /** As many as Tomcat takes. */
   static final int MAX_FIELDS = 100;
 
   /** What each connection is counted for has room for a head so large. */
@@ -17,6 +18,22 @@ final class RequestHead {
   private static final int FIELD_BYTES = 128;
 
   private RequestHead() {}
+
+  /**
+   * False of a Host that no server has: it names none, and who is before this one may read it
+   * otherwise.
+   */
+  static boolean hasHost(HttpRequest head) {
+    String host = head.headers().get(HttpHeaderNames.HOST);
+    for (int i = 0; host != null && i < host.length(); i++) {
+      char c = host.charAt(i);
+      boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      if (!letter && "-._:[]".indexOf(c) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
 
   /**
    * What is to be counted for a head, as it is kept; next to always nothing.

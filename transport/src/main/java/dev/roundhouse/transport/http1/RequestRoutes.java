@@ -1,14 +1,12 @@
 package dev.roundhouse.transport.http1;
 
-import org.jspecify.annotations.Nullable;
-
 /** Says who answers a request. Called on event loops, so it must be brief. Thread-safe. */
 public interface RequestRoutes {
 
   /**
    * @param method as the client wrote it
    * @param target of the request, with its query, as the client wrote it
-   * @return what answers this one request; null for the server behind
+   * @return what answers this one request
    */
-  @Nullable RequestHandler route(String method, String target);
+  RequestHandler route(String method, String target);
 }

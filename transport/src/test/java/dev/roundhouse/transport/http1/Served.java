@@ -11,19 +11,18 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
-/** A server whose own routes are under {@code /own}, and one behind it. */
+/** A server of which routes under {@code /own} do as the test says; others say what was asked. */
 final class Served implements AutoCloseable, MemoryRoot {
   static final int MOST_BYTES = 1 << 16;
 
-  final Behind behind;
   final Http1Server server;
 
   /** Replies that wait for the test. */
@@ -45,16 +44,15 @@ final class Served implements AutoCloseable, MemoryRoot {
   /** What is said to be the limit, a quarter of which connections and heads may have. */
   volatile long saidLimit = 1L << 40;
 
-  static Served start(Path folder) throws IOException {
-    return start(folder, new Http1Settings.Limits(100, 10, 8192, -1), Duration.ofMinutes(1));
+  static Served start() throws IOException {
+    return start(new Http1Settings.Limits(100, 10, 8192, -1), Duration.ofMinutes(1));
   }
 
   /**
    * @param patience for whatever a client may take its time for
    */
-  static Served start(Path folder, Http1Settings.Limits limits, Duration patience)
-      throws IOException {
-    return new Served(folder.resolve("behind"), limits, patience.toNanos());
+  static Served start(Http1Settings.Limits limits, Duration patience) throws IOException {
+    return new Served(limits, patience.toNanos());
   }
 
   /** Completes when the server says that it has failed. */
@@ -62,15 +60,12 @@ final class Served implements AutoCloseable, MemoryRoot {
     return failure;
   }
 
-  private Served(Path path, Http1Settings.Limits limits, long patience) throws IOException {
-    behind = new Behind(path);
+  private Served(Http1Settings.Limits limits, long patience) throws IOException {
     server =
         new Http1Server(
             new Http1Settings(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 () -> null,
-                path,
-                "client-was",
                 head ->
                     head.headers().contains("X-Refuse")
                         ? new RequestGuard.Refusal(403, head.target() + " is refused")
@@ -78,7 +73,7 @@ final class Served implements AutoCloseable, MemoryRoot {
                 (method, target) ->
                     method.equals("POST") && target.startsWith("/own/")
                         ? new Own(target.substring("/own/".length()))
-                        : null,
+                        : new Other(method, target),
                 text -> text.getBytes(StandardCharsets.UTF_8),
                 LoadListener.NONE,
                 failure::complete,
@@ -154,9 +149,8 @@ final class Served implements AutoCloseable, MemoryRoot {
   }
 
   @Override
-  public void close() throws IOException {
+  public void close() {
     server.close();
-    behind.close();
   }
 
   private final class Own implements RequestHandler {
@@ -183,6 +177,47 @@ final class Served implements AutoCloseable, MemoryRoot {
     public void gone() {
       gone.incrementAndGet();
     }
+  }
+
+  /** Says what was asked, on a thread of its own. */
+  private final class Other implements RequestHandler {
+    private final String method;
+    private final String target;
+
+    Other(String method, String target) {
+      this.method = method;
+      this.target = target;
+    }
+
+    @Override
+    public Http1Settings.@Nullable BodyLimits body(Http1Settings.BodyLimits usual) {
+      return switch (target) {
+        case "/early" -> null;
+        case "/small" -> new Http1Settings.BodyLimits(2, "send next to nothing");
+        default -> usual;
+      };
+    }
+
+    @Override
+    public void handle(ReceivedRequest request, Reply reply) {
+      request.memory().giveBack(Kept.BODY, request.heldBytes());
+      String body = new String(request.body(), 0, request.length(), StandardCharsets.ISO_8859_1);
+      Thread.ofVirtual().start(() -> answer(request, reply, body));
+    }
+
+    private void answer(ReceivedRequest request, Reply reply, String body) {
+      switch (target) {
+        case "/early" -> {
+          reply.status(404);
+          end(reply, "nobody wants it" + body);
+        }
+        case "/client" -> end(reply, request.client() + " " + request.session());
+        default -> end(reply, method + " " + target + " " + body);
+      }
+    }
+
+    @Override
+    public void gone() {}
   }
 
   /** Answers with a text. */

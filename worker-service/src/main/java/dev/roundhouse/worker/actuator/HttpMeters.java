@@ -8,7 +8,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 
-/** Shows how near the worker's own HTTP server is to what it allows. */
+/** Shows how near the HTTP server is to what it allows. */
 public final class HttpMeters implements MeterBinder {
   private final PortLoad load;
   private final PeerMemory memory;
@@ -37,7 +37,7 @@ public final class HttpMeters implements MeterBinder {
             "HTTP connections that there may be; for further ones those that are idle are closed")
         .register(meters);
     Gauge.builder("roundhouse.http.infer.open", load, PortLoad::calls)
-        .description("Inference requests over HTTP that have begun to arrive and are not answered")
+        .description("Requests over HTTP that have begun to arrive and are not answered")
         .register(meters);
     FunctionCounter.builder("roundhouse.http.stalled", load, PortLoad::stalledEver)
         .description(

@@ -1,6 +1,8 @@
 package dev.roundhouse.worker.config;
 
 import dev.roundhouse.platform.config.DataSizeRange;
+import dev.roundhouse.platform.config.HttpProperties;
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
 import java.time.Duration;
@@ -14,9 +16,6 @@ import org.springframework.util.unit.DataSize;
  * How the worker presents itself, and what it allows its clients.
  *
  * @param name Server name in ServerMetadata. Set it to `triton` for clients that insist on that.
- * @param httpTransport What carries HTTP: `event-loop` is the worker's own server, which answers
- *     inference itself and has Tomcat behind it for all else; with `tomcat` that answers
- *     everything, and has HTTP/2 and an access log.
  * @param maxMessageSize Largest request that is accepted.
  * @param maxUnread Answers that a connection's client may leave unread; beyond them its next call
  *     is refused with RESOURCE_EXHAUSTED.
@@ -28,12 +27,13 @@ import org.springframework.util.unit.DataSize;
  * @param maxConnections gRPC connections; further ones are closed at once.
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED; a connection that is at a frame
- *     or at a request's head for so long is closed. HTTP closes connections that say nothing after
- *     `server.tomcat.connection-timeout` (60s).
+ *     or at a request's head for so long is closed. HTTP closes connections
+ *     that say nothing after `http.connection-timeout`.
  * @param unreadAnswerTimeout A gRPC call is given up (RESOURCE_EXHAUSTED) of whose answer the
  *     client reads neither the rest nor 16 KiB more in so long, and what it held is given back; a
  *     connection is closed that takes nothing at all. HTTP closes after
- *     `server.tomcat.connection-timeout` (60s).
+ *     `http.connection-timeout`.
+ * @param http Connections over HTTP.
  * @param allowedHosts Names that the worker is known by over HTTP, beside its addresses and
  *     localhost. A web page's request is refused whose Host is none of them, and at a loopback
  *     address everyone's that changes something.
@@ -42,7 +42,6 @@ import org.springframework.util.unit.DataSize;
  */
 public record ServerProperties(
     @NotBlank @DefaultValue("roundhouse") String name,
-    @DefaultValue("event-loop") HttpTransport httpTransport,
     @DataSizeRange(min = "1KB", max = "2047MB") @DefaultValue("512MB") DataSize maxMessageSize,
     @DataSizeRange(min = "1KB", max = "16TB") @DefaultValue("256MB") DataSize maxUnread,
     @Min(1) @DefaultValue("4096") int maxConcurrentStreams,
@@ -50,6 +49,7 @@ public record ServerProperties(
     @Min(1) @DefaultValue("10000") int maxConnections,
     @DurationMin(seconds = 1) @DefaultValue("60s") Duration stalledMessageTimeout,
     @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,
+    @Valid @DefaultValue HttpProperties http,
     @DefaultValue List<@NotBlank String> allowedHosts,
     @DurationMin(seconds = 0) @DurationMax(minutes = 10) @DefaultValue("0s") Duration lameDuck) {
   public ServerProperties {

@@ -27,12 +27,6 @@ public final class ModelLookup {
     return engine.answers(name, wanted);
   }
 
-  /** True when the model is known in whatever state. */
-  public boolean isKnown(String name, String version) {
-    String wanted = ModelVersion.parse(version);
-    return engine.model(name, wanted).isPresent();
-  }
-
   /**
    * The model, which is ready.
    *
@@ -67,15 +61,6 @@ public final class ModelLookup {
           throw notFound(
               "Request for model: '%s' has no available versions: it was unloaded", name);
     };
-  }
-
-  /** The models that are ready, by name. */
-  public List<String> readyModels() {
-    return engine.reports().models().stream()
-        .filter(ModelStatus::isReady)
-        .map(ModelStatus::name)
-        .sorted()
-        .toList();
   }
 
   /** The versions of a model that are ready, ascending. */

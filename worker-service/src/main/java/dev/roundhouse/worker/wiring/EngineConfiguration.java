@@ -14,9 +14,11 @@ import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
+import dev.roundhouse.platform.config.ServerKeys;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.worker.actuator.CompileMeters;
 import dev.roundhouse.worker.actuator.DeviceMeters;
@@ -73,7 +75,10 @@ class EngineConfiguration {
   /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
   @Bean
   static BeanFactoryPostProcessor unknownKeyCheck(Environment environment) {
-    return beans -> WorkerKeys.check().check(environment);
+    return beans -> {
+      WorkerKeys.check().check(environment);
+      ServerKeys.check(environment, WorkerProperties.PREFIX + ".server.http");
+    };
   }
 
   /** Closed by {@link EngineLifecycle}, after the last call. */
@@ -129,13 +134,13 @@ class EngineConfiguration {
       ApplicationContext context,
       Readiness readiness,
       Engine engine,
-      HttpServerSettings tomcat,
+      HttpServerSettings operators,
       ObjectProvider<HttpFront> front,
       WorkerProperties properties) {
     Runnable leave =
         () -> {
           readiness.stop();
-          tomcat.leave();
+          operators.leave();
           front.ifAvailable(HttpFront::leave);
         };
     LameDuck duck = new LameDuck(context, leave, properties.server().lameDuck());

@@ -3,12 +3,15 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.rest.Browsers;
+import dev.roundhouse.platform.rest.ControlRoutes;
+import dev.roundhouse.platform.rest.HttpFront;
+import dev.roundhouse.platform.rest.HttpFrontConfiguration;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.io.FairTurns;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.HttpMeters;
-import dev.roundhouse.worker.config.HttpTransport;
 import dev.roundhouse.worker.config.ServerProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.Inference;
@@ -17,23 +20,16 @@ import dev.roundhouse.worker.transport.rest.InferRoutes;
 import java.time.Duration;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
-import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
-import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
-import org.springframework.boot.context.properties.bind.BindException;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.ssl.SslBundles;
-import org.springframework.boot.tomcat.autoconfigure.TomcatServerProperties;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.ConditionContext;
-import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.support.DefaultLifecycleProcessor;
-import org.springframework.core.env.ConfigurableEnvironment;
-import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** The HTTP server, by the transport that is configured. Routes are the same in both. */
+/** The HTTP server. */
 @Configuration(proxyBeanMethods = false)
+@Import(HttpFrontConfiguration.class)
 class HttpServerConfiguration {
 
   @Bean
@@ -68,76 +64,53 @@ class HttpServerConfiguration {
             WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE, drain.toMillis());
   }
 
-  /** The worker's own server, and Tomcat behind it. */
-  @Configuration(proxyBeanMethods = false)
-  @Conditional(OnEventLoop.class)
-  static class EventLoop {
-
-    @Bean
-    TomcatBehind tomcatBehind() {
-      return new TomcatBehind();
-    }
-
-    @Bean(defaultCandidate = false)
-    PortLoad httpLoad() {
-      return new PortLoad();
-    }
-
-    @Bean
-    HttpMeters httpMeters(
-        @Qualifier("httpLoad") PortLoad load, PeerMemory memory, TomcatServerProperties tomcat) {
-      return new HttpMeters(load, memory, HttpFront.maxConnections(tomcat));
-    }
-
-    @Bean
-    HttpFront httpFront(
-        WorkerProperties properties,
-        org.springframework.boot.web.server.autoconfigure.ServerProperties server,
-        TomcatServerProperties tomcat,
-        SslBundles bundles,
-        TomcatBehind behind,
-        Browsers browsers,
-        Inference inference,
-        ModelLookup models,
-        ClientText texts,
-        @Qualifier("httpLoad") PortLoad load,
-        PeerMemory memory,
-        FairTurns inflating,
-        Engine engine,
-        ConfigurableEnvironment environment) {
-      int maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
-      InferRoutes routes = new InferRoutes(inference, models, texts, maxBodyBytes, inflating);
-      return new HttpFront(
-          new HttpFront.Settings(server, tomcat, properties.server()),
-          bundles,
-          behind,
-          browsers,
-          routes,
-          load,
-          memory,
-          engine::fail,
-          environment);
-    }
+  @Bean(defaultCandidate = false)
+  PortLoad httpLoad() {
+    return new PortLoad();
   }
 
-  /** Unless Tomcat is to answer everything. */
-  static final class OnEventLoop extends SpringBootCondition {
-    @Override
-    public ConditionOutcome getMatchOutcome(
-        ConditionContext context, AnnotatedTypeMetadata metadata) {
-      HttpTransport configured = configured(Binder.get(context.getEnvironment()));
-      return new ConditionOutcome(
-          configured == HttpTransport.EVENT_LOOP, "HTTP is carried by " + configured);
-    }
+  @Bean
+  HttpMeters httpMeters(
+      @Qualifier("httpLoad") PortLoad load, PeerMemory memory, HttpFront.Settings settings) {
+    return new HttpMeters(load, memory, settings.maxConnections());
+  }
 
-    private static HttpTransport configured(Binder binder) {
-      try {
-        return binder
-            .bind(WorkerProperties.PREFIX + ".server.http-transport", HttpTransport.class)
-            .orElse(HttpTransport.EVENT_LOOP);
-      } catch (BindException e) {
-        return HttpTransport.EVENT_LOOP; // said better when all settings are read
-      }
-    }
+  @Bean
+  HttpFront.Settings httpFrontSettings(
+      org.springframework.boot.web.server.autoconfigure.ServerProperties server,
+      WorkerProperties properties) {
+    ServerProperties own = properties.server();
+    return new HttpFront.Settings(
+        server,
+        own.http(),
+        1,
+        new Http1Settings.BodyLimits(
+            Math.toIntExact(own.maxMessageSize().toBytes()), InferRoutes.REMEDY),
+        own.stalledMessageTimeout(),
+        "raise roundhouse.worker.server.stalled-message-timeout");
+  }
+
+  @Bean
+  InferRoutes inferRoutes(
+      Inference inference,
+      ModelLookup models,
+      ClientText texts,
+      WorkerProperties properties,
+      FairTurns inflating,
+      ControlRoutes others) {
+    int maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
+    return new InferRoutes(inference, models, texts, maxBodyBytes, inflating, others);
+  }
+
+  @Bean
+  HttpFront httpFront(
+      HttpFront.Settings settings,
+      SslBundles bundles,
+      Browsers browsers,
+      InferRoutes routes,
+      @Qualifier("httpLoad") PortLoad load,
+      PeerMemory memory,
+      Engine engine) {
+    return new HttpFront(settings, bundles, browsers, routes, load, memory, engine::fail);
   }
 }

@@ -10,7 +10,6 @@ import dev.roundhouse.platform.grpc.ControlGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
-import dev.roundhouse.platform.rest.UnroutedController;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.TraceMeters;
@@ -54,10 +53,6 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 import org.springframework.grpc.server.service.GrpcServiceConfigurer;
-import org.springframework.web.method.ControllerAdviceBean;
-import org.springframework.web.servlet.HandlerExceptionResolver;
-import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
-import org.springframework.web.servlet.mvc.method.annotation.ExceptionHandlerExceptionResolver;
 
 /** The servers, and which port each has. */
 @Configuration(proxyBeanMethods = false)
@@ -203,29 +198,6 @@ class TransportConfiguration {
   @Bean
   ModelLookup modelLookup(Engine engine) {
     return new ModelLookup(engine);
-  }
-
-  @Bean
-  UnroutedController unroutedController() {
-    return new UnroutedController();
-  }
-
-  /** Makes what answers errors at start: a request can fail after the worker has closed. */
-  @Bean
-  WebMvcConfigurer errorsAtStart() {
-    return new WebMvcConfigurer() {
-      @Override
-      public void extendHandlerExceptionResolvers(List<HandlerExceptionResolver> resolvers) {
-        for (HandlerExceptionResolver resolver : resolvers) {
-          if (resolver instanceof ExceptionHandlerExceptionResolver handlers) {
-            handlers
-                .getExceptionHandlerAdviceCache()
-                .keySet()
-                .forEach(ControllerAdviceBean::resolveBean);
-          }
-        }
-      }
-    };
   }
 
   @Bean

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
+import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -326,7 +327,6 @@ class WorkerPropertiesTest {
         .isEqualTo(
             new ServerProperties(
                 "roundhouse",
-                HttpTransport.EVENT_LOOP,
                 DataSize.ofMegabytes(512),
                 DataSize.ofMegabytes(256),
                 4096,
@@ -334,6 +334,7 @@ class WorkerPropertiesTest {
                 10_000,
                 Duration.ofSeconds(60),
                 Duration.ofMinutes(5),
+                new HttpProperties(8192, 100, Duration.ofSeconds(60), null, -1),
                 List.of(),
                 Duration.ZERO));
   }
@@ -343,7 +344,6 @@ class WorkerPropertiesTest {
     assertThat(
             bind(
                     "server.name=triton",
-                    "server.http-transport=tomcat",
                     "server.max-message-size=1MB",
                     "server.max-unread=4MB",
                     "server.max-concurrent-streams=7",
@@ -351,13 +351,17 @@ class WorkerPropertiesTest {
                     "server.max-connections=8",
                     "server.stalled-message-timeout=9s",
                     "server.unread-answer-timeout=11s",
+                    "server.http.max-connections=12",
+                    "server.http.accept-count=13",
+                    "server.http.connection-timeout=14s",
+                    "server.http.keep-alive-timeout=15s",
+                    "server.http.max-keep-alive-requests=16",
                     "server.allowed-hosts=a.test,b.test",
                     "server.lame-duck=10s")
                 .server())
         .isEqualTo(
             new ServerProperties(
                 "triton",
-                HttpTransport.TOMCAT,
                 DataSize.ofMegabytes(1),
                 DataSize.ofMegabytes(4),
                 7,
@@ -365,6 +369,7 @@ class WorkerPropertiesTest {
                 8,
                 Duration.ofSeconds(9),
                 Duration.ofSeconds(11),
+                new HttpProperties(12, 13, Duration.ofSeconds(14), Duration.ofSeconds(15), 16),
                 List.of("a.test", "b.test"),
                 Duration.ofSeconds(10)));
   }

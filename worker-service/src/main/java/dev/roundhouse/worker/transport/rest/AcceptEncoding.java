@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.platform.rest.ContentCoding;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 

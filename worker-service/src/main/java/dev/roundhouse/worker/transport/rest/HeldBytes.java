@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.platform.rest.MemoryHold;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;

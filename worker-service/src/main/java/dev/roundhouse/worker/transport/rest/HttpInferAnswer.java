@@ -4,6 +4,8 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.kserve.codec.ResponseMessage;
+import dev.roundhouse.platform.rest.HttpFailure;
+import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.http1.Reply;
 import dev.roundhouse.worker.transport.InferExchange;
@@ -90,7 +92,7 @@ final class HttpInferAnswer implements AnswerSink {
 
   private void write(InferWriter writer) {
     try {
-      writer.write(accepted, new ReplyTarget(reply), memory);
+      writer.write(accepted, reply, memory);
     } catch (IOException | RuntimeException | Error e) {
       fail(e);
       return;

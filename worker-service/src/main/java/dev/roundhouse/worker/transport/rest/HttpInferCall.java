@@ -4,6 +4,10 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.codec.WireRequest;
+import dev.roundhouse.platform.rest.Body;
+import dev.roundhouse.platform.rest.HttpFailure;
+import dev.roundhouse.platform.rest.InferPath;
+import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.transport.http1.ReceivedRequest;
 import dev.roundhouse.transport.http1.Reply;
 import dev.roundhouse.transport.http1.RequestHandler;
@@ -22,14 +26,12 @@ final class HttpInferCall implements RequestHandler {
   private static final int BRIEF_BYTES = 16 << 10;
 
   private final InferRoutes routes;
-  private final String name;
-  private final String version;
+  private final InferPath path;
   private volatile @Nullable Submission submission;
 
-  HttpInferCall(InferRoutes routes, String name, String version) {
+  HttpInferCall(InferRoutes routes, InferPath path) {
     this.routes = routes;
-    this.name = name;
-    this.version = version;
+    this.path = path;
   }
 
   @Override
@@ -76,8 +78,8 @@ final class HttpInferCall implements RequestHandler {
         routes
             .documents()
             .read(
-                name,
-                version,
+                path.name(),
+                path.version(),
                 request.header(InferWriter.JSON_LENGTH),
                 body(request, reply, memory),
                 memory);

@@ -2,6 +2,8 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.Body;
+import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.worker.transport.ModelLookup;
 import org.jspecify.annotations.Nullable;
 

@@ -1,5 +1,8 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.platform.rest.BodyReader;
+import dev.roundhouse.platform.rest.InferPath;
+import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.http1.RequestHandler;
 import dev.roundhouse.transport.http1.RequestRoutes;
@@ -7,12 +10,8 @@ import dev.roundhouse.transport.io.FairTurns;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
-import org.jspecify.annotations.Nullable;
 
-/**
- * Finds inference among the requests of the worker's own HTTP server, and answers it on event
- * loops. A path that is written in an unusual way is left to the controllers. Thread-safe.
- */
+/** Answers inference over HTTP, on event loops; all else is answered by others. Thread-safe. */
 public final class InferRoutes implements RequestRoutes {
   /** What a client is told whose body is too large. */
   public static final String REMEDY =
@@ -23,57 +22,33 @@ public final class InferRoutes implements RequestRoutes {
   private final ClientText texts;
   private final int maxBodyBytes;
   private final FairTurns inflating;
+  private final RequestRoutes others;
 
   /**
    * @param texts what callers are told
    * @param maxBodyBytes of a body, uncompressed
    * @param inflating has the threads that uncompress bodies
+   * @param others answer what is no inference
    */
   public InferRoutes(
       Inference inference,
       ModelLookup models,
       ClientText texts,
       int maxBodyBytes,
-      FairTurns inflating) {
+      FairTurns inflating,
+      RequestRoutes others) {
     this.inference = inference;
     documents = new InferDocuments(models);
     this.texts = texts;
     this.maxBodyBytes = maxBodyBytes;
     this.inflating = inflating;
+    this.others = others;
   }
 
   @Override
-  public @Nullable RequestHandler route(String method, String target) {
-    if (!method.equals("POST")) {
-      return null;
-    }
-    int query = target.indexOf('?');
-    String[] parts = (query < 0 ? target : target.substring(0, query)).split("/", -1);
-    boolean ofVersion = parts.length == 7 && parts[4].equals("versions");
-    if (!(parts.length == 5 || ofVersion)
-        || !parts[0].isEmpty()
-        || !parts[1].equals("v2")
-        || !parts[2].equals("models")
-        || !parts[parts.length - 1].equals("infer")) {
-      return null;
-    }
-    String version = ofVersion ? parts[5] : "";
-    boolean plain = isPlain(parts[3]) && (!ofVersion || isPlain(version));
-    return plain ? new HttpInferCall(this, parts[3], version) : null;
-  }
-
-  /** True of a part of a path that can only mean itself. */
-  private static boolean isPlain(String part) {
-    boolean more = false;
-    for (int i = 0; i < part.length(); i++) {
-      char c = part.charAt(i);
-      boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-      if (!letter && c != '-' && c != '_' && c != '.' && c != '~') {
-        return false;
-      }
-      more |= c != '.';
-    }
-    return more;
+  public RequestHandler route(String method, String target) {
+    InferPath path = InferPath.of(method, target);
+    return path == null ? others.route(method, target) : new HttpInferCall(this, path);
   }
 
   Inference inference() {

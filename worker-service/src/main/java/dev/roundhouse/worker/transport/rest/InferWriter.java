@@ -4,7 +4,10 @@ import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.codec.ResponseTensor;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.ContentCoding;
 import dev.roundhouse.platform.rest.Json;
+import dev.roundhouse.platform.rest.MemoryHold;
+import dev.roundhouse.transport.http1.Reply;
 import dev.roundhouse.worker.transport.rest.InferDocument.OutputForms;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -55,7 +58,7 @@ final class InferWriter {
    *     JSON
    * @throws IOException when the client is gone
    */
-  void write(@Nullable String accepted, AnswerTarget target, MemoryHold memory) throws IOException {
+  void write(@Nullable String accepted, Reply reply, MemoryHold memory) throws IOException {
     boolean anyBinary = false;
     for (ResponseTensor output : outputs) {
       anyBinary |= isBinary(output);
@@ -64,15 +67,15 @@ final class InferWriter {
       }
     }
     ContentCoding coding = coding(accepted);
-    target.header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING);
+    reply.header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING);
     if (coding != ContentCoding.IDENTITY) {
-      target.header(HttpHeaders.CONTENT_ENCODING, coding.token());
+      reply.header(HttpHeaders.CONTENT_ENCODING, coding.token());
     }
     if (anyBinary) {
-      writeWithBinary(target, coding, memory);
+      writeWithBinary(reply, coding, memory);
     } else {
-      target.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
-      try (OutputStream out = coding.compressing(target.body())) {
+      reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
+      try (OutputStream out = coding.compressing(reply.body())) {
         writeJson(out);
       }
     }
@@ -95,23 +98,23 @@ final class InferWriter {
     return jsonBytes > BRIEF_BYTES || coding(accepted) != ContentCoding.IDENTITY;
   }
 
-  private void writeWithBinary(AnswerTarget target, ContentCoding coding, MemoryHold memory)
+  private void writeWithBinary(Reply reply, ContentCoding coding, MemoryHold memory)
       throws IOException {
     HeldBytes json = new HeldBytes(memory);
     writeJson(json);
-    target.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_OCTET_STREAM_VALUE);
-    target.header(JSON_LENGTH, Integer.toString(json.size()));
+    reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_OCTET_STREAM_VALUE);
+    reply.header(JSON_LENGTH, Integer.toString(json.size()));
     if (coding == ContentCoding.IDENTITY) {
-      target.length(json.size() + binaryBytes());
-      json.writeTo(target.body());
+      reply.length(json.size() + binaryBytes());
+      json.writeTo(reply.body());
       for (ResponseTensor output : outputs) {
         if (isBinary(output)) {
-          target.write(output.data().duplicate());
+          reply.lend(output.data().duplicate());
         }
       }
       return;
     }
-    try (OutputStream out = coding.compressing(target.body())) {
+    try (OutputStream out = coding.compressing(reply.body())) {
       json.writeTo(out);
       byte[] copy = new byte[COPY_BYTES];
       for (ResponseTensor output : outputs) {

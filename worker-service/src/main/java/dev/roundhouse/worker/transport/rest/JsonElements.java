@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.MemoryHold;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

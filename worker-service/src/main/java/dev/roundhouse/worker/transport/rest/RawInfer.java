@@ -8,6 +8,8 @@ import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.kserve.codec.TensorHeader;
 import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.rest.Body;
+import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.worker.transport.rest.InferDocument.OutputForms;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.platform.rest.ContentCoding;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 

@@ -15,6 +15,8 @@ import dev.roundhouse.kserve.codec.TensorHeader;
 import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.rest.Body;
+import dev.roundhouse.platform.rest.MemoryHold;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
@@ -214,7 +216,7 @@ class InferReaderTest {
       for (int i = random.nextInt(3); i > 0; i--) {
         bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
       }
-      try (MemoryHold memory = new MemoryHold(engine)) {
+      try (MemoryHold memory = EngineBudget.hold(engine)) {
         InferReader.read("m", "3", new Body(bytes, bytes.length), bytes.length, memory);
       } catch (WireException e) {
         continue; // what a caller is told; anything else ends the test
@@ -271,7 +273,7 @@ class InferReaderTest {
         ("{\"inputs\":[" + INPUT + "],\"parameters\":{\"a\":\"%s\",\"b\":\"%s\"}}")
             .formatted(text, text)
             .getBytes(StandardCharsets.UTF_8);
-    try (MemoryHold memory = new MemoryHold(engine)) {
+    try (MemoryHold memory = EngineBudget.hold(engine)) {
       InferReader.read("m", "3", new Body(json, json.length), json.length, memory);
       assertThat(engine.heldBytes()).isBetween(2L << 20, 5L << 20);
     }
@@ -286,8 +288,8 @@ class InferReaderTest {
                 + "\"]}]}")
             .getBytes(StandardCharsets.UTF_8);
     long free = engine.maxHeldBytes() - engine.heldBytes();
-    try (MemoryHold others = new MemoryHold(engine);
-        MemoryHold memory = new MemoryHold(engine)) {
+    try (MemoryHold others = EngineBudget.hold(engine);
+        MemoryHold memory = EngineBudget.hold(engine)) {
       others.take(free - 2L * length);
       WireException refusal =
           catchThrowableOfType(
@@ -306,7 +308,7 @@ class InferReaderTest {
         catchThrowableOfType(
             WireException.class,
             () -> {
-              try (MemoryHold memory = new MemoryHold(engine)) {
+              try (MemoryHold memory = EngineBudget.hold(engine)) {
                 InferReader.read("m", "3", new Body(json, json.length), json.length, memory);
               }
             });
@@ -318,7 +320,7 @@ class InferReaderTest {
   private static InferDocument read(String json, String binary) {
     byte[] head = json.getBytes(StandardCharsets.UTF_8);
     byte[] body = (json + binary).getBytes(StandardCharsets.UTF_8);
-    try (MemoryHold memory = new MemoryHold(engine)) {
+    try (MemoryHold memory = EngineBudget.hold(engine)) {
       return InferReader.read("m", "3", new Body(body, body.length), head.length, memory);
     }
   }

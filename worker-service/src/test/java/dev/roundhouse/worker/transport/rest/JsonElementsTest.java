@@ -13,6 +13,7 @@ import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.rest.Json;
+import dev.roundhouse.platform.rest.MemoryHold;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -225,7 +226,7 @@ class JsonElementsTest {
   }
 
   private static ByteBuffer read(DType dtype, byte[] json, long count) {
-    try (MemoryHold memory = new MemoryHold(engine);
+    try (MemoryHold memory = EngineBudget.hold(engine);
         JsonParser parser = Json.parser(json, 0, json.length)) {
       parser.nextToken();
       return JsonElements.read(

@@ -1,0 +1,106 @@
+package dev.roundhouse.gateway.wiring;
+
+import dev.roundhouse.gateway.config.GatewayProperties;
+import dev.roundhouse.gateway.config.ServerProperties;
+import dev.roundhouse.gateway.fleet.WorkerTls;
+import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.gateway.lifecycle.GatewayFailure;
+import dev.roundhouse.gateway.rest.InferProxy;
+import dev.roundhouse.gateway.rest.WorkerHttp;
+import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.rest.Browsers;
+import dev.roundhouse.platform.rest.ControlRoutes;
+import dev.roundhouse.platform.rest.HttpFront;
+import dev.roundhouse.platform.rest.HttpFrontConfiguration;
+import dev.roundhouse.platform.rest.HttpServerSettings;
+import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.http1.Http1Settings;
+import dev.roundhouse.transport.forward.ForwardingBudget;
+import dev.roundhouse.transport.memory.PeerMemory;
+import java.time.Duration;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.support.DefaultLifecycleProcessor;
+
+/** The HTTP server. */
+@Configuration(proxyBeanMethods = false)
+@Import(HttpFrontConfiguration.class)
+class HttpServerConfiguration {
+  private static final String KEYS = GatewayProperties.PREFIX + ".server";
+
+  /** Of a client's connection: its own, and one to a worker. */
+  private static final int DESCRIPTORS = 2;
+
+  @Bean
+  Browsers browsers(GatewayProperties properties) {
+    return new Browsers(properties.server().allowedHosts(), KEYS + ".allowed-hosts");
+  }
+
+  @Bean
+  HttpServerSettings httpServerSettings(GatewayProperties properties, Browsers browsers) {
+    ServerProperties server = properties.server();
+    return new HttpServerSettings(
+        Math.toIntExact(server.maxMessageSize().toBytes()),
+        server.stalledMessageTimeout(),
+        browsers);
+  }
+
+  /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
+  @Bean
+  SmartInitializingSingleton httpDrain(
+      DefaultLifecycleProcessor lifecycle, GatewayProperties properties) {
+    Duration drain = properties.shutdown().drain().plus(TransportConfiguration.LAST_ANSWERS);
+    return () ->
+        lifecycle.setTimeoutForShutdownPhase(
+            WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE, drain.toMillis());
+  }
+
+  @Bean
+  WorkerHttp workerHttp(WorkerTls tls) {
+    return new WorkerHttp(tls);
+  }
+
+  @Bean
+  HttpFront.Settings httpFrontSettings(
+      org.springframework.boot.web.server.autoconfigure.ServerProperties server,
+      GatewayProperties properties) {
+    ServerProperties own = properties.server();
+    return new HttpFront.Settings(
+        server,
+        own.http(),
+        DESCRIPTORS,
+        new Http1Settings.BodyLimits(
+            Math.toIntExact(own.maxMessageSize().toBytes()),
+            "send less, or raise " + KEYS + ".max-message-size"),
+        own.stalledMessageTimeout(),
+        "raise " + KEYS + ".stalled-message-timeout");
+  }
+
+  @Bean
+  InferProxy inferProxy(
+      ModelRoutes routes,
+      Workers workers,
+      WorkerHttp http,
+      ForwardingBudget memory,
+      ClientText texts,
+      ControlRoutes others) {
+    return new InferProxy(routes, workers, http, memory, texts, others);
+  }
+
+  @Bean
+  HttpFront httpFront(
+      HttpFront.Settings settings,
+      SslBundles bundles,
+      Browsers browsers,
+      InferProxy routes,
+      PeerMemory memory,
+      GatewayFailure failure) {
+    return new HttpFront(
+        settings, bundles, browsers, routes, new PortLoad(), memory, failure::fail);
+  }
+}

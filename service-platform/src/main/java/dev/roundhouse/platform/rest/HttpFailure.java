@@ -1,0 +1,108 @@
+package dev.roundhouse.platform.rest;
+
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.logging.RequestIds;
+import dev.roundhouse.platform.rest.ContentCoding.UnknownCodingException;
+import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.http1.Reply;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+
+/** How a request that has no answer is told why. */
+public final class HttpFailure {
+  private static final Logger log = LoggerFactory.getLogger(HttpFailure.class);
+  private static final List<Metadata.Key<String>> BESIDES =
+      Stream.of(WireException.BEGAN, WireException.ABOUT)
+          .map(name -> Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER))
+          .toList();
+
+  private HttpFailure() {}
+
+  /**
+   * Ends a reply.
+   *
+   * @param id of the request, for the log
+   * @param over run when the reply has left or never will
+   * @return HTTP's code
+   */
+  public static int tell(
+      Reply reply, ClientText texts, String id, Throwable failure, Runnable over) {
+    if (!(failure instanceof WireException)
+        && !(failure instanceof StatusRuntimeException)
+        && !(failure instanceof UnknownCodingException)
+        && !(failure instanceof IOException)) {
+      RequestIds.with(id, () -> log.error("a request failed unexpectedly", failure));
+    }
+    if (reply.hasBegun()) {
+      reply.abort(over); // so that nobody takes a part for the whole
+      return WireStatus.INTERNAL.httpCode();
+    }
+    reply.reset();
+    int code;
+    String text;
+    if (failure instanceof StatusRuntimeException call) {
+      Status status = call.getStatus();
+      code = code(status);
+      text = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+      besides(reply, call.getTrailers());
+    } else {
+      WireException told = told(reply, failure);
+      told.besides(reply::header);
+      code = told.status().httpCode();
+      text = told.text();
+    }
+    reply.status(code);
+    reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
+    try {
+      reply.body().write(JsonReply.error(texts.of(text)));
+    } catch (IOException e) {
+      reply.abort(over);
+      return code;
+    }
+    reply.end(over);
+    return code;
+  }
+
+  private static int code(Status status) {
+    for (WireStatus known : WireStatus.values()) {
+      if (known.grpcCode() == status.getCode().value()) {
+        return known.httpCode();
+      }
+    }
+    return WireStatus.UNKNOWN.httpCode();
+  }
+
+  /** What stands beside a status stands beside it here too. */
+  private static void besides(Reply reply, @Nullable Metadata trailers) {
+    for (Metadata.Key<String> key : BESIDES) {
+      String value = trailers == null ? null : trailers.get(key);
+      if (value != null) {
+        reply.header(key.originalName(), value);
+      }
+    }
+  }
+
+  private static WireException told(Reply reply, Throwable failure) {
+    return switch (failure) {
+      case WireException refusal -> refusal;
+      case UnknownCodingException unknown -> {
+        reply.header(HttpHeaders.ACCEPT_ENCODING, ContentCoding.SUPPORTED);
+        yield new WireException(WireStatus.UNIMPLEMENTED, String.valueOf(unknown.getMessage()));
+      }
+      case IOException unreadable ->
+          WireException.invalidArgument("the request's body could not be read");
+      default ->
+          new WireException(WireStatus.INTERNAL, "Internal server error; see the server's log");
+    };
+  }
+}

@@ -1,0 +1,257 @@
+package dev.roundhouse.platform.rest;
+
+import dev.roundhouse.platform.audit.Audit;
+import dev.roundhouse.platform.audit.Caller;
+import dev.roundhouse.platform.config.HttpProperties;
+import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.process.DescriptorShare;
+import dev.roundhouse.transport.http1.Http1Server;
+import dev.roundhouse.transport.http1.Http1Settings;
+import dev.roundhouse.transport.http1.RequestGuard;
+import dev.roundhouse.transport.http1.RequestRoutes;
+import dev.roundhouse.transport.memory.PeerMemory;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.function.Consumer;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.ssl.SslOptions;
+import org.springframework.boot.web.server.PortInUseException;
+import org.springframework.boot.web.server.Ssl;
+import org.springframework.boot.web.server.WebServerSslBundle;
+import org.springframework.boot.web.server.autoconfigure.ServerProperties;
+
+/**
+ * The protocol's port over HTTP, by Boot's settings under {@code server} and our own. Boot starts
+ * it and drains it, as the web server of the application.
+ */
+public final class HttpFront implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(HttpFront.class);
+  private static final int DEFAULT_PORT = 8080;
+
+  private final Settings settings;
+  private final SslBundles bundles;
+  private final Browsers browsers;
+  private final RequestRoutes routes;
+  private final PortLoad load;
+  private final PeerMemory memory;
+  private final Consumer<Throwable> failed;
+  private volatile @Nullable SslContext tls;
+  private volatile @Nullable Http1Server running;
+
+  /**
+   * @param server what Boot has under {@code server}
+   * @param http our own
+   * @param descriptors of files that a connection takes
+   * @param body what a request may hold
+   * @param stalled what a head may take, and each further part of a body
+   * @param stalledRemedy what a client is told whose body stalls
+   */
+  public record Settings(
+      ServerProperties server,
+      HttpProperties http,
+      int descriptors,
+      Http1Settings.BodyLimits body,
+      Duration stalled,
+      String stalledRemedy) {
+
+    /** How many connections there may be. */
+    public int maxConnections() {
+      int configured = http.maxConnections() < 0 ? Integer.MAX_VALUE : http.maxConnections();
+      return DescriptorShare.ofProcess().connections(configured, descriptors);
+    }
+  }
+
+  /**
+   * @param browsers what they may not ask
+   * @param failed hears why when the server cannot be relied on any more
+   */
+  public HttpFront(
+      Settings settings,
+      SslBundles bundles,
+      Browsers browsers,
+      RequestRoutes routes,
+      PortLoad load,
+      PeerMemory memory,
+      Consumer<Throwable> failed) {
+    this.settings = settings;
+    this.bundles = bundles;
+    this.browsers = browsers;
+    this.routes = routes;
+    this.load = load;
+    this.memory = memory;
+    this.failed = failed;
+  }
+
+  /** Begins to listen. */
+  void start() {
+    secure();
+    int port = Objects.requireNonNullElse(settings.server().getPort(), DEFAULT_PORT);
+    Http1Server server = new Http1Server(settings(port));
+    try {
+      server.start();
+    } catch (IOException e) {
+      PortInUseException.throwIfPortBindingException(e, () -> port);
+      throw new StartRefusedException(
+          "the HTTP server cannot listen on port " + port + ": " + e.getCause(),
+          "See server.port and server.address.",
+          e);
+    }
+    running = server;
+  }
+
+  /** Where it listens; negative before it does. */
+  int getPort() {
+    Http1Server server = running;
+    return server == null ? -1 : server.port();
+  }
+
+  private Http1Settings settings(int port) {
+    ServerProperties server = settings.server();
+    HttpProperties http = settings.http();
+    InetSocketAddress address =
+        server.getAddress() == null
+            ? new InetSocketAddress(port)
+            : new InetSocketAddress(server.getAddress(), port);
+    return new Http1Settings(
+        address,
+        () -> tls,
+        this::refusal,
+        routes,
+        JsonReply::error,
+        load,
+        failed,
+        memory,
+        settings.body(),
+        new Http1Settings.Limits(
+            settings.maxConnections(),
+            http.acceptCount(),
+            Math.toIntExact(server.getMaxHttpRequestHeaderSize().toBytes()),
+            http.maxKeepAliveRequests()),
+        new Http1Settings.Times(
+            nanos(http.connectionTimeout()),
+            nanos(Objects.requireNonNullElse(http.keepAliveTimeout(), http.connectionTimeout())),
+            nanos(settings.stalled()),
+            settings.stalledRemedy()));
+  }
+
+  private RequestGuard.@Nullable Refusal refusal(RequestGuard.Head head) {
+    int query = head.target().indexOf('?');
+    String path = query < 0 ? head.target() : head.target().substring(0, query);
+    Browsers.Refusal refusal =
+        browsers.refusal(
+            new Browsers.Head(
+                head.method(),
+                path,
+                head.local() instanceof InetSocketAddress local
+                    && local.getAddress().isLoopbackAddress(),
+                head.secure(),
+                head.headers()::get));
+    if (refusal == null) {
+      return null;
+    }
+    if (!path.endsWith("/infer")) {
+      Audit.record(
+          new Caller(head.client().get(), head.method() + " " + path),
+          "answered with " + refusal.code());
+    }
+    return new RequestGuard.Refusal(refusal.code(), refusal.text());
+  }
+
+  /** Less than nothing is for ever. */
+  private static long nanos(Duration time) {
+    return time.isNegative() ? Long.MAX_VALUE / 2 : time.toNanos();
+  }
+
+  private void secure() {
+    Ssl ssl = settings.server().getSsl();
+    if (!Ssl.isEnabled(ssl) || ssl == null) {
+      return;
+    }
+    tls = context(ssl, WebServerSslBundle.get(ssl, bundles));
+    if (ssl.getBundle() != null) {
+      bundles.addBundleUpdateHandler(ssl.getBundle(), renewed -> renew(ssl, renewed));
+    }
+  }
+
+  private void renew(Ssl ssl, SslBundle renewed) {
+    try {
+      tls = context(ssl, renewed);
+    } catch (RuntimeException e) {
+      log.error("a renewed SSL bundle cannot be used; the one before stays", e);
+    }
+  }
+
+  private static SslContext context(Ssl ssl, SslBundle bundle) {
+    SslOptions options = bundle.getOptions();
+    Ssl.ClientAuth wanted = ssl.getClientAuth();
+    ClientAuth clients =
+        switch (wanted == null ? Ssl.ClientAuth.NONE : wanted) {
+          case NONE -> ClientAuth.NONE;
+          case WANT -> ClientAuth.OPTIONAL;
+          case NEED -> ClientAuth.REQUIRE;
+        };
+    try {
+      SslContextBuilder builder =
+          SslContextBuilder.forServer(bundle.getManagers().getKeyManagerFactory())
+              .trustManager(bundle.getManagers().getTrustManagerFactory())
+              .clientAuth(clients);
+      if (options.getCiphers() != null) {
+        builder.ciphers(Arrays.asList(options.getCiphers()));
+      } else { // gRPC's: the JDK's own choice has some that do not notice changes
+        builder.ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE);
+      }
+      if (options.getEnabledProtocols() != null) {
+        builder.protocols(options.getEnabledProtocols());
+      }
+      return builder.build();
+    } catch (SSLException e) {
+      throw new StartRefusedException(
+          "the HTTP server cannot use its certificate: " + e.getMessage(), "See server.ssl.", e);
+    }
+  }
+
+  /** Has clients go elsewhere, while they are served. */
+  public void leave() {
+    Http1Server server = running;
+    if (server != null) {
+      server.leave();
+    }
+  }
+
+  /**
+   * Takes no further connections, and answers what has been asked by those that there are.
+   *
+   * @param done run when none is left
+   */
+  void drain(Runnable done) {
+    Http1Server server = running;
+    if (server == null) {
+      done.run();
+    } else {
+      var unused = server.drain().whenComplete((nothing, failure) -> done.run());
+    }
+  }
+
+  /** Ends the connections that are left: whoever is at one has had its time. */
+  @Override
+  public void close() {
+    Http1Server server = running;
+    if (server != null) {
+      server.close();
+    }
+  }
+}

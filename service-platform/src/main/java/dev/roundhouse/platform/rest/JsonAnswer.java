@@ -1,0 +1,74 @@
+package dev.roundhouse.platform.rest;
+
+import com.google.protobuf.Message;
+import java.util.Collection;
+import java.util.function.Consumer;
+import tools.jackson.core.JsonGenerator;
+
+/**
+ * What a request is answered with, made as a whole before any of it is sent.
+ *
+ * @param code of HTTP
+ * @param json empty for none
+ */
+record JsonAnswer(int code, byte[] json) {
+  private static final int OK = 200;
+
+  /** It has been done, and there is nothing to say. */
+  static final JsonAnswer DONE = new JsonAnswer(OK, new byte[0]);
+
+  /** An object, by what writes its properties. */
+  static JsonAnswer object(int code, Consumer<JsonGenerator> properties) {
+    return new JsonAnswer(code, JsonReply.bytes(json -> writeObject(json, properties)));
+  }
+
+  static JsonAnswer object(Consumer<JsonGenerator> properties) {
+    return object(OK, properties);
+  }
+
+  private static void writeObject(JsonGenerator json, Consumer<JsonGenerator> properties) {
+    json.writeStartObject();
+    properties.accept(json);
+    json.writeEndObject();
+  }
+
+  /** An array of objects. */
+  static <T> JsonAnswer array(Collection<T> elements, ElementWriter<T> properties) {
+    return new JsonAnswer(
+        OK,
+        JsonReply.bytes(
+            json -> {
+              json.writeStartArray();
+              elements.forEach(
+                  element -> writeObject(json, into -> properties.write(into, element)));
+              json.writeEndArray();
+            }));
+  }
+
+  /** A message of gRPC's, as it is. */
+  static JsonAnswer message(Message message) {
+    String tree = ProtoJson.of(message).toString();
+    return new JsonAnswer(OK, JsonReply.bytes(json -> json.writeRawValue(tree)));
+  }
+
+  /** An array of messages of gRPC's. */
+  static JsonAnswer messages(Collection<? extends Message> messages) {
+    return new JsonAnswer(
+        OK,
+        JsonReply.bytes(
+            json -> {
+              json.writeStartArray();
+              messages.forEach(message -> json.writeRawValue(ProtoJson.of(message).toString()));
+              json.writeEndArray();
+            }));
+  }
+
+  static JsonAnswer error(int code, String text) {
+    return new JsonAnswer(code, JsonReply.error(text));
+  }
+
+  /** Writes the properties of an object. */
+  interface ElementWriter<T> {
+    void write(JsonGenerator json, T element);
+  }
+}

@@ -1,0 +1,100 @@
+package dev.roundhouse.platform.rest;
+
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.kserve.proto.ModelConfigRequest;
+import dev.roundhouse.kserve.proto.ModelMetadataRequest;
+import dev.roundhouse.kserve.proto.ModelReadyRequest;
+import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
+import dev.roundhouse.kserve.proto.RepositoryIndexResponse.ModelIndex;
+import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.grpc.LocalClient;
+
+/** What is asked about the server and its models, and how that is answered. */
+final class ModelForms {
+  private static final int YES = 200;
+  private static final int NO = 503;
+
+  private ModelForms() {}
+
+  static ModelMetadataRequest metadata(ControlRequest request) {
+    return ModelMetadataRequest.newBuilder()
+        .setName(request.name())
+        .setVersion(request.version())
+        .build();
+  }
+
+  static ModelConfigRequest config(ControlRequest request) {
+    return ModelConfigRequest.newBuilder()
+        .setName(request.name())
+        .setVersion(request.version())
+        .build();
+  }
+
+  static ModelStatisticsRequest statistics(ControlRequest request) {
+    return ModelStatisticsRequest.newBuilder()
+        .setName(request.name())
+        .setVersion(request.version())
+        .build();
+  }
+
+  static RepositoryIndexRequest allReady(ControlRequest request) {
+    return RepositoryIndexRequest.newBuilder().setReady(true).build();
+  }
+
+  /** Of models, each once. */
+  static JsonAnswer names(RepositoryIndexResponse index) {
+    return JsonAnswer.object(
+        json -> {
+          json.writeArrayPropertyStart("models");
+          index.getModelsList().stream()
+              .map(ModelIndex::getName)
+              .sorted()
+              .distinct()
+              .forEach(json::writeString);
+          json.writeEndArray();
+        });
+  }
+
+  /** With the body that KServe's clients parse; Triton's look at the code only. */
+  static JsonAnswer health(String what, boolean yes) {
+    return JsonAnswer.object(yes ? YES : NO, json -> json.writeBooleanProperty(what, yes));
+  }
+
+  /**
+   * The call says no of a model that there is not, which here is another answer: whether there is
+   * one, the index knows.
+   */
+  static JsonAnswer ready(ControlRequest request, LocalClient services) {
+    String name = request.name();
+    ModelReadyRequest asked =
+        ModelReadyRequest.newBuilder().setName(name).setVersion(request.version()).build();
+    boolean ready = services.ask(GRPCInferenceServiceGrpc.getModelReadyMethod(), asked).getReady();
+    if (!ready && !isKnown(name, request.version(), services)) {
+      throw new WireException(
+          WireStatus.NOT_FOUND, "Request for unknown model: '" + name + "' is not found");
+    }
+    return JsonAnswer.object(
+        ready ? YES : NO,
+        json -> {
+          json.writeStringProperty("name", name);
+          json.writeBooleanProperty("ready", ready);
+        });
+  }
+
+  private static boolean isKnown(String name, String version, LocalClient services) {
+    return services
+        .ask(
+            GRPCInferenceServiceGrpc.getRepositoryIndexMethod(),
+            RepositoryIndexRequest.getDefaultInstance())
+        .getModelsList()
+        .stream()
+        .anyMatch(
+            line ->
+                line.getName().equals(name)
+                    && !line.getVersion().isEmpty() // else it was never loaded
+                    && (version.isEmpty() || line.getVersion().equals(version)));
+  }
+}
