@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * Hands a client's requests to the server behind, by a connection that is the client's alone, and
  * its answers back. Neither side is read faster than the other reads. For the event loop.
  */
-final class Bridge implements Http1Connection.Exchange {
+final class Bridge implements Exchange {
   private static final Logger log = LoggerFactory.getLogger(Bridge.class);
   private static final int BAD_REQUEST = 400;
   private static final int UNAVAILABLE = 503;
@@ -105,7 +105,7 @@ final class Bridge implements Http1Connection.Exchange {
   }
 
   /** Begins to hand a request on. */
-  Http1Connection.Exchange begin(HttpRequest head) {
+  Exchange begin(HttpRequest head) {
     request = head;
     keepAlive = connection.keepsAlive(head);
     received = false;
@@ -264,8 +264,9 @@ final class Bridge implements Http1Connection.Exchange {
   @Override
   public void stalled(String text) {}
 
-  /** The client reads, or does not. */
-  void clientWritable(boolean writable) {
+  /** Also while another answers. */
+  @Override
+  public void clientWritable(boolean writable) {
     long bytes = writable || closed ? 0 : UNREAD_BYTES;
     if (bytes > unreadBytes) {
       memory.add(Kept.ANSWER, bytes);

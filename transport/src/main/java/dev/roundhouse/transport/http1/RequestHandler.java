@@ -1,7 +1,7 @@
 package dev.roundhouse.transport.http1;
 
-/** Answers one request. */
-public interface RequestHandler {
+/** Answers one request when all of it has come. */
+public non-sealed interface RequestHandler extends RouteTarget {
 
   /**
    * The whole request has come. Called once, on the connection's event loop, which must not be

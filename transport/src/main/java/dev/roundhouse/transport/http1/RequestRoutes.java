@@ -10,5 +10,5 @@ public interface RequestRoutes {
    * @param target of the request, with its query, as the client wrote it
    * @return what answers this one request; null for the server behind
    */
-  @Nullable RequestHandler route(String method, String target);
+  @Nullable RouteTarget route(String method, String target);
 }

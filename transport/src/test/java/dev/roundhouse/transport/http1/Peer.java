@@ -95,6 +95,20 @@ final class Peer implements AutoCloseable {
     return line.toString();
   }
 
+  /** How many bytes come, of so many. */
+  long readBytes(long most) throws IOException {
+    byte[] piece = new byte[1 << 16];
+    long bytes = 0;
+    while (bytes < most) {
+      int count = in.read(piece, 0, (int) Math.min(piece.length, most - bytes));
+      if (count < 0) {
+        return bytes;
+      }
+      bytes += count;
+    }
+    return bytes;
+  }
+
   /** All that comes until the connection ends. */
   String rest() throws IOException {
     StringBuilder text = new StringBuilder();

@@ -18,6 +18,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** A server whose own routes are under {@code /own}, and one behind it. */
 final class Served implements AutoCloseable, MemoryRoot {
@@ -38,6 +40,9 @@ final class Served implements AutoCloseable, MemoryRoot {
   private final AtomicLong held = new AtomicLong();
   final PeerMemory memory = new PeerMemory(this);
   final AtomicInteger pieces = new AtomicInteger();
+
+  /** Answers what is under {@code /streamed}. */
+  volatile Function<String, @Nullable RouteTarget> streamed = name -> null;
 
   /** What may be held of bodies and answers. */
   volatile long limit = Long.MAX_VALUE;
@@ -75,10 +80,7 @@ final class Served implements AutoCloseable, MemoryRoot {
                     head.headers().contains("X-Refuse")
                         ? new RequestGuard.Refusal(403, head.target() + " is refused")
                         : null,
-                (method, target) ->
-                    method.equals("POST") && target.startsWith("/own/")
-                        ? new Own(target.substring("/own/".length()))
-                        : null,
+                this::route,
                 text -> text.getBytes(StandardCharsets.UTF_8),
                 LoadListener.NONE,
                 failure::complete,
@@ -87,6 +89,15 @@ final class Served implements AutoCloseable, MemoryRoot {
                 limits,
                 new Http1Settings.Times(patience, patience, patience, "hurry")));
     server.start();
+  }
+
+  private @Nullable RouteTarget route(String method, String target) {
+    if (method.equals("POST") && target.startsWith("/streamed/")) {
+      return streamed.apply(target.substring("/streamed/".length()));
+    }
+    return method.equals("POST") && target.startsWith("/own/")
+        ? new Own(target.substring("/own/".length()))
+        : null;
   }
 
   Peer peer() throws IOException {
