@@ -253,8 +253,11 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   }
 
   @Override
-  public void end() {
-    endWith(context().writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT));
+  public void end(Runnable left) {
+    over = true; // before the client can have it all, and ask again
+    ChannelFuture last = context().writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
+    last.addListener(done -> left.run());
+    endWith(last);
   }
 
   @Override

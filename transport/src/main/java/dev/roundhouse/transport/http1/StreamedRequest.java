@@ -46,8 +46,12 @@ public interface StreamedRequest {
   /** Sends what was written. */
   void flush();
 
-  /** Ends the answer. */
-  void end();
+  /**
+   * Ends the answer.
+   *
+   * @param left run when its last byte has left, or never will
+   */
+  void end(Runnable left);
 
   /** Answers that there is no other answer, and why. Before {@link #answer}. */
   void refuse(int code, String text);

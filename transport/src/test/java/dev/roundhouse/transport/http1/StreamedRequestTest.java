@@ -299,7 +299,7 @@ class StreamedRequestTest {
 
     private void whole() {
       switch (name) {
-        case "echo" -> client().end();
+        case "echo" -> client().end(() -> {});
         case "pause" -> text(String.valueOf(bytes.get()), true);
         case "abort" -> {
           text("half", false);
@@ -319,7 +319,7 @@ class StreamedRequestTest {
       client().answer(200, text.length() + (all ? 0 : 10), headers);
       client().write(Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII));
       if (all) {
-        client().end();
+        client().end(() -> {});
       }
     }
 
@@ -335,7 +335,7 @@ class StreamedRequestTest {
       }
       writes = client().isWritable();
       if (written.get() == LARGE) {
-        client().end();
+        client().end(() -> {});
       }
     }
 
