@@ -35,6 +35,9 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
   /** Of an answer that nobody wants, before the connection is given up. */
   private static final int MOST_FORGOTTEN = 64 << 10;
 
+  private static final int LEAST_CODE = 200;
+  private static final int MOST_CODE = 999;
+
   /** How far the connection is, and its request. */
   private enum State {
     /** It does not stand yet; it may have been given a request. */
@@ -46,6 +49,8 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     ANSWERING,
     /** What comes is forgotten. */
     FORGETTING,
+    /** The answer has come; what was read with it has not been looked at. */
+    ENDED,
     CLOSED
   }
 
@@ -74,7 +79,7 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
      */
     void onData(ByteBuf data);
 
-    /** What was read at once has been handed on. */
+    /** What was read at once has been handed on, and the answer has not ended. */
     void onReadComplete();
 
     /** The answer has come as a whole; the connection is no more this request's. */
@@ -307,8 +312,17 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
 
   private void head(HttpResponse head) {
     Answers of = answers;
+    if (state == State.ENDED) {
+      keepAlive = false; // nobody has asked: who does next must not take it for theirs
+      return;
+    }
     if (state != State.ASKED || of == null) {
-      close(); // nobody has asked
+      close();
+      return;
+    }
+    int code = head.status().code();
+    if (code < LEAST_CODE || code > MOST_CODE) {
+      broken("its status is " + code);
       return;
     }
     keepAlive = HttpUtil.isKeepAlive(head);
@@ -321,22 +335,19 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     Answers of = answers;
     if (state == State.ANSWERING && of != null) {
       of.onData(content.content());
-      of = answers; // it may have left
     } else {
       forgotten += content.content().readableBytes();
       content.release();
     }
-    if (last) {
-      ended(of);
+    if (last && (state == State.ANSWERING || state == State.FORGETTING)) {
+      state = State.ENDED;
     } else if (forgotten > MOST_FORGOTTEN && state == State.FORGETTING) {
       close();
     }
   }
 
-  private void ended(@Nullable Answers of) {
-    if (state != State.ANSWERING && state != State.FORGETTING) {
-      return;
-    }
+  private void ended() {
+    Answers of = answers;
     if (keepAlive && isSent && isOpen()) {
       idle();
     } else {
@@ -350,7 +361,9 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelReadComplete(ChannelHandlerContext ctx) {
-    if (answers != null) {
+    if (state == State.ENDED) {
+      ended();
+    } else if (answers != null) {
       answers.onReadComplete();
     }
     ctx.fireChannelReadComplete();
@@ -366,6 +379,9 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
+    if (state == State.ENDED) {
+      ended();
+    }
     boolean unheard = isKept && state == State.ASKED && !heard;
     String how =
         switch (state) {

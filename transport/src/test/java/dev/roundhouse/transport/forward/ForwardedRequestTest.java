@@ -143,6 +143,8 @@ class ForwardedRequestTest extends SentOnHttp {
       strings = {
         "NONSENSE~~",
         "HTTP/1.1 abc OK~~",
+        "HTTP/1.1 0 OK~Content-Length: 0~~",
+        "HTTP/1.1 99999 OK~Content-Length: 0~~",
         "HTTP/1.1 200 OK~Content-Length: 3~Transfer-Encoding: chunked~~abc",
         "HTTP/1.1 200 OK~Content-Length: 3~Content-Length: 4~~abcd",
         "HTTP/1.1 200 OK~Content-Length: -3~~abcd",
@@ -164,6 +166,22 @@ class ForwardedRequestTest extends SentOnHttp {
       assertThat(told.get(1)).isEqualTo("a other UNAVAILABLE lost");
       a.script = Behind.Asked::echo;
       assertThat(peer.send(Peer.post("/m", "y")).answer()).isEqualTo("200 y");
+    }
+  }
+
+  @Test
+  void shouldNotTakeASecondAnswerForThatOfTheNextRequest() throws Exception {
+    a.script =
+        asked -> {
+          asked.body();
+          a.script = Behind.Asked::echo;
+          String answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
+          asked.write(answer + "this" + answer + "evil");
+        };
+    try (Peer peer = peer()) {
+      peer.send(Peer.post("/m", "a") + Peer.post("/m", "b"));
+      assertThat(peer.answer()).isEqualTo("200 this");
+      assertThat(peer.answer()).isEqualTo("200 b");
     }
   }
 
