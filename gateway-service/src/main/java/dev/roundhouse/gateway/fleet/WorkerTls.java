@@ -15,11 +15,16 @@ import org.jspecify.annotations.Nullable;
  * How workers are spoken to. Immutable.
  *
  * @param grpc null for plain text
- * @param http null for plain text
+ * @param rest of HTTP/1.1; null for plain text
+ * @param http the same for the JDK's client
  * @param serverName that their certificates must have; empty for the host of their address
  */
-public record WorkerTls(@Nullable SslContext grpc, @Nullable SSLContext http, String serverName) {
-  public static final WorkerTls NONE = new WorkerTls(null, null, "");
+public record WorkerTls(
+    @Nullable SslContext grpc,
+    @Nullable SslContext rest,
+    @Nullable SSLContext http,
+    String serverName) {
+  public static final WorkerTls NONE = new WorkerTls(null, null, null, "");
 
   /**
    * @param keys of the certificate that workers are shown, if they ask
@@ -28,18 +33,21 @@ public record WorkerTls(@Nullable SslContext grpc, @Nullable SSLContext http, St
    */
   public static WorkerTls of(CurrentKeys keys, CurrentTrust trusted, String serverName)
       throws GeneralSecurityException, SSLException {
-    SslContext grpc =
-        GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
-            .keyManager(keys)
-            .trustManager(trusted)
-            .endpointIdentificationAlgorithm("HTTPS")
-            .build();
+    SslContext grpc = GrpcSslContexts.configure(checked(keys, trusted), SslProvider.JDK).build();
     TrustManager[] trust = {trusted};
     SSLContext http = SSLContext.getInstance("TLS");
     http.init(
         new KeyManager[] {keys},
         serverName.isEmpty() ? trust : new TrustManager[] {NamedTrust.of(trust, serverName)},
         null);
-    return new WorkerTls(grpc, http, serverName);
+    SslContext rest = checked(keys, trusted).sslProvider(SslProvider.JDK).build();
+    return new WorkerTls(grpc, rest, http, serverName);
+  }
+
+  private static SslContextBuilder checked(CurrentKeys keys, CurrentTrust trusted) {
+    return SslContextBuilder.forClient()
+        .keyManager(keys)
+        .trustManager(trusted)
+        .endpointIdentificationAlgorithm("HTTPS");
   }
 }

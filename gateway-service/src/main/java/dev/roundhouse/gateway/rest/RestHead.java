@@ -19,6 +19,9 @@ import tools.jackson.core.JsonToken;
  * it is the worker's to say.
  */
 final class RestHead {
+  /** As much as is uncompressed. */
+  private static final int MOST_BYTES = 64 << 10;
+
   private static final String SEQUENCE_ID = "sequence_id";
 
   private String sequence = "";
@@ -79,7 +82,7 @@ final class RestHead {
 
   /** As much as there is, and as is looked at. */
   private static byte[] read(InputStream in) {
-    byte[] plain = new byte[WholeBody.MOST_BYTES];
+    byte[] plain = new byte[MOST_BYTES];
     int length = 0;
     try (in) {
       int count = in.read(plain);

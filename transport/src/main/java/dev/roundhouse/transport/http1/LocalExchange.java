@@ -5,13 +5,12 @@ import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One request that is answered here. For the event loop. */
-final class LocalExchange implements Http1Connection.Exchange {
+final class LocalExchange implements Exchange {
   private static final Logger log = LoggerFactory.getLogger(LocalExchange.class);
   private static final int BAD_REQUEST = 400;
   private static final int STALLED = 504;
@@ -43,25 +42,14 @@ final class LocalExchange implements Http1Connection.Exchange {
   private boolean received;
   private boolean replied;
   private boolean ended;
-
-  /**
-   * Of a body that is not wanted, beyond what a body may have: many clients send all before they
-   * read why it is not.
-   */
-  static final long FORGOTTEN_BYTES = 64 << 20;
-
-  static final long FORGOTTEN_NANOS = TimeUnit.SECONDS.toNanos(30);
-
-  /** Bytes of a body that is not wanted, and since when they come. */
-  private long forgotten;
-
-  private long forgetsSinceNanos;
+  private final ForgottenBody forgotten;
 
   LocalExchange(Http1Connection connection, HttpRequest head, RequestHandler handler) {
     this.connection = connection;
     this.head = head;
     this.handler = handler;
     keepAlive = connection.keepsAlive(head);
+    forgotten = new ForgottenBody(connection.settings().body());
   }
 
   /** Refuses it before its body has come, which is then forgotten. */
@@ -116,11 +104,7 @@ final class LocalExchange implements Http1Connection.Exchange {
   private void add(ByteBuf data) {
     BodyAssembly wanted = body;
     if (wanted == null) {
-      long now = System.nanoTime();
-      forgetsSinceNanos = forgotten == 0 ? now : forgetsSinceNanos;
-      forgotten += data.readableBytes();
-      long most = connection.settings().body().maxBytes() + FORGOTTEN_BYTES;
-      if (forgotten > most || now - forgetsSinceNanos > FORGOTTEN_NANOS) {
+      if (!forgotten.mayHave(data)) {
         connection.close();
       }
       return;

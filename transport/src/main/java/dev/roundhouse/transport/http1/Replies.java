@@ -1,6 +1,10 @@
 package dev.roundhouse.transport.http1;
 
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.Kept;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.DateFormatter;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpResponse;
@@ -28,7 +32,8 @@ final class Replies {
   private Replies() {}
 
   /** A whole reply that says why there is no other. */
-  static FullHttpResponse error(Http1Settings settings, int code, String text, boolean keepAlive) {
+  private static FullHttpResponse error(
+      Http1Settings settings, int code, String text, boolean keepAlive) {
     byte[] body = settings.error().apply(text);
     FullHttpResponse reply =
         new DefaultFullHttpResponse(
@@ -39,6 +44,24 @@ final class Replies {
         .setInt(CONTENT_LENGTH, body.length);
     common(reply.headers(), HttpVersion.HTTP_1_1, keepAlive);
     return reply;
+  }
+
+  /** Sends it, counted while the client does not read it. */
+  static ChannelFuture refuse(
+      ChannelHandlerContext to,
+      Http1Settings settings,
+      ConnectionMemory memory,
+      int code,
+      String text,
+      boolean keepAlive) {
+    FullHttpResponse reply = error(settings, code, text, keepAlive);
+    long bytes = HEAD_BYTES + (long) reply.content().capacity();
+    ChannelFuture told = to.writeAndFlush(reply);
+    if (!told.isDone()) {
+      memory.add(Kept.REFUSAL, bytes);
+      told.addListener(left -> memory.giveBack(Kept.REFUSAL, bytes));
+    }
+    return told;
   }
 
   /**

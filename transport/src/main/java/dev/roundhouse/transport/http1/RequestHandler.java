@@ -2,8 +2,8 @@ package dev.roundhouse.transport.http1;
 
 import org.jspecify.annotations.Nullable;
 
-/** Answers one request. */
-public interface RequestHandler {
+/** Answers one request when all of it has come. */
+public non-sealed interface RequestHandler extends RouteTarget {
 
   /**
    * What the body of this request may hold; null when it is not wanted: then {@link #handle} is

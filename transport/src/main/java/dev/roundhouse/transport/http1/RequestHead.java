@@ -2,6 +2,8 @@ package dev.roundhouse.transport.http1;
 
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpVersion;
+import java.util.List;
 
 /** What a request's head may have, and takes for as long as it is kept. */
 final class RequestHead {
@@ -20,12 +22,16 @@ final class RequestHead {
   private RequestHead() {}
 
   /**
-   * False of a Host that no server has: it names none, and who is before this one may read it
-   * otherwise.
+   * False of a Host that no server has, of several, and of none where HTTP/1.1 asks for one: a
+   * proxy before this server may read such a head otherwise.
    */
   static boolean hasHost(HttpRequest head) {
-    String host = head.headers().get(HttpHeaderNames.HOST);
-    for (int i = 0; host != null && i < host.length(); i++) {
+    List<String> hosts = head.headers().getAll(HttpHeaderNames.HOST);
+    if (hosts.size() != 1) {
+      return hosts.isEmpty() && head.protocolVersion().compareTo(HttpVersion.HTTP_1_1) < 0;
+    }
+    String host = hosts.getFirst();
+    for (int i = 0; i < host.length(); i++) {
       char c = host.charAt(i);
       boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
       if (!letter && "-._:[]".indexOf(c) < 0) {

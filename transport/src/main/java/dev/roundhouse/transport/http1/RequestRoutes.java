@@ -8,5 +8,5 @@ public interface RequestRoutes {
    * @param target of the request, with its query, as the client wrote it
    * @return what answers this one request
    */
-  RequestHandler route(String method, String target);
+  RouteTarget route(String method, String target);
 }

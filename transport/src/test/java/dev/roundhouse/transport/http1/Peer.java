@@ -8,36 +8,36 @@ import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
-/** A client that writes what it likes. */
-final class Peer implements AutoCloseable {
-  static final String INTERIM = "HTTP/1.1 100 Continue\r\n\r\n";
+/** A client that writes what it likes; for tests of other packages too. */
+public final class Peer implements AutoCloseable {
+  public static final String INTERIM = "HTTP/1.1 100 Continue\r\n\r\n";
 
-  final Socket socket;
+  public final Socket socket;
   private final InputStream in;
 
-  Peer(int port) throws IOException {
+  public Peer(int port) throws IOException {
     socket = new Socket(InetAddress.getLoopbackAddress(), port);
     socket.setSoTimeout(60_000);
     in = socket.getInputStream();
   }
 
-  Peer send(String text) throws IOException {
+  public Peer send(String text) throws IOException {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
     return this;
   }
 
   /** A request with a body. */
-  static String post(String path, String body) {
+  public static String post(String path, String body) {
     return "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s"
         .formatted(path, body.length(), body);
   }
 
-  static String get(String path) {
+  public static String get(String path) {
     return "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n";
   }
 
   /** Up to the empty line. */
-  String head() throws IOException {
+  public String head() throws IOException {
     StringBuilder head = new StringBuilder();
     while (head.indexOf("\r\n\r\n") < 0) {
       int next = in.read();
@@ -50,12 +50,12 @@ final class Peer implements AutoCloseable {
   }
 
   /** The next answer: its status and its body. */
-  String answer() throws IOException {
+  public String answer() throws IOException {
     return answer(head());
   }
 
   /** As {@link #answer()}, after those that are not the last word. */
-  String lastAnswer() throws IOException {
+  public String lastAnswer() throws IOException {
     String head = head();
     while (head.equals(INTERIM)) {
       head = head();
@@ -95,8 +95,22 @@ final class Peer implements AutoCloseable {
     return line.toString();
   }
 
+  /** How many bytes come, of so many. */
+  public long readBytes(long most) throws IOException {
+    byte[] piece = new byte[1 << 16];
+    long bytes = 0;
+    while (bytes < most) {
+      int count = in.read(piece, 0, (int) Math.min(piece.length, most - bytes));
+      if (count < 0) {
+        return bytes;
+      }
+      bytes += count;
+    }
+    return bytes;
+  }
+
   /** All that comes until the connection ends. */
-  String rest() throws IOException {
+  public String rest() throws IOException {
     StringBuilder text = new StringBuilder();
     try {
       for (int next = in.read(); next >= 0; next = in.read()) {

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A server of which routes under {@code /own} do as the test says; others say what was asked. */
@@ -37,6 +38,12 @@ final class Served implements AutoCloseable, MemoryRoot {
   private final AtomicLong held = new AtomicLong();
   final PeerMemory memory = new PeerMemory(this);
   final AtomicInteger pieces = new AtomicInteger();
+
+  /** Answers what is under {@code /streamed}. */
+  volatile Function<String, RouteTarget> streamed =
+      name -> {
+        throw new IllegalStateException("no handler is set");
+      };
 
   /** What may be held of bodies and answers. */
   volatile long limit = Long.MAX_VALUE;
@@ -70,10 +77,7 @@ final class Served implements AutoCloseable, MemoryRoot {
                     head.headers().contains("X-Refuse")
                         ? new RequestGuard.Refusal(403, head.target() + " is refused")
                         : null,
-                (method, target) ->
-                    method.equals("POST") && target.startsWith("/own/")
-                        ? new Own(target.substring("/own/".length()))
-                        : new Other(method, target),
+                this::route,
                 text -> text.getBytes(StandardCharsets.UTF_8),
                 LoadListener.NONE,
                 failure::complete,
@@ -82,6 +86,15 @@ final class Served implements AutoCloseable, MemoryRoot {
                 limits,
                 new Http1Settings.Times(patience, patience, patience, "hurry")));
     server.start();
+  }
+
+  private RouteTarget route(String method, String target) {
+    if (method.equals("POST") && target.startsWith("/streamed/")) {
+      return streamed.apply(target.substring("/streamed/".length()));
+    }
+    return method.equals("POST") && target.startsWith("/own/")
+        ? new Own(target.substring("/own/".length()))
+        : new Other(method, target);
   }
 
   Peer peer() throws IOException {

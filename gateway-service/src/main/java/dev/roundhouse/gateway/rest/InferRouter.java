@@ -1,0 +1,70 @@
+package dev.roundhouse.gateway.rest;
+
+import dev.roundhouse.gateway.fleet.WorkerLink;
+import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
+import dev.roundhouse.transport.forward.HttpRouter;
+import dev.roundhouse.transport.forward.CallRouter.Route;
+import io.grpc.StatusException;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
+
+/** The way of one inference over HTTP. For its event loop. */
+final class InferRouter implements HttpRouter {
+  private static final String JSON_LENGTH = "Inference-Header-Content-Length";
+
+  private final ModelRoutes routes;
+  private final Workers workers;
+  private final String model;
+  private final String version;
+
+  InferRouter(ModelRoutes routes, Workers workers, String model, String version) {
+    this.routes = routes;
+    this.workers = workers;
+    this.model = model;
+    this.version = version;
+  }
+
+  @Override
+  public Route route(HttpHeaders headers, byte[] begin) throws StatusException {
+    return routes.route(
+        RestHead.read(model, version, begin, jsonLength(headers), encoding(headers)));
+  }
+
+  @Override
+  public @Nullable Route second(Route first, HttpHeaders headers, byte[] body) {
+    return RestHead.mayRunTwice(body, jsonLength(headers), encoding(headers))
+        ? ((WorkerRoute) first).hedge()
+        : null;
+  }
+
+  private static @Nullable String encoding(HttpHeaders headers) {
+    return headers.get(HttpHeaderNames.CONTENT_ENCODING);
+  }
+
+  private static int jsonLength(HttpHeaders headers) {
+    String length = headers.get(JSON_LENGTH);
+    try {
+      return length == null ? -1 : Integer.parseInt(length);
+    } catch (NumberFormatException e) {
+      return -1; // the worker says so
+    }
+  }
+
+  @Override
+  public @Nullable InetSocketAddress address(Route route) {
+    return workers
+        .worker(((WorkerRoute) route).worker())
+        .map(WorkerLink::worker)
+        .map(worker -> worker.http())
+        .orElse(null);
+  }
+
+  @Override
+  public String name(Route route) {
+    return "worker '" + ((WorkerRoute) route).worker() + "'";
+  }
+}

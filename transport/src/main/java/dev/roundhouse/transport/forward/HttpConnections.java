@@ -1,0 +1,207 @@
+package dev.roundhouse.transport.forward;
+
+import dev.roundhouse.transport.io.ReceiveBuffers;
+import dev.roundhouse.transport.io.SmallWrites;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollChannelOption;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.codec.http.HttpClientCodec;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.ssl.SslHandler;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connections to the servers that requests over HTTP are sent on to, of each event loop its own.
+ * One that an answer leaves open is kept for the next request, not for as long as a server keeps
+ * it. Thread-safe; a loop's connections are that loop's.
+ */
+final class HttpConnections {
+  private static final int CONNECT_MILLIS = 5_000;
+  private static final int SILENT_PROBES = 4;
+  private static final int MOST_LINE_BYTES = 8 << 10;
+  private static final int MOST_HEAD_BYTES = 64 << 10;
+  private static final int MOST_CHUNK_BYTES = 64 << 10;
+
+  /** Without a request, of one loop to one server. */
+  private static final int MOST_IDLE = 64;
+
+  /** Half of what our workers allow. */
+  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private final HttpForwarding.@Nullable Tls tls;
+  private final Duration silence;
+  private final Map<EventLoop, OfLoop> loops = new ConcurrentHashMap<>();
+
+  HttpConnections(HttpForwarding.@Nullable Tls tls, Duration silence) {
+    this.tls = tls;
+    this.silence = silence;
+  }
+
+  /**
+   * A connection without a request; it may not stand yet.
+   *
+   * @param fresh whether none that has had a request will do
+   */
+  HttpUpstream take(EventLoop loop, InetSocketAddress server, boolean fresh) {
+    OfLoop own = loops.computeIfAbsent(loop, OfLoop::new);
+    HttpUpstream kept = fresh ? null : own.take(server);
+    return kept == null ? connect(own, server) : kept;
+  }
+
+  private HttpUpstream connect(OfLoop own, InetSocketAddress server) {
+    HttpUpstream made = new HttpUpstream(connection -> own.keep(server, connection));
+    boolean epoll = Epoll.isAvailable();
+    Bootstrap bootstrap =
+        new Bootstrap()
+            .group(own.loop)
+            .channel(epoll ? EpollSocketChannel.class : NioSocketChannel.class)
+            .resolver(NameResolvers.INSTANCE)
+            .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+            .option(ChannelOption.TCP_NODELAY, true)
+            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS)
+            .option(ChannelOption.SO_KEEPALIVE, true)
+            .handler(
+                new ChannelInitializer<Channel>() {
+                  @Override
+                  protected void initChannel(Channel channel) {
+                    prepare(channel, server, made);
+                  }
+                });
+    if (epoll) {
+      noticeSilence(bootstrap);
+    }
+    ChannelFuture connecting = bootstrap.connect(server);
+    made.connectingBy(connecting.channel());
+    connecting.channel().closeFuture().addListener(closed -> own.remove(server, made));
+    connecting.addListener(
+        done -> {
+          if (!done.isSuccess()) {
+            made.notConnected(String.valueOf(done.cause().getMessage()));
+          } else if (tls == null) {
+            made.connected();
+          }
+        });
+    return made;
+  }
+
+  private void prepare(Channel channel, InetSocketAddress server, HttpUpstream made) {
+    HttpForwarding.Tls secret = tls;
+    if (secret == null) {
+      channel.config().setRecvByteBufAllocator(new ReceiveBuffers());
+    } else {
+      String name = secret.serverName().isEmpty() ? server.getHostString() : secret.serverName();
+      SslHandler handler = secret.context().newHandler(channel.alloc(), name, server.getPort());
+      handler.setHandshakeTimeoutMillis(CONNECT_MILLIS);
+      channel.pipeline().addLast(handler);
+      handler.handshakeFuture().addListener(done -> made.agreed(done.cause()));
+    }
+    HttpDecoderConfig config =
+        new HttpDecoderConfig()
+            .setMaxInitialLineLength(MOST_LINE_BYTES)
+            .setMaxHeaderSize(MOST_HEAD_BYTES)
+            .setUseRfc9112TransferEncoding(true) // beside a length it is refused
+            .setMaxChunkSize(MOST_CHUNK_BYTES);
+    channel
+        .pipeline()
+        .addLast(
+            new SmallWrites(), made.hearing(), new HttpClientCodec(config, false, false), made);
+  }
+
+  /**
+   * Has the kernel give a connection up whose other end acknowledges nothing: a machine or a link
+   * that is gone. Without it a request waits for a quarter of an hour.
+   */
+  private void noticeSilence(Bootstrap bootstrap) {
+    int seconds = (int) Math.max(1, silence.toSeconds() / SILENT_PROBES);
+    bootstrap
+        .option(EpollChannelOption.TCP_USER_TIMEOUT, Math.toIntExact(silence.toMillis()))
+        .option(EpollChannelOption.TCP_KEEPIDLE, seconds)
+        .option(EpollChannelOption.TCP_KEEPINTVL, seconds)
+        .option(EpollChannelOption.TCP_KEEPCNT, SILENT_PROBES - 1);
+  }
+
+  /** Those of one event loop that have no request, by their servers. For that loop. */
+  private static final class OfLoop {
+    private final EventLoop loop;
+
+    /** The last that was used first: those that are not needed become old. */
+    private final Map<InetSocketAddress, Deque<HttpUpstream>> idle = new HashMap<>();
+
+    private boolean looking;
+
+    OfLoop(EventLoop loop) {
+      this.loop = loop;
+    }
+
+    @Nullable HttpUpstream take(InetSocketAddress server) {
+      Deque<HttpUpstream> kept = idle.get(server);
+      if (kept == null) {
+        return null;
+      }
+      HttpUpstream last = kept.pollFirst();
+      while (last != null && !last.isOpen()) {
+        last = kept.pollFirst();
+      }
+      return last;
+    }
+
+    void keep(InetSocketAddress server, HttpUpstream connection) {
+      Deque<HttpUpstream> kept = idle.computeIfAbsent(server, unknown -> new ArrayDeque<>());
+      kept.addFirst(connection);
+      if (kept.size() > MOST_IDLE) {
+        kept.removeLast().close();
+      }
+      if (!looking) {
+        looking = true;
+        lookLater();
+      }
+    }
+
+    void remove(InetSocketAddress server, HttpUpstream connection) {
+      Deque<HttpUpstream> kept = idle.get(server);
+      if (kept != null) {
+        kept.remove(connection);
+      }
+    }
+
+    private void lookLater() {
+      var unused = loop.schedule(this::closeOld, LOOK_NANOS, TimeUnit.NANOSECONDS);
+    }
+
+    private void closeOld() {
+      long now = System.nanoTime();
+      for (Iterator<Deque<HttpUpstream>> all = idle.values().iterator(); all.hasNext(); ) {
+        Deque<HttpUpstream> kept = all.next();
+        while (!kept.isEmpty() && now - kept.peekLast().idleSinceNanos() >= IDLE_NANOS) {
+          kept.removeLast().close();
+        }
+        if (kept.isEmpty()) {
+          all.remove();
+        }
+      }
+      looking = !idle.isEmpty();
+      if (looking) {
+        lookLater();
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+package dev.roundhouse.transport.forward;
+
+import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import java.net.InetSocketAddress;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+
+/** Which header fields of a request, and of an answer, are passed on. */
+final class HttpHeads {
+  /** Of one connection, not of a request or an answer; and what is said here. */
+  private static final Set<String> NOT_PASSED_ON =
+      Set.of(
+          "connection",
+          "content-length",
+          "date",
+          "expect",
+          "host",
+          "http2-settings",
+          "keep-alive",
+          "origin", // looked at here; what the server is asked as is another Host
+          "proxy-connection",
+          "sec-fetch-site",
+          "te",
+          "trailer",
+          "transfer-encoding",
+          "upgrade");
+
+  private HttpHeads() {}
+
+  /** Those that are passed on, to be added to. */
+  static HttpHeaders passedOn(HttpHeaders all, HttpForwarding.Headers own) {
+    HttpHeaders passed = DefaultHttpHeadersFactory.headersFactory().newHeaders();
+    Set<String> named = namedByConnection(all);
+    var fields = all.iteratorCharSequence();
+    while (fields.hasNext()) {
+      Map.Entry<CharSequence, CharSequence> field = fields.next();
+      String name = field.getKey().toString().toLowerCase(Locale.ROOT);
+      if (!NOT_PASSED_ON.contains(name)
+          && !name.equals(own.caller())
+          && !name.equals(own.spent())
+          && !named.contains(name)) {
+        passed.add(field.getKey(), field.getValue());
+      }
+    }
+    return passed;
+  }
+
+  /** RFC 9110, 7.6.1: of this connection, too. */
+  private static Set<String> namedByConnection(HttpHeaders all) {
+    List<String> connection = all.getAll(HttpHeaderNames.CONNECTION);
+    if (connection.isEmpty()) {
+      return Set.of();
+    }
+    Set<String> named = new HashSet<>();
+    for (String value : connection) {
+      for (String name : value.split(",")) {
+        named.add(name.strip().toLowerCase(Locale.ROOT));
+      }
+    }
+    return named;
+  }
+
+  /** What a server is asked as. */
+  static String host(InetSocketAddress server) {
+    String host = server.getHostString();
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + server.getPort();
+  }
+}

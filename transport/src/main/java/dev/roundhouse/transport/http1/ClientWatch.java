@@ -1,0 +1,166 @@
+package dev.roundhouse.transport.http1;
+
+import dev.roundhouse.transport.io.StallWatch;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ends a connection whose client takes too long to send or to read, or has been idle, and asks one
+ * that sends no more whether it is still there. For the connection's event loop.
+ */
+final class ClientWatch {
+  /** A part of a connection's time after which is looked whether it is over. */
+  private static final int LOOKS = 2;
+
+  /** When a client that sends no more is first asked whether it is there; then twice as late. */
+  private static final long FIRST_ASKED_MILLIS = 250;
+
+  /** Between looks while others need room. */
+  private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final Http1Connection connection;
+  private final Http1Settings settings;
+  private final Arrivals arrivals;
+  private final ConnectionMemory memory;
+  private final StallWatch arrival = new StallWatch();
+  private final StallWatch departure = new StallWatch();
+  private @Nullable ScheduledFuture<?> timer;
+  private @Nullable ScheduledFuture<?> asking;
+
+  /** What does not get on is looked for, since others need room. */
+  private boolean relieving;
+
+  ClientWatch(
+      Http1Connection connection,
+      Http1Settings settings,
+      Arrivals arrivals,
+      ConnectionMemory memory) {
+    this.connection = connection;
+    this.settings = settings;
+    this.arrivals = arrivals;
+    this.memory = memory;
+  }
+
+  void start(ChannelHandlerContext ctx) {
+    Http1Settings.Times times = settings.times();
+    long least = Math.min(times.stalled(), Math.min(times.silent(), times.idle())) / LOOKS;
+    timer =
+        ctx.executor()
+            .scheduleWithFixedDelay(
+                () -> look(settings.times()), least, Math.max(least, 1), TimeUnit.NANOSECONDS);
+  }
+
+  void stop() {
+    if (timer != null) {
+      timer.cancel(false);
+    }
+    if (asking != null) {
+      asking.cancel(false);
+    }
+  }
+
+  /** The client sends no more. */
+  void inputEnded() {
+    askLater(FIRST_ASKED_MILLIS);
+  }
+
+  private void askLater(long millis) {
+    if (!connection.isClosing()) {
+      asking =
+          connection
+              .context()
+              .executor()
+              .schedule(() -> askWhetherThere(millis), millis, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
+   * A client that sends no more waits for its answer or has gone, and the two look the same until
+   * something is sent: then the system of one that has gone resets the connection, and the next
+   * write fails. So it is sent what every client of HTTP/1.1 passes over (RFC 9110, 15.2).
+   */
+  private void askWhetherThere(long waitedMillis) {
+    if (connection.awaitsAnswer()) {
+      connection.sendContinue();
+    }
+    askLater(2 * waitedMillis);
+  }
+
+  /** Others need room: for as long as they do, ends what does not get on. */
+  void relieve() {
+    if (!relieving) {
+      relieving = true;
+      lookInHaste();
+    }
+  }
+
+  private void lookInHaste() {
+    if (connection.isClosing() || !memory.isPressed()) {
+      relieving = false;
+      return;
+    }
+    look(settings.times().hurried());
+    var unused =
+        connection
+            .context()
+            .executor()
+            .schedule(this::lookInHaste, PRESSED_LOOK_NANOS, TimeUnit.NANOSECONDS);
+  }
+
+  /** Looks whether the client has taken too long. */
+  private void look(Http1Settings.Times times) {
+    long now = System.nanoTime();
+    Channel channel = connection.context().channel();
+    if (hasStoppedReading(channel, now, times.silent())) {
+      settings.load().stalled();
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
+      connection.close();
+      return;
+    }
+    Exchange taking = connection.current();
+    if (taking == null) {
+      lookForHead(now, times);
+      return;
+    }
+    if (taking.isReceived() || !channel.config().isAutoRead()) {
+      arrival.rest();
+    } else if (arrival.hasStalled(connection.requests(), arrivals.bytes(), now, times.stalled())) {
+      taking.stalled(
+          "the request's body has stopped arriving: neither the rest nor %d bytes of it have come in %d ms; send it faster, or %s"
+              .formatted(
+                  StallWatch.LEAST_BYTES,
+                  TimeUnit.NANOSECONDS.toMillis(times.stalled()),
+                  times.stalledRemedy()));
+    }
+  }
+
+  /** Between requests: part of a head may have come. */
+  private void lookForHead(long now, Http1Settings.Times times) {
+    if (connection.arrivedSinceIdle() == 0) {
+      arrival.rest();
+      long allowed = connection.requests() == 0 ? times.silent() : times.idle();
+      if (now - connection.idleSinceNanos() >= allowed) {
+        connection.close();
+      }
+    } else if (arrival.hasStalled(-connection.requests(), 0, now, times.stalled())) {
+      settings.load().stalled();
+      connection.close();
+    }
+  }
+
+  private boolean hasStoppedReading(Channel channel, long now, long allowed) {
+    ChannelOutboundBuffer unsent = channel.unsafe().outboundBuffer();
+    if (unsent == null || unsent.totalPendingWriteBytes() == 0) {
+      departure.rest();
+      return false;
+    }
+    long left = unsent.totalPendingWriteBytes() - unsent.currentProgress();
+    return departure.hasStalled(unsent.size(), -left, now, allowed);
+  }
+}

@@ -1,0 +1,62 @@
+package dev.roundhouse.transport.http1;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import org.jspecify.annotations.Nullable;
+
+/** Which heads are refused whatever they ask for: nothing that follows them can be understood. */
+final class HeadRules {
+  private static final int BAD_REQUEST = 400;
+  private static final int EXPECTATION_FAILED = 417;
+  private static final int NOT_IMPLEMENTED = 501;
+
+  private HeadRules() {}
+
+  /** Null for a head that may be answered. */
+  static RequestGuard.@Nullable Refusal refusal(HttpRequest head) {
+    Throwable malformed = head.decoderResult().cause();
+    if (malformed != null) {
+      return new RequestGuard.Refusal(
+          codeOf(malformed), "the request's head is malformed: " + malformed.getMessage());
+    }
+    String expected = head.headers().get(HttpHeaderNames.EXPECT);
+    if (expected != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expected)) {
+      return new RequestGuard.Refusal(
+          EXPECTATION_FAILED, "Expect '" + expected + "' is not known; 100-continue is");
+    }
+    String coding = head.headers().get(HttpHeaderNames.TRANSFER_ENCODING);
+    if (coding != null && !HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(coding)) {
+      return new RequestGuard.Refusal(
+          NOT_IMPLEMENTED, "Transfer-Encoding '" + coding + "' is not supported; chunked is");
+    }
+    if (!RequestHead.hasHost(head)) {
+      return new RequestGuard.Refusal(
+          BAD_REQUEST, "the request's head is malformed: Host is no name or address of a server");
+    }
+    if (head.method().equals(HttpMethod.CONNECT)) { // what follows its answer would be no HTTP
+      return new RequestGuard.Refusal(
+          NOT_IMPLEMENTED, "method CONNECT is not supported: this server is no proxy");
+    }
+    int fields = head.headers().size();
+    return fields <= RequestHead.MAX_FIELDS
+        ? null
+        : new RequestGuard.Refusal(
+            HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code(),
+            "the request's head has %d fields, the limit is %d; send fewer"
+                .formatted(fields, RequestHead.MAX_FIELDS));
+  }
+
+  private static int codeOf(Throwable malformed) {
+    if (malformed instanceof TooLongHttpLineException) {
+      return HttpResponseStatus.REQUEST_URI_TOO_LONG.code();
+    }
+    return malformed instanceof TooLongHttpHeaderException
+        ? HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code()
+        : BAD_REQUEST;
+  }
+}

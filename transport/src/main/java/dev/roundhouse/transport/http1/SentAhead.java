@@ -1,0 +1,94 @@
+package dev.roundhouse.transport.http1;
+
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.Kept;
+import io.netty.util.ReferenceCountUtil;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a connection keeps of heads and of requests that were sent ahead of the answer to the one
+ * before, and what is counted for it. For the connection's event loop.
+ */
+final class SentAhead {
+  private final ConnectionMemory memory;
+
+  /** A request or two; the rest is not decoded. */
+  private final Queue<Part> parts = new ArrayDeque<>(1);
+
+  private long aheadBytes;
+  private long headBytes;
+  private long partBytes;
+
+  /**
+   * @param message a part of a request
+   * @param headBytes counted for it, when it is a head
+   */
+  record Part(Object message, long headBytes) {}
+
+  SentAhead(ConnectionMemory memory) {
+    this.memory = memory;
+  }
+
+  boolean isEmpty() {
+    return parts.isEmpty();
+  }
+
+  void add(Part part) {
+    long read = parts.isEmpty() ? Http1Server.READ_BYTES : 0; // what has come and is not decoded
+    long bytes = read + part.headBytes();
+    memory.add(Kept.CALL, bytes);
+    aheadBytes += bytes;
+    parts.add(part);
+  }
+
+  /** The next, which is the caller's. */
+  Part next() {
+    return parts.remove();
+  }
+
+  /** All of it is taken. */
+  void forgetAhead() {
+    aheadBytes = forget(aheadBytes);
+  }
+
+  /** Counts a head for as long as its request is under way; null when there is room for it. */
+  @Nullable String keepHead(long bytes) {
+    String full = bytes == 0 ? null : memory.take(Kept.CALL, bytes);
+    headBytes = full == null ? bytes : 0;
+    return full;
+  }
+
+  void forgetHead() {
+    headBytes = forget(headBytes);
+  }
+
+  /** So much is kept of a head that has come in part. */
+  void keepPart(long bytes) {
+    if (bytes > partBytes) {
+      memory.add(Kept.CALL, bytes - partBytes);
+      partBytes = bytes;
+    }
+  }
+
+  void forgetPart() {
+    partBytes = forget(partBytes);
+  }
+
+  private long forget(long bytes) {
+    if (bytes > 0) {
+      memory.giveBack(Kept.CALL, bytes);
+    }
+    return 0;
+  }
+
+  void close() {
+    while (!parts.isEmpty()) {
+      ReferenceCountUtil.release(parts.remove().message());
+    }
+    forgetAhead();
+    forgetHead();
+    forgetPart();
+  }
+}

@@ -1,0 +1,288 @@
+package dev.roundhouse.transport.http1;
+
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.DefaultHttpContent;
+import io.netty.handler.codec.http.DefaultHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One request that is answered here by who takes its body as it comes. For the event loop. */
+final class StreamedExchange implements Exchange, StreamedRequest {
+  private static final Logger log = LoggerFactory.getLogger(StreamedExchange.class);
+  private static final int BAD_REQUEST = 400;
+  private static final int NO_CONTENT = 204;
+  private static final int NOT_MODIFIED = 304;
+  private static final int STALLED = 504;
+
+  private final Http1Connection connection;
+  private final HttpRequest head;
+  private final StreamedRequestHandler handler;
+  private final ForgottenBody forgotten;
+
+  /** The client waits to be asked for the body. */
+  private boolean unasked;
+
+  private boolean keepAlive;
+  private boolean received;
+  private boolean answering;
+
+  /** The handler hears no more: it has ended the answer, or was told that nobody waits for it. */
+  private boolean over;
+
+  /** The last of the answer has left, or never will. */
+  private boolean sent;
+
+  private boolean ended;
+
+  StreamedExchange(Http1Connection connection, HttpRequest head, StreamedRequestHandler handler) {
+    this.connection = connection;
+    this.head = head;
+    this.handler = handler;
+    keepAlive = connection.keepsAlive(head);
+    forgotten = new ForgottenBody(connection.settings().body());
+  }
+
+  /**
+   * @param asked whether the client waits to be asked for the body
+   */
+  void begin(boolean asked) {
+    connection.settings().load().callOpened();
+    unasked = asked;
+    try {
+      handler.begin(this);
+    } catch (Throwable e) { // an Error too: the client would wait for ever
+      failed(e);
+    }
+    if (unasked && !answering && !over) {
+      unasked = false;
+      connection.sendContinue();
+    }
+  }
+
+  private void failed(Throwable failure) {
+    log.error("a request failed unexpectedly", failure);
+    tellGone();
+    connection.close();
+  }
+
+  // As the connection sees it.
+
+  @Override
+  public void content(HttpContent content) {
+    if (content.decoderResult().isFailure()) {
+      content.release();
+      malformed(content.decoderResult().cause());
+      return;
+    }
+    received = content instanceof LastHttpContent;
+    if (over) {
+      forget(content);
+    } else {
+      pass(content);
+    }
+    if (received) {
+      connection.readOn(true);
+      finish();
+    }
+  }
+
+  private void pass(HttpContent content) {
+    try {
+      handler.body(content.content(), received);
+    } catch (Throwable e) { // an Error too: the client would wait for ever
+      failed(e);
+    }
+  }
+
+  private void forget(HttpContent content) {
+    try {
+      if (!forgotten.mayHave(content.content())) {
+        connection.close();
+      }
+    } finally {
+      content.release();
+    }
+  }
+
+  private void malformed(Throwable why) {
+    received = true; // where the next request begins is not known
+    keepAlive = false;
+    if (answering) {
+      connection.close();
+    } else {
+      tellGone();
+      refuse(BAD_REQUEST, "the request's body is malformed: " + why.getMessage());
+    }
+  }
+
+  @Override
+  public boolean isReceived() {
+    return received;
+  }
+
+  @Override
+  public boolean isAnswering() {
+    return answering;
+  }
+
+  @Override
+  public void gone() {
+    tellGone();
+    close();
+  }
+
+  private void tellGone() {
+    if (!over) {
+      over = true;
+      handler.gone();
+    }
+  }
+
+  @Override
+  public void stalled(String text) {
+    connection.settings().load().stalled();
+    keepAlive = false;
+    if (answering) {
+      connection.close(); // it has been told, at least in part
+    } else {
+      tellGone();
+      refuse(STALLED, text);
+    }
+  }
+
+  @Override
+  public void clientWritable(boolean writable) {
+    if (!over) {
+      handler.writableChanged();
+    }
+  }
+
+  private void finish() {
+    if (!ended && sent && (received || !keepAlive)) {
+      close();
+      connection.done(keepAlive);
+    }
+  }
+
+  private void close() {
+    if (!ended) {
+      ended = true;
+      connection.settings().load().callClosed();
+    }
+  }
+
+  // As the handler sees it.
+
+  @Override
+  public HttpRequest head() {
+    return head;
+  }
+
+  @Override
+  public long length() {
+    return HttpUtil.isTransferEncodingChunked(head) ? -1 : HttpUtil.getContentLength(head, 0L);
+  }
+
+  @Override
+  public ConnectionMemory memory() {
+    return connection.memory();
+  }
+
+  @Override
+  public EventLoop loop() {
+    return connection.context().channel().eventLoop();
+  }
+
+  @Override
+  public void read(boolean wanted) {
+    if (!received && !over) {
+      connection.readOn(wanted);
+    }
+  }
+
+  @Override
+  public boolean isWritable() {
+    return connection.context().channel().isWritable();
+  }
+
+  @Override
+  public void answer(int code, long length, HttpHeaders headers) {
+    answering = true;
+    keepAlive &= !unasked && connection.mayStayOpen();
+    HttpVersion version = head.protocolVersion();
+    if (length >= 0) {
+      headers.set(Replies.CONTENT_LENGTH, length);
+    } else if (code != NO_CONTENT && code != NOT_MODIFIED) {
+      if (version.isKeepAliveDefault()) {
+        headers.set(Replies.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+      } else {
+        keepAlive = false; // before HTTP/1.1 the end of the connection ends the body
+      }
+    }
+    Replies.common(headers, version, keepAlive);
+    context()
+        .write(
+            new DefaultHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(code), headers));
+  }
+
+  private ChannelHandlerContext context() {
+    return connection.context();
+  }
+
+  @Override
+  public void write(ByteBuf data) {
+    context().write(new DefaultHttpContent(data));
+  }
+
+  @Override
+  public void flush() {
+    context().flush();
+  }
+
+  @Override
+  public void end(Runnable left) {
+    over = true; // before the client can have it all, and ask again
+    ChannelFuture last = context().writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
+    last.addListener(done -> left.run());
+    endWith(last);
+  }
+
+  @Override
+  public void refuse(int code, String text) {
+    answering = true;
+    keepAlive &= !unasked && connection.mayStayOpen(); // nobody knows whether the body comes
+    endWith(connection.refuse(code, text, keepAlive));
+  }
+
+  private void endWith(ChannelFuture last) {
+    over = true;
+    if (!received) {
+      connection.readOn(true);
+    }
+    last.addListener(
+        left -> {
+          sent = true;
+          keepAlive &= left.isSuccess();
+          finish();
+        });
+  }
+
+  @Override
+  public void abort() {
+    over = true;
+    connection.close();
+  }
+}
