@@ -15,8 +15,10 @@ import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.ssl.NotSslRecordException;
 import io.netty.handler.ssl.SslHandler;
 import java.net.InetSocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -25,6 +27,7 @@ import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,7 +115,17 @@ final class HttpConnections {
       SslHandler handler = secret.context().newHandler(channel.alloc(), name, server.getPort());
       handler.setHandshakeTimeoutMillis(CONNECT_MILLIS);
       channel.pipeline().addLast(handler);
-      handler.handshakeFuture().addListener(done -> made.agreed(done.cause()));
+      handler
+          .handshakeFuture()
+          .addListener(
+              done -> {
+                if (done.isSuccess()) {
+                  made.connected();
+                } else {
+                  made.notConnected(text(done.cause()));
+                  channel.close();
+                }
+              });
     }
     HttpDecoderConfig config =
         new HttpDecoderConfig()
@@ -124,6 +137,19 @@ final class HttpConnections {
         .pipeline()
         .addLast(
             new SmallWrites(), made.hearing(), new HttpClientCodec(config, false, false), made);
+  }
+
+  /** Why both sides do not speak TLS. */
+  private static String text(Throwable failure) {
+    Throwable why = failure;
+    while (why.getCause() instanceof SSLException deeper) {
+      why = deeper;
+    }
+    return switch (why) {
+      case NotSslRecordException plain -> "it does not speak TLS";
+      case ClosedChannelException closed -> "it has closed the connection before both spoke TLS";
+      default -> "TLS: " + why.getMessage();
+    };
   }
 
   /**

@@ -15,12 +15,9 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.handler.ssl.NotSslRecordException;
 import io.netty.util.ReferenceCountUtil;
-import java.nio.channels.ClosedChannelException;
 import java.util.Objects;
 import java.util.function.Consumer;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -152,32 +149,6 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
       state = State.ASKED;
       waiting.onConnected();
     }
-  }
-
-  /**
-   * Both sides speak TLS.
-   *
-   * @param failure or else why not
-   */
-  void agreed(@Nullable Throwable failure) {
-    if (failure == null) {
-      connected();
-    } else {
-      notConnected(text(failure));
-      close();
-    }
-  }
-
-  private static String text(Throwable failure) {
-    Throwable why = failure;
-    while (why.getCause() instanceof SSLException deeper) {
-      why = deeper;
-    }
-    return switch (why) {
-      case NotSslRecordException plain -> "it does not speak TLS";
-      case ClosedChannelException closed -> "it has closed the connection before both spoke TLS";
-      default -> "TLS: " + why.getMessage();
-    };
   }
 
   void notConnected(String why) {
