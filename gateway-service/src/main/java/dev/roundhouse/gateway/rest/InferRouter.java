@@ -4,8 +4,9 @@ import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
-import dev.roundhouse.transport.forward.HttpRouter;
+import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.transport.forward.CallRouter.Route;
+import dev.roundhouse.transport.forward.HttpRouter;
 import io.grpc.StatusException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -18,20 +19,18 @@ final class InferRouter implements HttpRouter {
 
   private final ModelRoutes routes;
   private final Workers workers;
-  private final String model;
-  private final String version;
+  private final InferPath path;
 
-  InferRouter(ModelRoutes routes, Workers workers, String model, String version) {
+  InferRouter(ModelRoutes routes, Workers workers, InferPath path) {
     this.routes = routes;
     this.workers = workers;
-    this.model = model;
-    this.version = version;
+    this.path = path;
   }
 
   @Override
   public Route route(HttpHeaders headers, byte[] begin) throws StatusException {
     return routes.route(
-        RestHead.read(model, version, begin, jsonLength(headers), encoding(headers)));
+        RestHead.read(path.name(), path.version(), begin, jsonLength(headers), encoding(headers)));
   }
 
   @Override

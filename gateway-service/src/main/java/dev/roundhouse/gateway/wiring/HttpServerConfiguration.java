@@ -5,8 +5,7 @@ import dev.roundhouse.gateway.config.ServerProperties;
 import dev.roundhouse.gateway.fleet.WorkerTls;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayFailure;
-import dev.roundhouse.gateway.rest.InferProxy;
-import dev.roundhouse.gateway.rest.WorkerHttp;
+import dev.roundhouse.gateway.rest.InferRoutes;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.rest.Browsers;
@@ -14,9 +13,8 @@ import dev.roundhouse.platform.rest.ControlRoutes;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpFrontConfiguration;
 import dev.roundhouse.platform.rest.HttpServerSettings;
-import dev.roundhouse.platform.text.ClientText;
-import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.forward.ForwardingBudget;
+import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.memory.PeerMemory;
 import java.time.Duration;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -61,11 +59,6 @@ class HttpServerConfiguration {
   }
 
   @Bean
-  WorkerHttp workerHttp(WorkerTls tls) {
-    return new WorkerHttp(tls);
-  }
-
-  @Bean
   HttpFront.Settings httpFrontSettings(
       org.springframework.boot.web.server.autoconfigure.ServerProperties server,
       GatewayProperties properties) {
@@ -75,21 +68,27 @@ class HttpServerConfiguration {
         own.http(),
         DESCRIPTORS,
         new Http1Settings.BodyLimits(
-            Math.toIntExact(own.maxMessageSize().toBytes()),
-            "send less, or raise " + KEYS + ".max-message-size"),
+            Math.toIntExact(own.maxMessageSize().toBytes()), InferRoutes.REMEDY),
         own.stalledMessageTimeout(),
         "raise " + KEYS + ".stalled-message-timeout");
   }
 
   @Bean
-  InferProxy inferProxy(
+  InferRoutes inferRoutes(
       ModelRoutes routes,
       Workers workers,
-      WorkerHttp http,
       ForwardingBudget memory,
-      ClientText texts,
+      WorkerTls tls,
+      GatewayProperties properties,
       ControlRoutes others) {
-    return new InferProxy(routes, workers, http, memory, texts, others);
+    return new InferRoutes(
+        routes,
+        workers,
+        memory,
+        tls,
+        properties.server().maxMessageSize().toBytes(),
+        properties.health().silence(),
+        others);
   }
 
   @Bean
@@ -97,7 +96,7 @@ class HttpServerConfiguration {
       HttpFront.Settings settings,
       SslBundles bundles,
       Browsers browsers,
-      InferProxy routes,
+      InferRoutes routes,
       PeerMemory memory,
       GatewayFailure failure) {
     return new HttpFront(

@@ -1,7 +1,7 @@
 package dev.roundhouse.transport.forward;
 
-import dev.roundhouse.transport.forward.HttpUpstream.Loss;
 import dev.roundhouse.transport.forward.CallRouter.Route;
+import dev.roundhouse.transport.forward.HttpUpstream.Loss;
 import dev.roundhouse.transport.forward.LostCall.Fault;
 import dev.roundhouse.transport.forward.LostCall.Seen;
 import io.grpc.Status;

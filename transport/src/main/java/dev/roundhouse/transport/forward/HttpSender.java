@@ -1,7 +1,7 @@
 package dev.roundhouse.transport.forward;
 
-import dev.roundhouse.transport.http1.StreamedRequest;
 import dev.roundhouse.transport.forward.CallRouter.Route;
+import dev.roundhouse.transport.http1.StreamedRequest;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.DefaultHttpRequest;

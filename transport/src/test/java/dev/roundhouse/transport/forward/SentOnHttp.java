@@ -2,11 +2,11 @@ package dev.roundhouse.transport.forward;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.http1.Http1Server;
 import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.http1.Peer;
 import dev.roundhouse.transport.http1.RequestGuard;
-import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.io.Leaks;
 import dev.roundhouse.transport.io.LoadListener;
 import dev.roundhouse.transport.memory.Kept;

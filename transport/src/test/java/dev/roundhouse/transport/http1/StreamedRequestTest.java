@@ -178,10 +178,7 @@ class StreamedRequestTest {
   @Test
   void shouldRefuseABodyThatStalls() throws Exception {
     served().close();
-    served =
-        Served.start(
-            new Http1Settings.Limits(100, 10, 8192, -1),
-            Duration.ofMillis(500));
+    served = Served.start(new Http1Settings.Limits(100, 10, 8192, -1), Duration.ofMillis(500));
     served().streamed = Streamed::new;
     try (Peer peer = served().peer()) {
       peer.send("POST /streamed/later HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhe");

@@ -27,12 +27,11 @@ import org.springframework.util.unit.DataSize;
  * @param maxConnections gRPC connections; further ones are closed at once.
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED; a connection that is at a frame
- *     or at a request's head for so long is closed. HTTP closes connections
- *     that say nothing after `http.connection-timeout`.
+ *     or at a request's head for so long is closed. HTTP closes connections that say nothing after
+ *     `http.connection-timeout`.
  * @param unreadAnswerTimeout A gRPC call is given up (RESOURCE_EXHAUSTED) of whose answer the
  *     client reads neither the rest nor 16 KiB more in so long, and what it held is given back; a
- *     connection is closed that takes nothing at all. HTTP closes after
- *     `http.connection-timeout`.
+ *     connection is closed that takes nothing at all. HTTP closes after `http.connection-timeout`.
  * @param http Connections over HTTP.
  * @param allowedHosts Names that the worker is known by over HTTP, beside its addresses and
  *     localhost. A web page's request is refused whose Host is none of them, and at a loopback

@@ -4,7 +4,7 @@ import dev.roundhouse.platform.rest.BodyReader;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.platform.text.ClientText;
-import dev.roundhouse.transport.http1.RequestHandler;
+import dev.roundhouse.transport.http1.RouteTarget;
 import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.io.FairTurns;
 import dev.roundhouse.transport.memory.ConnectionMemory;
@@ -46,7 +46,7 @@ public final class InferRoutes implements RequestRoutes {
   }
 
   @Override
-  public RequestHandler route(String method, String target) {
+  public RouteTarget route(String method, String target) {
     InferPath path = InferPath.of(method, target);
     return path == null ? others.route(method, target) : new HttpInferCall(this, path);
   }
