@@ -55,7 +55,8 @@ class EmbeddingExampleTest {
 
   /** What the page says must be there, and nothing that a test alone needs. */
   private static List<String> classPath() {
-    List<String> wanted = List.of("jackson", "snakeyaml", "slf4j-api", "jctools", "jspecify");
+    List<String> wanted =
+        List.of("jackson", "snakeyaml", "slf4j-api", "jctools", "jna", "jspecify");
     List<String> entries =
         Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
             .filter(

@@ -34,21 +34,22 @@ final class HeadRules {
       return new RequestGuard.Refusal(
           NOT_IMPLEMENTED, "Transfer-Encoding '" + coding + "' is not supported; chunked is");
     }
-    if (!RequestHead.hasHost(head)) {
-      return new RequestGuard.Refusal(
-          BAD_REQUEST, "the request's head is malformed: Host is no name or address of a server");
-    }
     if (head.method().equals(HttpMethod.CONNECT)) { // what follows its answer would be no HTTP
       return new RequestGuard.Refusal(
           NOT_IMPLEMENTED, "method CONNECT is not supported: this server is no proxy");
     }
     int fields = head.headers().size();
-    return fields <= RequestHead.MAX_FIELDS
+    if (fields > RequestHead.MAX_FIELDS) {
+      return new RequestGuard.Refusal(
+          HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code(),
+          "the request's head has %d fields, the limit is %d; send fewer"
+              .formatted(fields, RequestHead.MAX_FIELDS));
+    }
+    return RequestHead.hasHost(head)
         ? null
         : new RequestGuard.Refusal(
-            HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE.code(),
-            "the request's head has %d fields, the limit is %d; send fewer"
-                .formatted(fields, RequestHead.MAX_FIELDS));
+            BAD_REQUEST,
+            "the request's head is malformed: it has no Host, or one that no server has, or more than one");
   }
 
   private static int codeOf(Throwable malformed) {

@@ -72,7 +72,7 @@ class HeldByClientsTest {
   @Test
   void shouldCountAHeadThatHasComeInPart() throws Exception {
     try (Peer peer = served.peer()) {
-      peer.send("POST /own/echo HTTP/1.1\r\nName: " + "x".repeat(5000));
+      peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nName: " + "x".repeat(5000));
       await(() -> served.memory.held(Kept.CALL) >= 5000);
       peer.send("\r\nContent-Length: 1\r\n\r\nx");
       assertThat(peer.answer()).isEqualTo("200 own x");
@@ -82,7 +82,7 @@ class HeldByClientsTest {
 
   @Test
   void shouldKeepWhatIsSentAheadAsItCame() throws Exception {
-    String small = "POST /own/echo HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+    String small = "POST /own/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
     int many = 2000;
     try (Peer peer = served.peer()) {
       peer.send(Peer.post("/own/later", "x") + small.repeat(many));
@@ -127,7 +127,7 @@ class HeldByClientsTest {
       for (int i = 0; i < 8; i++) {
         Peer peer = served.peer();
         greedy.add(peer);
-        peer.send("POST /own/echo HTTP/1.1\r\nContent-Length: 65536\r\n\r\nx");
+        peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\nx");
       }
       await(() -> served.passing() == 8 << 16);
       served.limit = served.held();

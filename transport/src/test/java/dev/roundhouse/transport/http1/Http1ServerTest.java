@@ -131,6 +131,8 @@ class Http1ServerTest {
         "400|POST /own/echo HTTP/1.1~Content-Length: 3~Content-Length: 4",
         "400|GET / HTTP/1.1~Host: a_b/c",
         "400|GET / HTTP/1.1~Host: user@a",
+        "400|GET / HTTP/1.1~Host: a~Host: b",
+        "400|GET / HTTP/1.1",
         "417|GET / HTTP/1.1~Expect: miracles",
         "501|POST /own/echo HTTP/1.1~Transfer-Encoding: gzip, chunked",
         "501|CONNECT a:1 HTTP/1.1",
@@ -185,7 +187,8 @@ class Http1ServerTest {
   @ValueSource(strings = {"/own/echo", "/other"})
   void shouldCloseAfterTheAnswerWhenAsked(String path) throws Exception {
     try (Served served = Served.start()) {
-      for (String asked : new String[] {"HTTP/1.0\r\n", "HTTP/1.1\r\nConnection: close\r\n"}) {
+      for (String asked :
+          new String[] {"HTTP/1.0\r\n", "HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"}) {
         try (Peer peer = served.peer()) {
           peer.send("POST " + path + " " + asked + "Content-Length: 1\r\n\r\nx");
           assertThat(peer.rest()).contains("Connection: close").endsWith("x");
@@ -346,8 +349,8 @@ class Http1ServerTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "POST /own/echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
-        "POST /other HTTP/1.1\r\nContent-Length: 2\r\n\r\nx",
+        "POST /own/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx",
+        "POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx",
         "GET / HT",
         ""
       })
@@ -484,7 +487,7 @@ class Http1ServerTest {
   void shouldRefuseABodyThatStopsAndCloseOnAnAnswerThatIsNotRead() throws Exception {
     try (Served served = Served.start(new Http1Settings.Limits(9, 9, 8192, -1), SHORT)) {
       try (Peer peer = served.peer()) {
-        peer.send("POST /own/echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nx");
+        peer.send("POST /own/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx");
         assertThat(peer.rest())
             .startsWith("HTTP/1.1 504")
             .contains("has stopped arriving", "hurry");
