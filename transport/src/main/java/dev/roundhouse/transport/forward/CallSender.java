@@ -28,6 +28,13 @@ import org.slf4j.LoggerFactory;
  * the event loop of the call.
  */
 final class CallSender implements Attempts.Sender<CallAttempt> {
+
+  /**
+   * A server that resets a call with so little time left did so for its deadline, which it measures
+   * by a clock of its own.
+   */
+  private static final long EARLY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
   private static final Logger log = LoggerFactory.getLogger(CallSender.class);
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
@@ -263,7 +270,8 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
   void onLost(CallAttempt by, Status status) {
     try {
       if (attempts.lost(by, status)) {
-        call.end(status);
+        boolean late = status.getCode() == Status.Code.INTERNAL && leftNanos() < EARLY_NANOS;
+        call.end(late ? ServerStream.LATE : status);
       }
     } catch (Throwable e) {
       failed(e);

@@ -25,6 +25,11 @@ import org.jspecify.annotations.Nullable;
  * StreamListener}. On the connection's event loop.
  */
 public final class ServerStream {
+
+  /** The client's deadline has passed. */
+  public static final Status LATE =
+      Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed");
+
   private final Connection connection;
   private final Http2Stream stream;
   private final StreamProgress progress = new StreamProgress();
@@ -348,11 +353,10 @@ public final class ServerStream {
     if (of == null || isGivenUp()) {
       return;
     }
-    Status late = Status.DEADLINE_EXCEEDED.withDescription("the call's deadline has passed");
     if (isLeaving()) {
-      giveUp(late, Http2Error.CANCEL);
+      giveUp(LATE, Http2Error.CANCEL);
     } else {
-      of.end(late);
+      of.end(LATE);
     }
   }
 
