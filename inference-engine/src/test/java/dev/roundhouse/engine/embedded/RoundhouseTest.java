@@ -3,6 +3,7 @@ package dev.roundhouse.engine.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceProvider;
@@ -76,6 +77,24 @@ class RoundhouseTest {
           .cause()
           .isInstanceOf(InferenceException.class)
           .hasMessageContaining("missing required input(s) ['x']");
+    }
+  }
+
+  @Test
+  void shouldTreatARequestAsItsOptionsSay() {
+    TestBundle.doubling(2, 1)
+        .serving("queue: {timeout_action: reject, allow_timeout_override: true}")
+        .write(repository, "double");
+    RequestOptions late = RequestOptions.DEFAULT.withTimeout(Duration.ZERO);
+    RequestOptions impatient = RequestOptions.DEFAULT.withQueueTimeout(Duration.ofNanos(1));
+    try (Roundhouse roundhouse = Roundhouse.open(config())) {
+      assertThatThrownBy(() -> roundhouse.infer("double", ONE_ROW, late))
+          .hasMessageContaining("deadline passed");
+      assertThatThrownBy(() -> roundhouse.inferAsync("double", ONE_ROW, impatient).join())
+          .hasMessageContaining("Request timeout expired");
+      RequestOptions none = RequestOptions.DEFAULT.withPriority(3);
+      assertThat(roundhouse.infer("double", ONE_ROW, none).output("y").floats())
+          .containsExactly(2, 4);
     }
   }
 
