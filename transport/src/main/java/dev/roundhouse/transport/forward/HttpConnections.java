@@ -3,16 +3,10 @@ package dev.roundhouse.transport.forward;
 import dev.roundhouse.transport.io.ReceiveBuffers;
 import dev.roundhouse.transport.io.SmallWrites;
 import io.netty.bootstrap.Bootstrap;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
-import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollChannelOption;
-import io.netty.channel.epoll.EpollSocketChannel;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.ssl.NotSslRecordException;
@@ -36,8 +30,6 @@ import org.jspecify.annotations.Nullable;
  * it. Thread-safe; a loop's connections are that loop's.
  */
 final class HttpConnections {
-  private static final int CONNECT_MILLIS = 5_000;
-  private static final int SILENT_PROBES = 4;
   private static final int MOST_LINE_BYTES = 8 << 10;
   private static final int MOST_HEAD_BYTES = 64 << 10;
   private static final int MOST_CHUNK_BYTES = 64 << 10;
@@ -72,16 +64,8 @@ final class HttpConnections {
 
   private HttpUpstream connect(OfLoop own, InetSocketAddress server) {
     HttpUpstream made = new HttpUpstream(connection -> own.keep(server, connection));
-    boolean epoll = Epoll.isAvailable();
     Bootstrap bootstrap =
-        new Bootstrap()
-            .group(own.loop)
-            .channel(epoll ? EpollSocketChannel.class : NioSocketChannel.class)
-            .resolver(NameResolvers.INSTANCE)
-            .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-            .option(ChannelOption.TCP_NODELAY, true)
-            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS)
-            .option(ChannelOption.SO_KEEPALIVE, true)
+        ServerSockets.of(own.loop, silence)
             .handler(
                 new ChannelInitializer<Channel>() {
                   @Override
@@ -89,9 +73,6 @@ final class HttpConnections {
                     prepare(channel, server, made);
                   }
                 });
-    if (epoll) {
-      noticeSilence(bootstrap);
-    }
     ChannelFuture connecting = bootstrap.connect(server);
     made.connectingBy(connecting.channel());
     connecting.channel().closeFuture().addListener(closed -> own.remove(server, made));
@@ -113,7 +94,7 @@ final class HttpConnections {
     } else {
       String name = secret.serverName().isEmpty() ? server.getHostString() : secret.serverName();
       SslHandler handler = secret.context().newHandler(channel.alloc(), name, server.getPort());
-      handler.setHandshakeTimeoutMillis(CONNECT_MILLIS);
+      handler.setHandshakeTimeoutMillis(ServerSockets.CONNECT_MILLIS);
       channel.pipeline().addLast(handler);
       handler
           .handshakeFuture()
@@ -150,19 +131,6 @@ final class HttpConnections {
       case ClosedChannelException closed -> "it has closed the connection before both spoke TLS";
       default -> "TLS: " + why.getMessage();
     };
-  }
-
-  /**
-   * Has the kernel give a connection up whose other end acknowledges nothing: a machine or a link
-   * that is gone. Without it a request waits for a quarter of an hour.
-   */
-  private void noticeSilence(Bootstrap bootstrap) {
-    int seconds = (int) Math.max(1, silence.toSeconds() / SILENT_PROBES);
-    bootstrap
-        .option(EpollChannelOption.TCP_USER_TIMEOUT, Math.toIntExact(silence.toMillis()))
-        .option(EpollChannelOption.TCP_KEEPIDLE, seconds)
-        .option(EpollChannelOption.TCP_KEEPINTVL, seconds)
-        .option(EpollChannelOption.TCP_KEEPCNT, SILENT_PROBES - 1);
   }
 
   /** Those of one event loop that have no request, by their servers. For that loop. */

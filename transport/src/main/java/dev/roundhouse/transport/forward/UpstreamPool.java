@@ -4,16 +4,10 @@ import dev.roundhouse.transport.http2.FrameCutter;
 import dev.roundhouse.transport.io.ReceiveBuffers;
 import dev.roundhouse.transport.io.SmallWrites;
 import io.netty.bootstrap.Bootstrap;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
-import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollChannelOption;
-import io.netty.channel.epoll.EpollSocketChannel;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -28,8 +22,6 @@ import org.jspecify.annotations.Nullable;
  * the event loop. Thread-safe.
  */
 final class UpstreamPool {
-  private static final int CONNECT_MILLIS = 5_000;
-  private static final int SILENT_PROBES = 4;
 
   private final Duration silence;
   private final @Nullable UpstreamTls tls;
@@ -72,30 +64,20 @@ final class UpstreamPool {
         secret != null && address instanceof InetSocketAddress inet
             ? UpstreamConnection.to(name(address), "https", secret.authority(inet), windowBytes)
             : UpstreamConnection.to(name(address), "http", name(address), windowBytes);
-    boolean epoll = Epoll.isAvailable();
     Bootstrap bootstrap =
-        new Bootstrap()
-            .group(loop)
-            .channel(epoll ? EpollSocketChannel.class : NioSocketChannel.class)
-            .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-            .option(ChannelOption.TCP_NODELAY, true)
-            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS)
-            .option(ChannelOption.SO_KEEPALIVE, true)
+        ServerSockets.of(loop, silence)
             .handler(
                 new ChannelInitializer<Channel>() {
                   @Override
                   protected void initChannel(Channel channel) {
                     if (secret != null && address instanceof InetSocketAddress inet) {
-                      secret.add(channel, inet, made, CONNECT_MILLIS);
+                      secret.add(channel, inet, made, ServerSockets.CONNECT_MILLIS);
                       return;
                     }
                     channel.config().setRecvByteBufAllocator(new ReceiveBuffers());
                     channel.pipeline().addLast(new SmallWrites(), FrameCutter.ofServer(), made);
                   }
                 });
-    if (epoll) {
-      noticeSilence(bootstrap);
-    }
     ChannelFuture connecting = bootstrap.connect(address);
     connecting.channel().closeFuture().addListener(closed -> own.remove(address, made));
     connecting.addListener(
@@ -105,20 +87,6 @@ final class UpstreamPool {
           }
         });
     return made;
-  }
-
-  /**
-   * Has the kernel give a connection up whose other end acknowledges nothing: a machine or a link
-   * that is gone. Without it a call waits for a quarter of an hour. Pings of HTTP/2 would notice it
-   * too, but servers of gRPC hang up on whoever sends them often.
-   */
-  private void noticeSilence(Bootstrap bootstrap) {
-    int seconds = (int) Math.max(1, silence.toSeconds() / SILENT_PROBES);
-    bootstrap
-        .option(EpollChannelOption.TCP_USER_TIMEOUT, Math.toIntExact(silence.toMillis()))
-        .option(EpollChannelOption.TCP_KEEPIDLE, seconds)
-        .option(EpollChannelOption.TCP_KEEPINTVL, seconds)
-        .option(EpollChannelOption.TCP_KEEPCNT, SILENT_PROBES - 1);
   }
 
   private static String name(SocketAddress address) {
