@@ -16,8 +16,11 @@ def is_ours(entry: str) -> bool:
     machine = MACHINES[platform.machine()]
     folder, _, name = entry.rpartition("/")
     return name.endswith(".so") and (
-        name.endswith((f"_{machine}.so", f"_{machine.replace('aarch64', 'aarch_64')}.so"))
-        or folder.rpartition("/")[2] in (f"linux-{machine}", f"linux-{machine.replace('_', '-')}")
+        name.endswith(
+            (f"_{machine}.so", f"_{machine.replace('aarch64', 'aarch_64')}.so")
+        )
+        or folder.rpartition("/")[2]
+        in (f"linux-{machine}", f"linux-{machine.replace('_', '-')}")
     )
 
 
