@@ -23,9 +23,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections to the servers that calls are sent on to: one for each server and event loop, made
- * when it is first needed, so that a call and its answer stay on one thread. They are closed with
- * the event loop. Thread-safe.
+ * Connections to servers for forwarded calls: one for each server and event loop, made when first
+ * needed, so that a call and its answer stay on one thread. They are closed with the event loop.
+ * Thread-safe.
  */
 final class UpstreamPool {
   private static final int CONNECT_MILLIS = 5_000;
@@ -46,9 +46,9 @@ final class UpstreamPool {
   }
 
   /**
-   * The connection of this event loop to a server; it may not stand yet.
+   * This event loop's connection to a server; it may not be established yet.
    *
-   * @param windowBytes that a new one may send of all answers before it hears that they were read
+   * @param windowBytes that a new one may send of all answers unacknowledged
    */
   UpstreamConnection connection(EventLoop loop, SocketAddress address, int windowBytes) {
     Map<SocketAddress, UpstreamConnection> own =
@@ -108,9 +108,9 @@ final class UpstreamPool {
   }
 
   /**
-   * Has the kernel give a connection up whose other end acknowledges nothing: a machine or a link
-   * that is gone. Without it a call waits for a quarter of an hour. Pings of HTTP/2 would notice it
-   * too, but servers of gRPC hang up on whoever sends them often.
+   * Makes the kernel drop a connection whose peer acknowledges nothing because a machine or a link
+   * is gone. Otherwise a call waits for a quarter of an hour. HTTP/2 pings would notice it too, but
+   * gRPC servers disconnect clients that ping often.
    */
   private void noticeSilence(Bootstrap bootstrap) {
     int seconds = (int) Math.max(1, silence.toSeconds() / SILENT_PROBES);
