@@ -15,7 +15,7 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 /**
  * The {@code management.server.address} of a document or a variable that the other applications
  * read too. The supervisor's one port is for operators, so it listens there; Spring, which refuses
- * the key where there is no port of its own for operators, does not see it.
+ * the key without a separate port for operators, does not see it.
  *
  * @param text empty for none
  */

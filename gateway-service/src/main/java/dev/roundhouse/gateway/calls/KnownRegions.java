@@ -15,11 +15,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Regions of one kind as clients have registered them, which workers are told of. Thread-safe.
+ * Regions of one kind that clients have registered, for workers to be told. Thread-safe.
  *
  * @param <Q> registers a region
- * @param <R> what a worker answers to that
- * @param <U> what a worker answers when it has unregistered one
+ * @param <R> a worker's answer to that
+ * @param <U> a worker's answer to unregistering one
  */
 final class KnownRegions<Q, R, U> {
   private static final Logger log = LoggerFactory.getLogger(KnownRegions.class);
@@ -29,12 +29,12 @@ final class KnownRegions<Q, R, U> {
   private final Calls<Q, R, U> calls;
   private final Map<String, Q> registered = new ConcurrentHashMap<>();
 
-  /** How a worker is asked. */
+  /** The calls to a worker. */
   interface Calls<Q, R, U> {
     CompletableFuture<R> register(WorkerLink worker, Q request);
 
     /**
-     * @param name empty for every region
+     * @param name empty for all regions
      */
     CompletableFuture<U> unregister(WorkerLink worker, String name);
 
@@ -83,9 +83,9 @@ final class KnownRegions<Q, R, U> {
   }
 
   /**
-   * Unregisters with all workers that are there.
+   * Unregisters with all current workers.
    *
-   * @param name empty for every region
+   * @param name empty for all regions
    */
   CompletableFuture<U> unregister(String name) {
     return Replies.of(workers.ready(), worker -> calls.unregister(worker, name))

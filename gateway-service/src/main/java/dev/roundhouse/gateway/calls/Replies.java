@@ -34,7 +34,7 @@ record Replies<T>(List<Reply<T>> all) {
   /**
    * Asks every worker; the future never fails.
    *
-   * @throws StatusRuntimeException UNAVAILABLE when there is none
+   * @throws StatusRuntimeException UNAVAILABLE when there is no worker
    */
   static <T> CompletableFuture<Replies<T>> of(
       List<WorkerLink> workers, Function<WorkerLink, CompletableFuture<T>> call) {

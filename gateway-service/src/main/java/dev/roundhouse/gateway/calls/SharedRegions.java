@@ -20,9 +20,9 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Memory of clients, which every worker that takes requests is told of, since each may get the
- * requests that name it. A worker that was away, or has started again, is told before it gets
- * requests. Thread-safe.
+ * Clients' shared memory, which every worker that takes requests is told of, since each may get
+ * requests that name it. A worker that was away, or has restarted, is told before it gets requests.
+ * Thread-safe.
  */
 public final class SharedRegions {
   private final Workers workers;

@@ -16,8 +16,8 @@ import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.YAMLException;
 
 /**
- * A document of {@code workers: {NAME: {address: host:port, http: host:port}}}, which whoever
- * starts and stops workers writes anew; it is read at each look.
+ * A document of {@code workers: {NAME: {address: host:port, http: host:port}}}, rewritten when
+ * workers start or stop; read at each check.
  */
 public final class FileSource implements WorkerSource {
   private static final int DEFAULT_HTTP_PORT = 8000;

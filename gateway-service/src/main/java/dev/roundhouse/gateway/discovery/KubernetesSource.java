@@ -21,8 +21,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The ready endpoints of a Kubernetes service, by its EndpointSlices. An endpoint that ends is none
- * any more before its process hears of it, so calls stay away in time.
+ * The ready endpoints of a Kubernetes service, by its EndpointSlices. A terminating endpoint is
+ * removed before its process is told, so calls avoid it in time.
  */
 public final class KubernetesSource implements WorkerSource {
   private static final Duration TIMEOUT = Duration.ofSeconds(10);

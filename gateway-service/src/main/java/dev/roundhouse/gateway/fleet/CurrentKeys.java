@@ -12,23 +12,23 @@ import javax.net.ssl.X509ExtendedKeyManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The certificate that workers are shown: that of the newest bundle, at each handshake. Clients
- * keep what they were made with for good, and this is it. Thread-safe.
+ * The gateway's certificate for workers: that of the newest bundle, at each handshake. Clients
+ * never change their key manager, so this one changes its keys. Thread-safe.
  */
 public final class CurrentKeys extends X509ExtendedKeyManager {
   private volatile X509ExtendedKeyManager current;
 
   /**
-   * @throws GeneralSecurityException when there is nothing of use in it
+   * @throws GeneralSecurityException when it has no usable key
    */
   public CurrentKeys(KeyManagerFactory keys) throws GeneralSecurityException {
     current = of(keys);
   }
 
   /**
-   * Shows another from now on.
+   * Uses another certificate from now on.
    *
-   * @throws GeneralSecurityException when there is nothing of use in it; the one before stays
+   * @throws GeneralSecurityException when it has no usable key; the previous one stays
    */
   public void use(KeyManagerFactory renewed) throws GeneralSecurityException {
     current = of(renewed);

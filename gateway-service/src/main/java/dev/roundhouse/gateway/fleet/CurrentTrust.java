@@ -9,7 +9,7 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 
-/** Whom workers' certificates must come from: who is in the newest bundle. Thread-safe. */
+/** The authorities trusted for workers' certificates: those of the newest bundle. Thread-safe. */
 public final class CurrentTrust extends X509ExtendedTrustManager {
   private volatile X509ExtendedTrustManager current;
 

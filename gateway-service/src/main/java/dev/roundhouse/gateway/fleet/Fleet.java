@@ -10,10 +10,10 @@ import java.util.function.ToDoubleFunction;
 
 /** All workers as they were last seen, and what models cost. Immutable. */
 public final class Fleet {
-  /** Nobody has been seen. */
+  /** No workers. */
   public static final Fleet EMPTY = new Fleet(List.of(), Map.of());
 
-  /** What a request is taken to cost as long as nothing was measured anywhere. */
+  /** Assumed cost of a request while nothing has been measured. */
   private static final double UNMEASURED_NANOS = 1e9;
 
   private final List<WorkerView> workers;
@@ -29,7 +29,7 @@ public final class Fleet {
   }
 
   /**
-   * @param costs of models, as far as they are known
+   * @param costs of models, as far as known
    */
   public Fleet(List<WorkerView> workers, Map<String, ModelCost> costs) {
     this.workers = workers.stream().sorted(Comparator.comparing(WorkerView::name)).toList();
@@ -96,13 +96,13 @@ public final class Fleet {
     return workers.stream().filter(WorkerView::ready).toList();
   }
 
-  /** Device time of one item; that of the mean model when this one has not been measured. */
+  /** Device time of one item; the mean model's when this one is not measured. */
   public double nanosPerItem(String model) {
     ModelCost cost = costs.get(model);
     return cost == null || Double.isNaN(cost.perItem()) ? meanPerItem : cost.perItem();
   }
 
-  /** Device time of one request; that of the mean model when this one has not been measured. */
+  /** Device time of one request; the mean model's when this one is not measured. */
   public double nanosPerRequest(String model) {
     ModelCost cost = costs.get(model);
     return cost == null || Double.isNaN(cost.perRequest()) ? meanPerRequest : cost.perRequest();
@@ -118,7 +118,7 @@ public final class Fleet {
     return cost != null && cost.rowsAreItems() ? rows : 1;
   }
 
-  /** Items of the model that run together; 0 when that is not known. */
+  /** Items of the model that run together; 0 when unknown. */
   public long maxBatch(String model) {
     ModelCost cost = costs.get(model);
     return cost == null ? 0 : cost.maxBatch();

@@ -19,13 +19,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks at all workers, again and again, on a thread of its own. A worker that does not answer in
- * time is waited for by itself: the others are looked at as often as ever.
+ * Checks all workers periodically, on its own thread. A worker that does not answer in time does
+ * not delay the checks of others.
  */
 public final class FleetWatch implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(FleetWatch.class);
 
-  /** Between two looks, whoever asks for one. */
+  /** Minimum time between two checks, even when one is requested. */
   private static final long LEAST_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final WorkerSource source;
@@ -55,9 +55,9 @@ public final class FleetWatch implements AutoCloseable {
   }
 
   /**
-   * @param links makes the way to a worker
-   * @param timeout a worker that has not answered a look in so long is not ready
-   * @param after what else is to be done with a worker before it is taken to be as it was seen
+   * @param links makes the link to a worker
+   * @param timeout after which a worker that has not answered is not ready
+   * @param after further steps for a worker before its state is published
    * @param listener told of every round, on the watch's thread
    */
   public FleetWatch(
@@ -80,7 +80,7 @@ public final class FleetWatch implements AutoCloseable {
     thread.start();
   }
 
-  /** Has the workers be looked at soon. Any thread; returns at once. */
+  /** Requests a check soon. Any thread; returns at once. */
   public void refresh() {
     lock.lock();
     try {
@@ -113,7 +113,7 @@ public final class FleetWatch implements AutoCloseable {
     workers.values().forEach(worker -> worker.link.close());
   }
 
-  /** False when it is over. */
+  /** False when the watch has ended. */
   private boolean pause(long began) {
     long least = Math.min(LEAST_NANOS, interval.toNanos());
     lock.lock();
@@ -156,7 +156,7 @@ public final class FleetWatch implements AutoCloseable {
     listener.accept(looks);
   }
 
-  /** What is wrong with TLS does not mend itself: somebody has to hear of it, once. */
+  /** A TLS failure needs an operator: it is reported once. */
   private static void tell(Watched worker) {
     String trouble = worker.last.disagreesOnTls() ? worker.last.failure() : "";
     if (!trouble.isEmpty() && !trouble.equals(worker.told)) {
@@ -201,7 +201,7 @@ public final class FleetWatch implements AutoCloseable {
     return worker.grpc().getHostString() + ":" + worker.grpc().getPort();
   }
 
-  /** Looks no more, and closes what it has of the workers. */
+  /** Stops checking, and closes the links to workers. */
   @Override
   public void close() {
     lock.lock();

@@ -13,7 +13,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** Tells when a worker cannot be spoken to because of TLS, and what to do about it. */
+/** Explains why a worker cannot be reached because of TLS, and what to do about it. */
 final class TlsTrouble {
   private static final String KEY = "roundhouse.gateway.tls.";
 
@@ -26,7 +26,7 @@ final class TlsTrouble {
 
   private TlsTrouble() {}
 
-  /** Why a call by TLS has failed; empty when it is for something else. */
+  /** Why a TLS call has failed; empty when TLS is not the reason. */
   static Optional<String> ofSecret(Throwable failure) {
     @Nullable Throwable deepest = null;
     for (Throwable each = failure; each != null; each = each.getCause()) {
@@ -43,8 +43,8 @@ final class TlsTrouble {
   }
 
   /**
-   * Why a call in plain text has failed: who speaks TLS alone hangs up on it without a word, so
-   * that it has to be asked. Blocks for about a second at most.
+   * Why a plain-text call has failed: a server that speaks only TLS hangs up without a reason, so
+   * it is probed. Blocks for about a second at most.
    */
   static Optional<String> ofPlain(InetSocketAddress worker) {
     return speaksTls(worker)

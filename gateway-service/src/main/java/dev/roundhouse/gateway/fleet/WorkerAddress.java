@@ -11,9 +11,9 @@ public record WorkerAddress(String name, InetSocketAddress grpc, InetSocketAddre
   private static final int MOST_PORT = 65_535;
 
   /**
-   * Reads {@code host:port}; brackets stand around an address that has colons.
+   * Reads {@code host:port}; an address with colons is in brackets.
    *
-   * @throws IllegalArgumentException when it is none
+   * @throws IllegalArgumentException when it is invalid
    */
   public static InetSocketAddress parse(String text) {
     int colon = text.lastIndexOf(':');

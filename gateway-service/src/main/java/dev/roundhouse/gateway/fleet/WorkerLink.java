@@ -22,13 +22,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * A worker's gRPC port, for what is not sent on frame by frame: looks, and calls that are answered
- * from several workers. Thread-safe.
+ * A worker's gRPC port, for what is not forwarded frame by frame: checks, and calls answered from
+ * several workers. Thread-safe.
  */
 public final class WorkerLink implements AutoCloseable {
   private static final int MOST_ANSWER_BYTES = 64 << 20;
 
-  /** Short, so that a worker that is back is found by the next tries. */
+  /** Short, so that a returning worker is found by the next tries. */
   private static final int CONNECT_MILLIS = 2_000;
 
   private final WorkerAddress worker;
@@ -38,7 +38,8 @@ public final class WorkerLink implements AutoCloseable {
   private final ControlServiceFutureStub control;
 
   /**
-   * @param silence of the worker's kernel, after which the connection is lost and made anew
+   * @param silence of the worker's kernel, after which the connection counts as lost and is made
+   *     anew
    */
   public WorkerLink(WorkerAddress worker, WorkerTls tls, Duration silence) {
     this.worker = worker;
@@ -73,7 +74,7 @@ public final class WorkerLink implements AutoCloseable {
     return worker.name();
   }
 
-  /** What is wrong between the two when they cannot agree on TLS; empty for anything else. */
+  /** What is wrong when the two cannot agree on TLS; empty for anything else. */
   CompletableFuture<Optional<String>> tlsTrouble(Throwable failure) {
     if (tls.grpc() != null) {
       return CompletableFuture.completedFuture(TlsTrouble.ofSecret(failure));
@@ -116,12 +117,12 @@ public final class WorkerLink implements AutoCloseable {
     return answer;
   }
 
-  /** The gRPC port, its host looked up; unresolved when that is not known. Blocks. */
+  /** The gRPC port with its host resolved; unresolved when that fails. Blocks. */
   InetSocketAddress resolve() {
     return new InetSocketAddress(worker.grpc().getHostString(), worker.grpc().getPort());
   }
 
-  /** Tries to connect at once rather than when it has waited after earlier failures. */
+  /** Connects now instead of waiting out the backoff of earlier failures. */
   void retryNow() {
     channel.resetConnectBackoff();
   }

@@ -19,12 +19,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker said when it was looked at.
+ * The result of checking a worker.
  *
  * @param address of its gRPC port
  * @param ready whether it takes requests
  * @param models whether each is ready, by name
- * @param control what models have cost and where their weights are; empty of a server that has no
+ * @param control what models have cost and where their weights are; empty for a server without a
  *     control service
  * @param failure why it was not asked, or is not ready though it says so; empty for none
  * @param disagreesOnTls the failure is one of TLS, which does not mend itself
@@ -39,12 +39,12 @@ public record WorkerLook(
     boolean disagreesOnTls) {
   private static final String READY = "READY";
 
-  /** Bytes of weights that reach a device in a second, as long as no worker says how many do. */
+  /** Assumed load rate of weights until a worker reports one. */
   private static final double LOAD_BYTES_PER_SECOND = 8e9;
 
   /**
-   * Asks; the answer is never a failure. A worker that answers RESOURCE_EXHAUSTED, or more than is
-   * taken of an answer, is there: that part is as it was.
+   * Asks; the future never fails. A worker that answers RESOURCE_EXHAUSTED, or more than is taken
+   * of an answer, is there: that part is as it was.
    *
    * @param last how it was seen before
    */
@@ -77,13 +77,13 @@ public record WorkerLook(
         .thenCompose(Function.identity());
   }
 
-  /** What is taken of a worker that has not been asked yet. */
+  /** The state of a worker that has not been asked yet. */
   static WorkerLook none(WorkerLink link) {
     return new WorkerLook(
         link, link.worker().grpc(), false, Map.of(), Optional.empty(), "not asked yet", false);
   }
 
-  /** The same, of a worker that takes no requests, and why. */
+  /** The same worker, not ready for this reason. */
   public WorkerLook notReady(String why) {
     return new WorkerLook(link, address, false, models, control, why, false);
   }

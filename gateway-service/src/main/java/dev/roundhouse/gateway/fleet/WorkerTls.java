@@ -8,7 +8,7 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How workers are spoken to. Immutable.
+ * TLS to workers. Immutable.
  *
  * @param grpc null for plain text
  * @param http of HTTP/1.1; null for plain text
@@ -19,7 +19,7 @@ public record WorkerTls(@Nullable SslContext grpc, @Nullable SslContext http, St
 
   /**
    * @param keys of the certificate that workers are shown, if they ask
-   * @throws SSLException when nothing can be made of it
+   * @throws SSLException when no context can be made of them
    */
   public static WorkerTls of(CurrentKeys keys, CurrentTrust trusted, String serverName)
       throws SSLException {

@@ -3,11 +3,11 @@ package dev.roundhouse.gateway.fleet;
 import java.util.List;
 import java.util.Optional;
 
-/** The workers as they were last looked at, for calls that several answer. Thread-safe. */
+/** The workers as last checked, for calls that several answer. Thread-safe. */
 public final class Workers {
   private volatile List<WorkerLook> looks = List.of();
 
-  /** The workers have been looked at. */
+  /** The workers have been checked. */
   public void seen(List<WorkerLook> now) {
     looks = List.copyOf(now);
   }
@@ -34,7 +34,7 @@ public final class Workers {
     return look(name).map(WorkerLook::link);
   }
 
-  /** True of a worker to whose device weights come only when its operator asks for them. */
+  /** True for a worker whose weights are loaded to the device only when its operator asks. */
   public boolean isExternallyManaged(String name) {
     return look(name)
         .flatMap(WorkerLook::control)

@@ -5,8 +5,7 @@ import dev.roundhouse.platform.lifecycle.ReadinessChanged;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
- * Whether the gateway says it is ready: while a worker takes requests, until it is told to stop.
- * Thread-safe.
+ * The gateway's readiness: while a worker takes requests, until it is told to stop. Thread-safe.
  */
 public final class GatewayReadiness {
   private final Workers workers;

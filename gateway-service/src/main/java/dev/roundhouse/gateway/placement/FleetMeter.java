@@ -72,8 +72,8 @@ public final class FleetMeter {
   }
 
   /**
-   * Makes what was seen since the last call part of what is known, and begins anew. A model that no
-   * worker has any more is forgotten.
+   * Merges what was seen since the last call into the totals, and begins anew. A model that no
+   * worker has is forgotten.
    */
   public void fold(long nowNanos) {
     double seconds = (nowNanos - sinceNanos) / 1e9;
@@ -104,7 +104,7 @@ public final class FleetMeter {
             .with(compute / Math.max(1, totals.items()), computeSeconds, halfLifeSeconds));
   }
 
-  /** Device seconds that a model needs in a second; 0 for one that nobody calls. */
+  /** Device seconds per second that a model needs; 0 for an unused one. */
   public double utilization(String model) {
     Measured known = measured.getOrDefault(model, Measured.NOTHING);
     return known.rate().isMeasured() && known.perRequest().isMeasured()

@@ -3,11 +3,11 @@ package dev.roundhouse.gateway.placement;
 import java.util.Set;
 
 /**
- * What is known of a model when models are placed.
+ * A model's demand for placement.
  *
- * @param utilization device seconds that it needs in a second; 0 for one that nobody calls
- * @param weightBytes that it takes on the device of each worker that serves it
- * @param replicas workers that are to serve it; {@link #EVERYWHERE} for all
+ * @param utilization device seconds per second that it needs; 0 for an unused one
+ * @param weightBytes on the device of each worker that serves it
+ * @param replicas wanted number of workers; {@link #EVERYWHERE} for all
  * @param hosts workers that have it
  */
 public record ModelDemand(

@@ -67,9 +67,9 @@ public final class Packing {
   }
 
   /**
-   * @param workers that are ready; none places nothing
-   * @param before what is placed now: models stay where they are when another place is not better
-   * @param hysteresis by which part of the best a model's old place may be worse, from 0
+   * @param workers that are ready; without any, nothing is placed
+   * @param before the current placement: models stay unless another place is better
+   * @param hysteresis how much worse than the best a model's old place may be, as a fraction from 0
    * @param forbidOversubscription place a model only where its weights fit beside those of others,
    *     when there is such a place
    */

@@ -13,7 +13,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
-/** The way of one inference over HTTP. For its event loop. */
+/** Routes one HTTP inference. For its event loop. */
 final class InferRouter implements HttpRouter {
   private static final String JSON_LENGTH = "Inference-Header-Content-Length";
 
@@ -49,7 +49,7 @@ final class InferRouter implements HttpRouter {
     try {
       return length == null ? -1 : Integer.parseInt(length);
     } catch (NumberFormatException e) {
-      return -1; // the worker says so
+      return -1; // the worker reports it
     }
   }
 

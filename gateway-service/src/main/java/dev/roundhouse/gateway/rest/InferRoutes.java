@@ -18,11 +18,11 @@ import io.netty.handler.ssl.SslContext;
 import java.time.Duration;
 
 /**
- * Finds inference among requests over HTTP, and sends it on to workers; all else is answered by
- * others. Thread-safe.
+ * Finds inference among HTTP requests and forwards it to workers; others answer the rest.
+ * Thread-safe.
  */
 public final class InferRoutes implements RequestRoutes {
-  /** What a client is told whose body is too large. */
+  /** Told to a client whose body is too large. */
   public static final String REMEDY =
       "send less, or raise roundhouse.gateway.server.max-message-size";
 
@@ -32,7 +32,7 @@ public final class InferRoutes implements RequestRoutes {
   private final RequestRoutes others;
 
   /**
-   * @param memory that requests on their way may hold
+   * @param memory for requests in progress
    * @param maxBodyBytes of a request
    * @param silence of a worker's kernel, after which a connection is lost
    * @param others answer what is no inference

@@ -15,11 +15,11 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * What a request's body begins with, as far as it decides which worker gets it. What is wrong with
- * it is the worker's to say.
+ * The beginning of a request's body, as far as routing needs it. Errors in it are left to the
+ * worker.
  */
 final class RestHead {
-  /** As much as is uncompressed. */
+  /** The most that is decompressed. */
   private static final int MOST_BYTES = 64 << 10;
 
   private static final String SEQUENCE_ID = "sequence_id";
@@ -45,8 +45,8 @@ final class RestHead {
   }
 
   /**
-   * Whether two workers may answer one request: not when it has an output written to shared memory,
-   * nor when it belongs to a sequence.
+   * Whether a request may run twice: not when it has an output in shared memory, nor when it
+   * belongs to a sequence.
    *
    * @param body all of it
    * @return false also when it cannot be read to its end

@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Leaves a worker alone for a while when it could not be reached, or said UNAVAILABLE, so many
- * times in a row: sooner than it is next looked at. Only what the worker did counts, for it and
- * against it; the table of docs/gateway.md says whose each end of a call is. Thread-safe.
+ * Ejects a worker for a while after several calls in a row that could not reach it or ended
+ * UNAVAILABLE, sooner than its next check. Only the worker's own behaviour counts; the table in
+ * docs/gateway.md attributes each end of a call. Thread-safe.
  */
 public final class Ejection {
   private static final Logger log = LoggerFactory.getLogger(Ejection.class);
@@ -32,12 +32,12 @@ public final class Ejection {
 
   /**
    * @param failed calls in a row; immutable, so that a request sees both or neither
-   * @param until when the worker is left alone, if it is
+   * @param until the end of the ejection, if it is ejected
    */
   private record Calls(int failed, int times, boolean out, long until) {}
 
   /**
-   * @param failures in a row; 0 ejects nobody
+   * @param failures in a row; 0 disables ejection
    * @param nanos the first time; twice as long each further time, up to 16 times
    */
   public Ejection(int failures, long nanos, LongSupplier clock) {
@@ -61,8 +61,8 @@ public final class Ejection {
   }
 
   /**
-   * False when the call was ended by its client, its deadline or this gateway, or was refused for
-   * itself.
+   * False when the call was ended by its client, its deadline or this gateway, or refused for its
+   * own sake.
    */
   private static boolean isOfTheWorker(Status status) {
     return switch (status.getCode()) {
@@ -78,7 +78,7 @@ public final class Ejection {
 
   private Calls failed(String worker, @Nullable Calls last) {
     if (last != null && last.out && last.until - clock.getAsLong() > 0) {
-      return last; // calls that were on their way
+      return last; // calls already in progress
     }
     int failed = last == null ? 1 : last.failed + 1;
     int times = last == null ? 0 : last.times;
@@ -100,7 +100,7 @@ public final class Ejection {
     return record != null && record.out && record.until - clock.getAsLong() > 0;
   }
 
-  /** Those that may be asked; all when none of them may. */
+  /** The workers that may be asked; all when all are ejected. */
   List<WorkerView> without(List<WorkerView> workers) {
     if (records.isEmpty()) {
       return workers;
@@ -118,7 +118,7 @@ public final class Ejection {
     records.keySet().retainAll(workers);
   }
 
-  /** How often a worker was left alone. */
+  /** How often a worker was ejected. */
   public long ejections() {
     return ejections.get();
   }

@@ -2,15 +2,15 @@ package dev.roundhouse.gateway.route;
 
 import java.util.Arrays;
 
-/** How long the latest calls of a model waited for the first of their answers. Thread-safe. */
+/** How long a model's latest calls waited for the start of their answers. Thread-safe. */
 final class FirstAnswers {
-  /** Calls that count. */
+  /** Calls that are kept. */
   private static final int MOST = 512;
 
-  /** So many calls are needed before a quantile says something. */
+  /** Calls needed for a meaningful quantile. */
   static final int LEAST = 100;
 
-  /** Calls after which the quantile is taken anew: it sorts. */
+  /** Calls between computations of the quantile, which sort. */
   private static final int STEP = 50;
 
   private static final int NANOS_PER_MICRO = 1_000;
@@ -19,7 +19,7 @@ final class FirstAnswers {
   private final int[] micros = new int[MOST];
   private long seen;
 
-  /** Of those that were seen when it was last taken; 0 until there are enough. */
+  /** The latest quantile; 0 until there are enough calls. */
   private volatile long nanos;
 
   FirstAnswers(double quantile) {
@@ -42,7 +42,7 @@ final class FirstAnswers {
     return (long) sorted[Math.clamp(place, 0, sorted.length - 1)] * NANOS_PER_MICRO;
   }
 
-  /** The time that this part of them did not exceed; 0 while there are too few. */
+  /** The quantile; 0 while there are too few calls. */
   long nanos() {
     return nanos;
   }

@@ -3,14 +3,14 @@ package dev.roundhouse.gateway.route;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Keeps second requests to a share of all: each call brings a share of one, and a bounded number of
- * them is saved up. Begins with none. Thread-safe.
+ * Keeps second requests to a share of all: each call adds a share of one, and a bounded number is
+ * saved up. Starts empty. Thread-safe.
  */
 final class HedgeBudget {
   /** What one second request takes. */
   private static final long ONE = 1_000_000;
 
-  /** As many may follow each other at once, after many calls without one. */
+  /** The most that may follow in a burst, after many calls without one. */
   private static final long MOST_SAVED = 10 * ONE;
 
   private final long perCall;
@@ -20,7 +20,7 @@ final class HedgeBudget {
     perCall = Math.round(maxShare * ONE);
   }
 
-  /** A call has begun that may be asked for twice. */
+  /** A call that may be hedged has begun. */
   void call() {
     if (saved.get() < MOST_SAVED) {
       saved.addAndGet(perCall);

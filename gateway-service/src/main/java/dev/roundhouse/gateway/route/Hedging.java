@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Says when a call that has no answer yet is sent to a second worker, if ever. Thread-safe. */
+/** Decides when, if ever, an unanswered call is sent to a second worker. Thread-safe. */
 public final class Hedging {
   /** Nothing is sent twice. */
   public static final Hedging OFF = new Hedging(0, 0, 0);
@@ -21,8 +21,8 @@ public final class Hedging {
 
   /**
    * @param delayNanos that a call waits at least; 0 for no hedging
-   * @param quantile of a model's recent times to the first of an answer, that its calls wait where
-   *     that is longer; 0 for none
+   * @param quantile of a model's recent times to the start of an answer, which its calls wait if
+   *     longer; 0 for none
    * @param maxShare of calls that may be sent to a second worker
    */
   public Hedging(long delayNanos, double quantile, double maxShare) {
@@ -35,7 +35,7 @@ public final class Hedging {
     return delayNanos > 0;
   }
 
-  /** A call of the model has begun, which may be sent twice; how long it waits before it is. */
+  /** A call that may be hedged has begun; returns how long it waits first. */
   long begin(String model) {
     if (!isOn()) {
       return Route.NEVER;
@@ -45,14 +45,14 @@ public final class Hedging {
     return recent == null ? delayNanos : Math.max(delayNanos, recent.nanos());
   }
 
-  /** A call of the model was answered, so long after all of its request was here. */
+  /** A call was answered, this long after its whole request had arrived. */
   void answered(String model, long nanos) {
     if (quantile > 0) {
       models.computeIfAbsent(model, unknown -> new FirstAnswers(quantile)).add(nanos);
     }
   }
 
-  /** True when one more call may be sent twice; it is {@link #started}, or given back. */
+  /** True when one more call may be hedged; then {@link #started}, or give it back. */
   boolean take() {
     if (budget.take()) {
       return true;
@@ -71,12 +71,12 @@ public final class Hedging {
     started.increment();
   }
 
-  /** The second worker's answer was the call's. */
+  /** The second worker's answer was used. */
   void won() {
     won.increment();
   }
 
-  /** Forgets models that nobody serves. */
+  /** Forgets models that are no longer served. */
   void retain(Set<String> served) {
     models.keySet().retainAll(served);
   }
@@ -86,12 +86,12 @@ public final class Hedging {
     return started.sum();
   }
 
-  /** Of them, those that the second answered. */
+  /** Those of them that the second worker answered. */
   public long wonEver() {
     return won.sum();
   }
 
-  /** Calls that waited long enough and were not sent twice, for too many had been. */
+  /** Calls that waited long enough but exceeded the share. */
   public long refusedEver() {
     return refused.sum();
   }

@@ -6,8 +6,8 @@ public enum Mode {
   ROUND_ROBIN,
 
   /**
-   * The one on which the request is expected to begin first: the least work outstanding, and the
-   * time that the model's weights take to the device where they are not on it.
+   * The one expected to begin the request first: the least outstanding work, plus the time to load
+   * the model's weights where they are not on the device.
    */
   LEAST_OUTSTANDING,
 

@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Gives each inference to a worker. A stream stays with the worker of its first request, and the
- * requests of a sequence go to the one that its name leads to, as long as the same workers serve
- * the model: its state is there. Thread-safe, never waits.
+ * requests of a sequence go to the one chosen by its name, as long as the same workers serve the
+ * model: its state is there. Thread-safe, never waits.
  */
 public final class ModelRoutes implements CallRouter {
   /** Workers that may have begun with one request. */
@@ -42,7 +42,10 @@ public final class ModelRoutes implements CallRouter {
   private static final String STREAM =
       GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName();
 
-  /** What one worker can say of a model as well as another. Their messages begin with its name. */
+  /**
+   * Methods that any worker of a model can answer alike. Their messages begin with the model's
+   * name.
+   */
   private static final Set<String> DESCRIPTIONS =
       Set.of(
           GRPCInferenceServiceGrpc.getModelMetadataMethod().getFullMethodName(),
@@ -59,9 +62,9 @@ public final class ModelRoutes implements CallRouter {
   private volatile Placement placement = Placement.NONE;
 
   /**
-   * @param refresh asked for when a worker has not what it was said to have; returns at once
+   * @param refresh called when a worker lacks what it was seen with; returns at once
    * @param ejection of workers that cannot be reached
-   * @param hedging of requests that are not answered soon
+   * @param hedging of slow requests
    * @param listener told of every request's end
    */
   public ModelRoutes(
@@ -77,7 +80,7 @@ public final class ModelRoutes implements CallRouter {
     this.listener = listener;
   }
 
-  /** Changes how requests are given to workers, from the next one on. */
+  /** Changes how requests are distributed, from the next one on. */
   public void set(RouteSettings changed) {
     settings = changed;
   }
@@ -91,12 +94,12 @@ public final class ModelRoutes implements CallRouter {
     return fleet;
   }
 
-  /** What has been given to the replicas of a model; null when it was never asked for. */
+  /** A model's requests by replica; null when it was never requested. */
   public @Nullable ReplicaRouter router(String model) {
     return routers.get(model);
   }
 
-  /** The workers have been looked at. */
+  /** The workers have been checked. */
   public void seen(Fleet now) {
     fleet = now;
     ejection.retain(now.workers().stream().map(WorkerView::name).collect(Collectors.toSet()));
@@ -109,7 +112,7 @@ public final class ModelRoutes implements CallRouter {
     placement = now;
   }
 
-  /** The work that a worker has been given and has not answered. */
+  /** A worker's outstanding work. */
   public WorkLedger ledger(String worker) {
     return ledgers.computeIfAbsent(worker, unknown -> new WorkLedger());
   }
@@ -157,7 +160,7 @@ public final class ModelRoutes implements CallRouter {
   }
 
   /**
-   * Gives a request that is one message to a worker.
+   * Assigns a single-message request to a worker.
    *
    * @throws StatusException NOT_FOUND when no worker has the model, UNAVAILABLE when none is ready
    */
@@ -204,7 +207,7 @@ public final class ModelRoutes implements CallRouter {
     return new Way(model, 0, asked, null, 0, false, Route.NEVER, place);
   }
 
-  /** Of a model that nobody serves, a worker that has it, or any, knows best what is wrong. */
+  /** For a model that no one serves, a worker that has it, or any, can best say what is wrong. */
   private WorkerView whoCanRefuse(Fleet now, String model) throws StatusException {
     refresh.run();
     List<WorkerView> ready = now.ready();
@@ -217,7 +220,7 @@ public final class ModelRoutes implements CallRouter {
         .orElse(ready.getFirst());
   }
 
-  /** Keeps the rotation, the runs and the counts of a model as long as it is served. */
+  /** Keeps a model's rotation, runs and counts while it is served. */
   private ReplicaRouter router(Fleet now, String model, List<WorkerView> serving) {
     List<String> placed =
         settings.mode() == Mode.LPT_PACKING ? placed(model, serving) : List.<String>of();
@@ -243,7 +246,7 @@ public final class ModelRoutes implements CallRouter {
     return all.size() == serving.size() ? all : serving.stream().map(WorkerView::name).toList();
   }
 
-  /** Those of its workers that serve it now. */
+  /** The workers of its placement that serve it now. */
   private List<String> placed(String model, List<WorkerView> serving) {
     List<String> placed = placement.workers(model);
     for (String worker : placed) {
@@ -263,7 +266,7 @@ public final class ModelRoutes implements CallRouter {
     return false;
   }
 
-  /** When a worker would begin with a request, in nanoseconds from now. */
+  /** Expected time until a worker would begin a request, in nanoseconds. */
   private long begin(Fleet now, String worker, String model) {
     ModelView view = now.worker(worker).models().get(model);
     long load = view == null || view.resident() ? 0 : view.loadNanos();
@@ -285,22 +288,22 @@ public final class ModelRoutes implements CallRouter {
     return hash.getValue();
   }
 
-  /** A way that knows its worker's name. */
+  /** A route that knows its worker's name. */
   public interface WorkerRoute extends Route {
     String worker();
 
     @Override
     @Nullable WorkerRoute other(Status status);
 
-    /** As {@link Route#hedge}, of a request that is known to be one that may run twice. */
+    /** Like {@link Route#hedge}, for a request known to be safe to run twice. */
     @Nullable WorkerRoute hedge();
   }
 
-  /** The workers that one request was sent to. Not thread-safe, as the request's ways. */
+  /** The workers that one request was sent to. Not thread-safe, like the request's routes. */
   private static final class Asked {
     final Set<String> workers = new HashSet<>();
 
-    /** Those that may have begun with it, and have not answered. */
+    /** Workers that may have begun it and have not answered. */
     int begun;
   }
 
@@ -322,7 +325,7 @@ public final class ModelRoutes implements CallRouter {
 
     /**
      * @param router of the model; null when all workers are as good
-     * @param bound when no other worker can answer
+     * @param bound whether no other worker can answer
      */
     Way(
         String model,
@@ -344,7 +347,7 @@ public final class ModelRoutes implements CallRouter {
       isHedge = false;
     }
 
-    /** One more of a request that has been sent to another. */
+    /** A further route of a request already sent to another worker. */
     private Way(Way before, Asked asked, boolean isHedge, Reservation reservation) {
       model = before.model;
       items = before.items;
@@ -384,7 +387,7 @@ public final class ModelRoutes implements CallRouter {
       return known;
     }
 
-    /** Takes note of what the worker said instead of an answer; true when another may be asked. */
+    /** Records the worker's failure; true when another may be asked. */
     private boolean noteFailure(Status status) {
       ejection.note(reservation.worker(), status);
       boolean gone = status.getCode() == Status.Code.NOT_FOUND;
@@ -412,8 +415,8 @@ public final class ModelRoutes implements CallRouter {
     }
 
     /**
-     * A worker that cannot be reached, or has not the model any more, is followed by another. Where
-     * the request may have begun it may be what ended the worker, so it is begun at two at most.
+     * Another worker follows one that cannot be reached or no longer has the model. A request that
+     * may have begun may be what ended the worker, so it is begun on two at most.
      */
     @Override
     public @Nullable WorkerRoute other(Status status) {

@@ -1,17 +1,17 @@
 package dev.roundhouse.gateway.route;
 
 /**
- * A worker as one model's requests see it. Its counts are guarded by the lock of the model's
+ * A worker as seen by one model's requests. Its counts are guarded by the lock of the model's
  * router.
  */
 final class Replica {
   final String worker;
   final WorkLedger ledger;
 
-  /** Items on their way. */
+  /** Outstanding items. */
   long items;
 
-  /** Requests that it was given. */
+  /** Requests assigned to it. */
   long routed;
 
   Replica(String worker, WorkLedger ledger) {
@@ -19,7 +19,7 @@ final class Replica {
     this.ledger = ledger;
   }
 
-  /** Full batches on their way. */
+  /** Outstanding full batches. */
   long batches(long quantum) {
     return items / quantum;
   }

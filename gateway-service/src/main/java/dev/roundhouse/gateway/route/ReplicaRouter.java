@@ -11,9 +11,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses among the replicas of one model. A choice and what it adds to the replica are one step,
- * so that two requests at the same moment do not both see it idle. Thread-safe; its lock and what
- * it counts of a worker are those of the router that it follows.
+ * Chooses among the replicas of one model. Choosing and counting are one step, so that two
+ * concurrent requests do not both see a replica idle. Thread-safe; shares its lock and its counts
+ * with the router that it follows.
  */
 public final class ReplicaRouter {
   private final FillMode mode;
@@ -22,7 +22,7 @@ public final class ReplicaRouter {
   private final List<String> workers;
   private final List<Replica> replicas;
 
-  /** Those that are not replicas any more too, as long as they have not answered everything. */
+  /** Including former replicas until they have answered everything. */
   private final Map<String, Replica> known;
 
   private final Object lock;
@@ -30,12 +30,12 @@ public final class ReplicaRouter {
   /** The replica that was chosen last. */
   private int cursor = -1;
 
-  // Of a run of requests to one replica.
+  // The current run of requests to one replica.
   private int target = -1;
   private long sent;
 
   /**
-   * @param quantum items that make a full batch, from 1
+   * @param quantum items of a full batch, from 1
    * @param workers at least one, each once
    * @param ledgers of the workers
    */
@@ -79,7 +79,7 @@ public final class ReplicaRouter {
     }
   }
 
-  /** A router of the same model that goes on where this one was; this one if nothing differs. */
+  /** A router of the same model that continues from this one; this one if nothing differs. */
   ReplicaRouter with(
       FillMode newMode,
       OpeningPolicy newOpening,
@@ -127,9 +127,9 @@ public final class ReplicaRouter {
   }
 
   /**
-   * Gives a request to the replica of which least is said; of those that are equal, to the first.
+   * Assigns a request to the replica with the lowest value; the first of equals.
    *
-   * @param begin said of a worker; asked under the lock
+   * @param begin a worker's value; called under the lock
    */
   public Reservation reserveLeast(ToLongFunction<String> begin, int items, long work) {
     synchronized (lock) {
@@ -146,7 +146,7 @@ public final class ReplicaRouter {
     }
   }
 
-  /** Gives a request to this replica; null when it is none. */
+  /** Assigns a request to this replica; null when it is not a replica. */
   public @Nullable Reservation reserveAt(String worker, int items, long work) {
     int place = workers.indexOf(worker);
     if (place < 0) {
@@ -158,8 +158,8 @@ public final class ReplicaRouter {
   }
 
   /**
-   * As {@link #reserve(int, long)}, when those that were tried could not answer: the replica with
-   * the fewest batches on their way.
+   * As {@link #reserve(int, long)}, when those tried could not answer: the replica with the fewest
+   * outstanding batches.
    *
    * @param tried workers
    * @return null when all of them were tried
@@ -177,14 +177,14 @@ public final class ReplicaRouter {
     }
   }
 
-  /** Items on their way, by worker. */
+  /** Outstanding items by worker. */
   public Map<String, Long> items() {
     synchronized (lock) {
       return replicas.stream().collect(Collectors.toMap(each -> each.worker, each -> each.items));
     }
   }
 
-  /** How many requests each worker was given. */
+  /** Requests assigned to each worker. */
   public Map<String, Long> routed() {
     synchronized (lock) {
       return replicas.stream().collect(Collectors.toMap(each -> each.worker, each -> each.routed));
@@ -223,7 +223,7 @@ public final class ReplicaRouter {
     return target;
   }
 
-  /** Others have answered a full batch more. */
+  /** The others have answered a full batch more. */
   private boolean isBehind(int replica) {
     long batches = replicas.get(replica).batches(quantum);
     for (Replica other : replicas) {
@@ -251,7 +251,7 @@ public final class ReplicaRouter {
     };
   }
 
-  /** The least; of those that are equal, the one whose worker has least work, then in turn. */
+  /** The least; among equals, the one whose worker has least work, then in turn. */
   private int argmin(Comparator<Integer> order) {
     return argminInTurn(order.thenComparingLong(i -> replicas.get(i).ledger.nanos()));
   }

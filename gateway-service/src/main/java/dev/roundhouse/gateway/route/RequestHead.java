@@ -15,8 +15,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a ModelInfer request begins with, as far as it decides which worker gets it. Payloads come
- * after it and are not read. What is wrong with a message is the worker's to say.
+ * The beginning of a ModelInfer request, as far as routing needs it. Payloads follow it and are not
+ * read. Errors in a message are left to the worker.
  *
  * @param model empty when the message has none
  * @param version empty for the newest
@@ -54,10 +54,10 @@ public record RequestHead(String model, String version, String sequence, int row
   }
 
   /**
-   * Whether two workers may answer one request: not when it has an output written to shared memory,
-   * which both would write, nor when it belongs to a sequence, whose state it changes.
+   * Whether a request may run twice: not when it has an output in shared memory, which both workers
+   * would write, nor when it belongs to a sequence, whose state it changes.
    *
-   * @param message a ModelInfer request, all of it
+   * @param message the whole ModelInfer request
    * @return false also when it cannot be read
    */
   static boolean mayRunTwice(InputStream message) {
@@ -91,7 +91,7 @@ public record RequestHead(String model, String version, String sequence, int row
     private boolean hasShape;
     private boolean hasPayload;
 
-    /** What stands before the inputs has been read too: that is how every client writes it. */
+    /** What precedes the inputs has been read too: every client writes it first. */
     boolean isEnough() {
       return hasPayload || (!model.isEmpty() && hasShape);
     }
@@ -120,7 +120,7 @@ public record RequestHead(String model, String version, String sequence, int row
       }
     }
 
-    /** One that is too long is not waited for. */
+    /** A name above the limit is not waited for. */
     private static String readName(String what, CodedInputStream in) throws IOException {
       int length = in.readRawVarint32();
       if (length > MessageLimits.NAME_BYTES) {

@@ -2,7 +2,7 @@ package dev.roundhouse.gateway.route;
 
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A request's place with a worker: counted there until {@link #close}. Thread-safe. */
+/** A request counted at a worker until {@link #close}. Thread-safe. */
 public final class Reservation implements AutoCloseable {
   private final String worker;
   private final Runnable release;
@@ -17,7 +17,7 @@ public final class Reservation implements AutoCloseable {
     return worker;
   }
 
-  /** The request has been answered, or was not sent; the second time, nothing happens. */
+  /** The request has been answered, or was not sent; no effect the second time. */
   @Override
   public void close() {
     if (open.getAndSet(false)) {

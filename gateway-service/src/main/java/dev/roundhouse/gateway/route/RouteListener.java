@@ -2,15 +2,15 @@ package dev.roundhouse.gateway.route;
 
 import io.grpc.Status;
 
-/** Hears how requests have ended with their workers. Called on event loops: it must not block. */
+/** Told how requests ended at their workers. Called on event loops: must not block. */
 @FunctionalInterface
 public interface RouteListener {
-  /** Hears nothing. */
+  /** Ignores everything. */
   RouteListener NONE = (model, worker, status, nanos, followed) -> {};
 
   /**
    * @param model as the client wrote it
-   * @param nanos from the choice of the worker on
+   * @param nanos since the worker was chosen
    * @param followed whether another worker is asked
    */
   void ended(String model, String worker, Status status, long nanos, boolean followed);

@@ -3,10 +3,10 @@ package dev.roundhouse.gateway.route;
 import java.util.Map;
 
 /**
- * How requests are given to workers.
+ * How requests are distributed over workers.
  *
- * @param fillFactor full batches that one replica gets before another does
- * @param models what differs for single models, by name
+ * @param fillFactor full batches for one replica before the next
+ * @param models exceptions for single models, by name
  */
 public record RouteSettings(
     Mode mode,

@@ -2,7 +2,7 @@ package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.Fleet;
 
-/** What the work of a request is measured in. */
+/** The measure of a request's work. */
 public enum WorkBasis {
   /** Device time: its items times what an item of the model has cost. */
   COMPUTE {

@@ -3,8 +3,8 @@ package dev.roundhouse.gateway.route;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The work that a worker has been given and has not answered, in nanoseconds of device time. Whole
- * numbers: what is added and taken away again leaves nothing, in whatever order. Thread-safe.
+ * A worker's outstanding work, in nanoseconds of device time. Whole numbers, so that additions and
+ * subtractions in any order cancel exactly. Thread-safe.
  */
 public final class WorkLedger {
   private final AtomicLong nanos = new AtomicLong();

@@ -30,9 +30,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps routes at what was seen of the workers, and places models on them by {@code lpt_packing}:
- * at first, after so much device time, when a worker has come or gone, and when it is asked to.
- * Thread-safe.
+ * Keeps routes up to date with the workers, and places models on them by {@code lpt_packing}: at
+ * first, after a certain device time, when a worker has come or gone, and on request. Thread-safe.
  */
 public final class Placer {
   private static final Logger log = LoggerFactory.getLogger(Placer.class);
@@ -163,7 +162,7 @@ public final class Placer {
         model.getTotalComputeSeconds(), model.getRowsServed(), model.getRequestsServed());
   }
 
-  /** Of models that nobody has called, no cost is known, only how many rows run together. */
+  /** Of unused models no cost is known, only how many rows run together. */
   private Map<String, ModelCost> costs() {
     Map<String, ModelCost> costs = HashMap.newHashMap(known.size());
     known.forEach(
@@ -278,7 +277,7 @@ public final class Placer {
     }
   }
 
-  /** Has models be placed anew when workers are looked at next; says which such wish it is. */
+  /** Requests a new placement at the next check; returns the request's number. */
   synchronized long requestRepack() {
     return ++requested;
   }

@@ -10,9 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/**
- * A policy of which an operator changes some parts: all that are named, or none. For one thread.
- */
+/** A policy with some parts changed by an operator: all that are named, or none. For one thread. */
 final class PolicyChange {
   private static final List<String> PARTS =
       List.of(
@@ -62,7 +60,7 @@ final class PolicyChange {
   }
 
   /**
-   * @param names what is to be changed
+   * @param names parts to change
    * @throws StatusRuntimeException INVALID_ARGUMENT naming what cannot be changed, or its value
    */
   static Policy of(Policy before, List<String> names, SchedulingPolicy wanted) {

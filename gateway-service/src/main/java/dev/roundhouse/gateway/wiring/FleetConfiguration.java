@@ -276,7 +276,7 @@ class FleetConfiguration {
     return watch;
   }
 
-  /** Workers are looked at once every port is open, so that nobody is told to come too soon. */
+  /** Workers are checked once every port is open, so that readiness is not reported too soon. */
   @Bean
   ApplicationListener<ApplicationReadyEvent> startOfWatch(FleetWatch watch) {
     return started -> watch.start();

@@ -9,7 +9,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
-/** Reads the settings; keys that nobody reads are refused before anything starts. */
+/** Reads the settings; unknown keys are refused before anything starts. */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(GatewayProperties.class)
 class SettingsConfiguration {

@@ -52,7 +52,7 @@ final class Sources {
   }
 
   /**
-   * @throws StartRefusedException when there is none, or one cannot be used here
+   * @throws StartRefusedException when there is no source, or one cannot be used here
    */
   WorkerSource all() {
     DiscoveryProperties discovery = properties.discovery();

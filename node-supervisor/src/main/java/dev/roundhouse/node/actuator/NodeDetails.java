@@ -6,9 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The JSON of {@code /actuator/node}; docs/node.md tells what the fields mean.
+ * The JSON of {@code /actuator/node}; docs/node.md describes its fields.
  *
- * @param ready whether the gateway is, or where there is none every worker
+ * @param ready whether the gateway is ready, or without a gateway every worker
  */
 public record NodeDetails(
     boolean ready, Devices devices, List<ProcessDetails> processes, int maxRestarts) {

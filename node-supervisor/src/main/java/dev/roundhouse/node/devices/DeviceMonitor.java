@@ -46,9 +46,7 @@ public final class DeviceMonitor implements AutoCloseable {
     this.clock = clock;
   }
 
-  /**
-   * Looks from now on, so long after each look has ended. With no devices there is nothing to do.
-   */
+  /** Starts reading, with this pause after each reading. Without devices it does nothing. */
   public void start(Duration interval) {
     if (!ids.isEmpty()) {
       devices.scheduleWithFixedDelay(this::look, 0, interval.toNanos(), TimeUnit.NANOSECONDS);

@@ -8,7 +8,7 @@ public sealed interface GpuChoice {
   /** Those that are there. */
   record Auto() implements GpuChoice {}
 
-  /** The first so many; 0 for none, so that workers run on the CPU. */
+  /** This many, from the first; 0 for none: workers run on the CPU. */
   record Count(int count) implements GpuChoice {}
 
   /** These, each once. */

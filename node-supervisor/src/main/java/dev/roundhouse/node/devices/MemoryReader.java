@@ -6,6 +6,6 @@ import java.util.Map;
 /** Reads how full devices are. May block for as long as the driver takes. */
 public interface MemoryReader {
 
-  /** By id; without those of which nothing can be said. */
+  /** By id, without devices that cannot be read. */
   Map<String, DeviceMemory> read(Collection<String> ids);
 }

@@ -86,7 +86,7 @@ public final class NvidiaSmi implements DeviceSource, MemoryReader {
       killer.join();
       return process.waitFor() == 0 ? rows(text) : List.of();
     } catch (IOException e) {
-      return List.of(); // there is none
+      return List.of(); // not installed
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return List.of();

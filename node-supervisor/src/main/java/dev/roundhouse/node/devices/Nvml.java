@@ -96,7 +96,7 @@ public final class Nvml implements DeviceSource, MemoryReader, AutoCloseable {
     return "NVML";
   }
 
-  /** UUIDs: CUDA counts devices in another order unless it is told not to. */
+  /** UUIDs: CUDA numbers devices in another order by default. */
   @Override
   public synchronized List<String> ids() {
     List<String> ids = new ArrayList<>();

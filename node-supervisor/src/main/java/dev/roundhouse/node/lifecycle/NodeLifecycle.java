@@ -101,7 +101,7 @@ public final class NodeLifecycle
             plan.hasGateway() ? " and a gateway" : "");
   }
 
-  /** Whether the gateway is, or where there is none every worker. */
+  /** Whether the gateway is ready, or without a gateway every worker. */
   public boolean isReady() {
     return !stopping && plan.fronts().stream().allMatch(probes::isReady);
   }

@@ -33,7 +33,7 @@ public final class ReadyProbes implements AutoCloseable {
   private final ScheduledExecutorService probes;
 
   /**
-   * @param onChange told on a thread {@code probe} that one has become ready, or is not any more
+   * @param onChange called on a thread {@code probe} when the readiness of one has changed
    */
   public ReadyProbes(Supervisor supervisor, NodePlan plan, String address, Runnable onChange) {
     this.supervisor = supervisor;

@@ -49,7 +49,7 @@ final class CommandLine {
     return this;
   }
 
-  /** Has log records name the process, where they are records. */
+  /** Makes log records name the process, if they are structured. */
   CommandLine logAs(String name, boolean structured) {
     if (structured) {
       set(StructuredLogs.FORMAT, StructuredLogs.ECS);

@@ -5,10 +5,10 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What an application is told to take when it stops.
+ * The times for an application to stop.
  *
- * @param set for open calls to end, when the operator says so anywhere
- * @param lameDuck before that, while it serves on
+ * @param set for open calls to end, if the operator sets it
+ * @param lameDuck before that, while it still serves
  */
 public record Drain(Optional<Duration> set, Duration lameDuck) {
   /** The operator says nothing. */

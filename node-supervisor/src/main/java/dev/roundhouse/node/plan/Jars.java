@@ -22,7 +22,7 @@ public final class Jars {
    * @param configured as the operator wrote it; empty to look for it
    * @param name of the application
    * @param key that says otherwise, for the refusal
-   * @throws StartRefusedException when there is none, or more than one that it could be
+   * @throws StartRefusedException when none, or more than one, matches
    */
   String find(String configured, String name, String key) {
     if (!configured.isEmpty()) {

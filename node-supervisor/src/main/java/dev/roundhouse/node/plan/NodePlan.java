@@ -104,7 +104,7 @@ public record NodePlan(
     return devices.onCpu() ? settings.devices().cpuWorkers() : devices.gpus().size();
   }
 
-  /** A program that is started in the place of Java is told nothing of Java. */
+  /** A program started in place of Java ignores Java's settings. */
   private static void refuseIgnored(
       String application, List<String> command, List<String> jvmOptions, String jar) {
     String key = "roundhouse.node." + application + ".";

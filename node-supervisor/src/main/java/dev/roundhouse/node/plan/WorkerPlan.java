@@ -25,7 +25,7 @@ public record WorkerPlan(
     String name, Optional<String> device, int cpuThreads, int count, Ports ports) {
   private static final String PROCESSOR_COUNT = "-XX:ActiveProcessorCount=";
 
-  /** Of one processor Java thinks that the machine is no server, and chooses another collector. */
+  /** With one processor Java takes the machine for a client, and chooses another collector. */
   private static final int LEAST_PROCESSORS = 2;
 
   private static final String DRAIN = "roundhouse.worker.shutdown.drain";

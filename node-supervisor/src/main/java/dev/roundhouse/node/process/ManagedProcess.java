@@ -144,7 +144,7 @@ final class ManagedProcess {
     enter(ProcessState.BACKING_OFF, nowNanos);
   }
 
-  /** Has it end, and not start again. */
+  /** Stops it for good. */
   void stop(long nowNanos) {
     switch (state) {
       case BACKING_OFF, WAITING -> enter(ProcessState.STOPPED, nowNanos);

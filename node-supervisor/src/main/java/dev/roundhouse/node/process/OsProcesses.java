@@ -37,7 +37,7 @@ public final class OsProcesses implements ProcessStarter {
           .name("log-" + name)
           .start(new LinePump(forms.apply(name), process.getInputStream(), log, maxLine));
     } catch (OutOfMemoryError noThread) {
-      process.destroyForcibly(); // nobody would read what it writes
+      process.destroyForcibly(); // its output would not be read
       throw noThread;
     }
     var unused = process.onExit().thenAccept(ended -> onExit.accept(ended.exitValue()));

@@ -2,14 +2,14 @@ package dev.roundhouse.node.process;
 
 /** Where a process is in its life; in this order, and from running back to waiting. */
 public enum ProcessState {
-  /** Has ended, and is started again when its time has come. */
+  /** Has ended; restarts after its backoff. */
   BACKING_OFF,
   /** Is started when its device's memory is free. */
   WAITING,
-  /** Has been started and has not ended. */
+  /** Started and running. */
   RUNNING,
-  /** Has been asked to end. */
+  /** Told to end. */
   STOPPING,
-  /** Has ended and is not started again. */
+  /** Has ended for good. */
   STOPPED
 }

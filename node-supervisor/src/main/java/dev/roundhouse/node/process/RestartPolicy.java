@@ -12,7 +12,7 @@ import java.time.Duration;
  */
 public record RestartPolicy(Duration longest, Duration resetAfter, int maxRestarts) {
 
-  /** How many ends in a row that makes, after so many before. */
+  /** Ends in a row including this one, after this many before. */
   int endsInARow(int before, Duration up) {
     return up.compareTo(resetAfter) >= 0 ? 1 : before + 1;
   }

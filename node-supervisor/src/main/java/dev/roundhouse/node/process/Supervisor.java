@@ -97,7 +97,7 @@ public final class Supervisor {
     return done;
   }
 
-  /** Those of the lowest number that have not stopped are told to. */
+  /** Stops the running processes of the lowest number. */
   private void stopNext(long now) {
     processes.stream()
         .filter(each -> !each.hasStopped())
@@ -111,7 +111,7 @@ public final class Supervisor {
             () -> ended.complete(gaveUp));
   }
 
-  /** Has all of them end; any thread. */
+  /** Stops all processes; any thread. */
   public void stop() {
     notes.add(() -> stopping = true);
   }

@@ -144,7 +144,7 @@ enum Conversion {
       return Map.of();
     }
   },
-  /** Has no equal; what the table notes is what to do. */
+  /** Has no equivalent; the table's note says what to do. */
   REFUSED {
     @Override
     Map<String, String> apply(String ours, String value) {

@@ -17,9 +17,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands before methods that change something: those of the control services are taken from this
- * machine only unless the operator allows more, and each call is written down with whoever asked
- * and how it ended. Other methods are left as they are. Thread-safe.
+ * Guards methods that change something: those of the control services are accepted from this
+ * machine only unless the operator allows more, and each call is logged with its caller and its
+ * end. Other methods are unaffected. Thread-safe.
  */
 public final class ControlGate {
   private static final Set<String> OF_OPERATORS =
@@ -101,7 +101,7 @@ public final class ControlGate {
   private static final class AuditedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private final Caller caller;
 
-    /** False when it is written down by whoever took it. */
+    /** False when it is logged where it was received. */
     private final boolean isWritten;
 
     private volatile @Nullable String asked;

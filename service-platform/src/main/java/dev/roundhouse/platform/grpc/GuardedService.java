@@ -33,9 +33,9 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A service whose requests are held against limits while they are read: ModelInfer by its own
- * reader, every other message by its size. What cannot be read ends its call with INVALID_ARGUMENT
- * before the service hears of it. Whatever a call ends with, its text tells no path of this
+ * A service whose requests are checked against limits while they are read: ModelInfer by its own
+ * reader, every other message by its size. An unreadable message ends its call with
+ * INVALID_ARGUMENT before the service is called. The text of a status never contains a path of this
  * machine.
  */
 public final class GuardedService {
@@ -45,13 +45,13 @@ public final class GuardedService {
   private GuardedService() {}
 
   /**
-   * @param texts what callers are told
+   * @param texts error texts for callers
    */
   public static ServerServiceDefinition of(ServerServiceDefinition service, ClientText texts) {
     return withMethods(service, method -> guarded(method, texts));
   }
 
-  /** The service with other methods in the place of its own, of the same names. */
+  /** The service with other methods of the same names in place of its own. */
   public static ServerServiceDefinition withMethods(
       ServerServiceDefinition service, UnaryOperator<ServerMethodDefinition<?, ?>> other) {
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
@@ -131,13 +131,13 @@ public final class GuardedService {
   private static final class GuardedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private final ClientText texts;
 
-    /** Of the call's connection; null where there is none, as in-process. */
+    /** The share of the call's connection; null in-process. */
     private final @Nullable ConnectionShare share;
 
     /** The same as the transport counts it; null where it does not. */
     private final @Nullable ConnectionMemory memory;
 
-    /** Of what was answered, what nobody else counts: the engine counts answers to inference. */
+    /** Bytes of answers not counted elsewhere: the engine counts answers to inference. */
     private final AtomicLong kept = new AtomicLong();
 
     /** Bytes answered; counted as unread until the call is over. */
@@ -197,7 +197,7 @@ public final class GuardedService {
       }
     }
 
-    /** Why there is no room for an answer; null when there is. */
+    /** Null when there is room for an answer; otherwise why not. */
     private @Nullable String keep(ConnectionMemory counted, R message) {
       if (!(message instanceof Message parsed)) {
         return null;

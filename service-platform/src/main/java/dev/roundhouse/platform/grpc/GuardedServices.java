@@ -14,8 +14,8 @@ public final class GuardedServices extends DefaultGrpcServiceConfigurer {
   private final ControlGate gate;
 
   /**
-   * @param texts what callers are told
-   * @param gate who may change what
+   * @param texts error texts for callers
+   * @param gate checks of who may change what
    */
   public GuardedServices(ApplicationContext context, ClientText texts, ControlGate gate) {
     super(context);

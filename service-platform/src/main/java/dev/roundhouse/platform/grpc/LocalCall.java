@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A call without a transport, which has one request and one answer. Thread-safe. */
 final class LocalCall<Q, R> extends ServerCall<Q, R> {
-  /** Nobody has waited for the answer. */
+  /** The caller did not wait for the answer. */
   static final Status GONE = Status.CANCELLED.withDescription("the client has gone");
 
   private final MethodDescriptor<Q, R> method;
@@ -24,7 +24,7 @@ final class LocalCall<Q, R> extends ServerCall<Q, R> {
     this.attributes = attributes;
   }
 
-  /** Nobody waits for its answer any more. */
+  /** The answer is no longer wanted. */
   void abandon() {
     end.complete(GONE);
   }

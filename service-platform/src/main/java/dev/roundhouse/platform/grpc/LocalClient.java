@@ -35,7 +35,7 @@ public final class LocalClient implements AutoCloseable {
    * Makes a call that has one request and one answer, which is counted until this is closed.
    *
    * @throws StatusRuntimeException with the status and trailers that the call ended with; CANCELLED
-   *     when the client has gone
+   *     when the client is gone
    */
   @SuppressWarnings("unchecked") // what a service answers to a method is of the method's type
   public <Q extends Message, R extends Message> R ask(MethodDescriptor<Q, R> method, Q request) {
@@ -73,13 +73,13 @@ public final class LocalClient implements AutoCloseable {
     return call.answer();
   }
 
-  /** False when nobody waits for it. */
+  /** False when the answer is no longer wanted. */
   private synchronized boolean begin(LocalCall<?, ?> call) {
     current = call;
     return !isGone;
   }
 
-  /** The client has gone: the call that is made is cancelled, as are further ones. Any thread. */
+  /** The client is gone: cancels the current call and further ones. Any thread. */
   public synchronized void gone() {
     isGone = true;
     if (current != null) {
@@ -87,7 +87,7 @@ public final class LocalClient implements AutoCloseable {
     }
   }
 
-  /** What was answered is not needed any more. Any thread, once. */
+  /** The answers are no longer needed. Any thread, once. */
   @Override
   public void close() {
     answered.forEach(ServerCall.Listener::onComplete);

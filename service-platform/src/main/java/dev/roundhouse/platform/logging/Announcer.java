@@ -20,7 +20,7 @@ public final class Announcer {
     this.out = out;
   }
 
-  /** Tells all lines at once, so that nobody reads one without those before it. */
+  /** Prints all lines at once, so that none is read without those before it. */
   public void tell(String... lines) {
     if (structured) {
       for (String line : lines) {

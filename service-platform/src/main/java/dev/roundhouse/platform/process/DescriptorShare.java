@@ -7,9 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How many of the process's file descriptors connections of clients may take: so many that whatever
- * clients do, models are loaded and health is answered. gRPC and HTTP have one half each.
- * Immutable.
+ * How many of the process's file descriptors connections of clients may take: few enough that
+ * models can be loaded and health is answered whatever clients do. gRPC and HTTP have one half
+ * each. Immutable.
  */
 public final class DescriptorShare {
   private static final Logger log = LoggerFactory.getLogger(DescriptorShare.class);

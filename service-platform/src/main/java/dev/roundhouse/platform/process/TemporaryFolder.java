@@ -26,10 +26,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A folder for this process's files, its user's alone, which is removed when it is closed; or, when
- * the process was killed, by the next one that makes such a folder. Thread-safe.
+ * A folder for this process's files, private to its user, removed when it is closed, or, after a
+ * kill, by the next process that makes such a folder. Thread-safe.
  *
- * <p>Its owner holds a lock on a file in it, which ends with the owner whatever ends it, and is
+ * <p>Its owner holds a lock on a file in it, which ends with the owner however that ends, and is
  * seen by containers that share the folder and cannot see each other's processes. The name carries
  * the owner's number and when it began: a process that opened the file of its own lock would lose
  * the lock when it closed the file, so it must know its own without looking.
@@ -96,7 +96,7 @@ public final class TemporaryFolder implements AutoCloseable {
     }
   }
 
-  /** Null when somebody took it for a dead one's before it was locked. */
+  /** Null when another process took it for an abandoned one before it was locked. */
   private static @Nullable FileChannel lock(Path folder) throws IOException {
     Path file = folder.resolve(LOCK);
     FileChannel channel;
@@ -156,7 +156,7 @@ public final class TemporaryFolder implements AutoCloseable {
         }
       }
     } catch (IOException | OverlappingFileLockException e) {
-      log.debug("{} stays: {}", folder, e.toString()); // another user's, or somebody was faster
+      log.debug("{} stays: {}", folder, e.toString()); // another user's, or taken by another
     }
   }
 

@@ -9,14 +9,14 @@ import org.apache.catalina.connector.Request;
 import org.apache.catalina.connector.Response;
 import org.apache.catalina.valves.ValveBase;
 
-/** Writes down every request that could change something, with how it was answered. */
+/** Logs every request that could change something, and its result. */
 final class AuditValve extends ValveBase {
   private static final Set<String> READING = Set.of("GET", "HEAD", "OPTIONS", "TRACE");
 
-  /** There is no such route, or not with this method: nothing could change. */
+  /** There is no such route or method: nothing could change. */
   private static final Set<Integer> NO_ROUTE = Set.of(404, 405);
 
-  /** Asked by POST, and only read. */
+  /** A POST that only reads. */
   private static final String INDEX = "/v2/repository/index";
 
   AuditValve() {

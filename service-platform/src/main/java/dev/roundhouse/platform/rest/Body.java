@@ -3,9 +3,9 @@ package dev.roundhouse.platform.rest;
 import java.nio.ByteBuffer;
 
 /**
- * A request's body in memory, no longer compressed.
+ * A request's decompressed body in memory.
  *
- * @param bytes of which {@code length} are the body's
+ * @param bytes whose first {@code length} are the body
  */
 public record Body(byte[] bytes, int length) {
 

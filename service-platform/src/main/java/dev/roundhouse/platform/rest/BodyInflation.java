@@ -11,14 +11,14 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Uncompresses one body that is here, a turn at a time, into memory that grows with what comes out
- * and is counted before it does. For one thread at a time.
+ * Decompresses one body in memory, a turn at a time, into memory that grows with the output and is
+ * counted first. For one thread at a time.
  */
 final class BodyInflation implements FairTurns.Job {
-  /** What zlib and its streams take. */
+  /** Memory of zlib and its streams. */
   private static final int STATE_BYTES = 48 << 10;
 
-  /** Comes out in a turn at most: about a millisecond's. */
+  /** The most output of a turn: about a millisecond. */
   private static final int TURN_BYTES = 256 << 10;
 
   private final BodyReader reader;
@@ -33,9 +33,9 @@ final class BodyInflation implements FairTurns.Job {
   private int stateBytes;
 
   /**
-   * @param memory where what comes out is counted; not used by others until {@link #whole} is done
+   * @param memory counts the output; not used by others until {@link #whole} is done
    * @param encoding the body's Content-Encoding
-   * @param unwanted true when nobody waits for it any more; any thread
+   * @param unwanted true when it is no longer wanted; any thread
    */
   BodyInflation(
       BodyReader reader,
@@ -52,7 +52,7 @@ final class BodyInflation implements FairTurns.Job {
     this.unwanted = unwanted;
   }
 
-  /** What came out, or why nothing did, as {@link BodyReader#read} says it. */
+  /** The output, or the failure that {@link BodyReader#read} would give. */
   CompletableFuture<Body> whole() {
     return whole;
   }
@@ -63,7 +63,7 @@ final class BodyInflation implements FairTurns.Job {
       if (!step()) {
         return false;
       }
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       end(null, e);
       return true;
     }

@@ -11,16 +11,15 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads bodies, and uncompresses them. Memory grows with what has come, so that who says much and
- * sends little holds little, and each growth is counted first. Blocks its thread, which is virtual:
- * who sends slowly keeps nobody else from being read. What takes long to uncompress is done in
- * turns with that of other clients.
+ * Reads and decompresses bodies. Memory grows with what has arrived, so a client that announces
+ * much and sends little holds little; each growth is counted first. Blocks its virtual thread, so a
+ * slow client delays no other. Long decompression is done in turns with that of other clients.
  */
 public final class BodyReader {
-  /** Large enough for most requests in one piece; the memory of each that sends nothing. */
+  /** Fits most requests in one piece; every request, even an empty one, costs this much. */
   private static final int FIRST_BYTES = 64 << 10;
 
-  /** Few copies for large bodies, and no more than so many times what has come. */
+  /** Few copies for large bodies, at most this multiple of what has arrived. */
   private static final int GROWTH = 4;
 
   private final MemoryHold memory;
@@ -28,15 +27,15 @@ public final class BodyReader {
   private final String limitedBy;
   private final Turns turns;
 
-  /** Has the rest of something uncompressed. */
+  /** Runs the rest of a decompression. */
   public interface Turns {
     /** False when the server has stopped. */
     boolean submit(FairTurns.Job job);
   }
 
   /**
-   * @param limit bytes that a body may have, uncompressed
-   * @param limitedBy what a caller is told to do about it
+   * @param limit bytes that a body may have, decompressed
+   * @param limitedBy advice for the caller
    */
   public BodyReader(MemoryHold memory, int limit, String limitedBy, Turns turns) {
     this.memory = memory;
@@ -46,11 +45,11 @@ public final class BodyReader {
   }
 
   /**
-   * The body of a request that is here, uncompressed.
+   * Decompresses the body of a request in memory.
    *
    * @param encoding its Content-Encoding
    * @param body of which so many bytes are its own
-   * @param unwanted true when nobody waits for it any more; any thread
+   * @param unwanted true when it is no longer wanted; any thread
    */
   public Body uncompressed(
       @Nullable String encoding, byte[] body, int length, BooleanSupplier unwanted) {
@@ -78,7 +77,7 @@ public final class BodyReader {
     return new Growing(expected);
   }
 
-  /** A body as it comes. */
+  /** A body while it arrives. */
   final class Growing {
     private final int expected;
     private byte[] bytes;
@@ -92,10 +91,10 @@ public final class BodyReader {
     }
 
     /**
-     * Reads on.
+     * Reads further.
      *
      * @param most bytes at a time
-     * @return true when all has come
+     * @return true when all has arrived
      */
     boolean readFrom(InputStream in, int most) throws IOException {
       for (int left = most; left > 0; ) {

@@ -8,7 +8,7 @@ import org.apache.catalina.connector.Response;
 import org.apache.catalina.valves.ValveBase;
 import org.jspecify.annotations.Nullable;
 
-/** Refuses requests that nobody should answer, before anything looks for their route. */
+/** Refuses requests that must not be answered, before their route is looked up. */
 final class BrowserValve extends ValveBase {
   private static final int BAD_REQUEST = 400;
 
@@ -22,7 +22,7 @@ final class BrowserValve extends ValveBase {
   @Override
   public void invoke(Request request, Response response) throws IOException, ServletException {
     if (HttpProtocol.hasTwoLengths(request.getCoyoteRequest())) {
-      response.setHeader("Connection", "close"); // whoever is before us may see another request
+      response.setHeader("Connection", "close"); // a proxy may see another request here
       JsonReply.error(
           response.getResponse(),
           BAD_REQUEST,
@@ -49,7 +49,7 @@ final class BrowserValve extends ValveBase {
     }
   }
 
-  /** False of a domain socket: the server before it has looked already. */
+  /** False for a domain socket: the server in front has already checked. */
   private static boolean isLoopback(@Nullable String address) {
     if (address == null || address.isEmpty()) {
       return false;

@@ -9,20 +9,20 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses what a web page has its visitor's browser ask: a page of anybody's may send requests to
- * whatever the visitor's machine reaches, this server included, and no password stands before it.
- * What only reads is left alone, for a browser keeps the answer from the page. Immutable.
+ * Refuses requests that a web page makes its visitor's browser send: any page may send requests to
+ * whatever the visitor's machine reaches, including this server, which has no password. Reads are
+ * allowed, since a browser keeps the answer from the page. Immutable.
  *
  * <p>A browser names the page's site ({@code Origin}, {@code Sec-Fetch-Site}), which then must be
- * this server's own; and sends without asking first only what forms could send, which no client of
- * ours does. A page may also have its own name resolve to this machine (DNS rebinding): such a name
- * is none that this server is known by.
+ * this server's own; and without a preflight sends only what forms could send, which no client of
+ * ours does. A page may also make its own name resolve to this machine (DNS rebinding): this server
+ * is not known by such a name.
  */
 public final class Browsers {
   private static final Set<String> CHANGING = Set.of("POST", "PUT", "PATCH", "DELETE");
   private static final Set<String> ELSEWHERE = Set.of("cross-site", "same-site");
 
-  /** Of those that a page may send unasked, the ones that programs do not. */
+  /** Content types that a page may send without a preflight and programs do not use. */
   private static final Set<String> OF_FORMS = Set.of("text/plain", "multipart/form-data");
 
   private static final Pattern ORIGIN = Pattern.compile("(https?)://([^/?#@\\s]+)");
@@ -41,7 +41,7 @@ public final class Browsers {
 
   /**
    * @param allowedHosts names that the server is known by beside its addresses and localhost
-   * @param key of the setting that lists them; empty where there is none
+   * @param key of the setting that lists them; empty for none
    */
   public Browsers(List<String> allowedHosts, String key) {
     allowed = allowedHosts.stream().map(Browsers::lower).collect(Collectors.toUnmodifiableSet());
@@ -51,7 +51,7 @@ public final class Browsers {
   /**
    * How a request is refused.
    *
-   * @param code of HTTP
+   * @param code HTTP status
    * @param text for the client
    */
   public record Refusal(int code, String text) {}
@@ -75,7 +75,7 @@ public final class Browsers {
     }
   }
 
-  /** Null for a request that may be answered. */
+  /** Null for an allowed request. */
   public @Nullable Refusal refusal(Head head) {
     if (!CHANGING.contains(head.method())) {
       return null;
@@ -116,7 +116,7 @@ public final class Browsers {
     return path.startsWith(MODELS) && path.endsWith(INFER) && path.length() > LEAST_INFERENCE;
   }
 
-  /** Whoever ends TLS before this server is not seen from here, so https is believed. */
+  /** A proxy that terminates TLS is not visible here, so https is believed. */
   private static boolean isOwn(String origin, @Nullable String host, boolean secure) {
     var parts = ORIGIN.matcher(lower(origin.strip()));
     if (host == null || !parts.matches()) {
@@ -132,7 +132,7 @@ public final class Browsers {
     return PORT.matcher(authority).matches() ? authority : authority + standard;
   }
 
-  /** HTTP/1.0 has requests without one, and no browser speaks it. */
+  /** HTTP/1.0 has requests without a Host, and no browser speaks it. */
   private boolean isKnown(@Nullable String host) {
     if (host == null) {
       return true;

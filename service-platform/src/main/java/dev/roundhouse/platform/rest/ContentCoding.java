@@ -18,7 +18,7 @@ public enum ContentCoding {
   DEFLATE,
   IDENTITY;
 
-  /** What a client may use, as it is told when it used another. */
+  /** The supported codings, as told to a client that used another. */
   static final String SUPPORTED = "gzip, deflate";
 
   private static final int BUFFER_BYTES = 8 << 10;
@@ -31,7 +31,7 @@ public enum ContentCoding {
   /**
    * What a request's Content-Encoding says.
    *
-   * @throws UnknownCodingException when it is not known
+   * @throws UnknownCodingException when it is unknown
    */
   static ContentCoding ofRequest(@Nullable String header) {
     return switch (header == null ? "" : header.strip().toLowerCase(Locale.ROOT)) {
@@ -45,7 +45,7 @@ public enum ContentCoding {
     };
   }
 
-  /** What comes out of {@code body}; closing it leaves {@code body} open or not, as it likes. */
+  /** Decompresses {@code body}; closing the result may or may not close {@code body}. */
   InputStream uncompressed(InputStream body) throws IOException {
     return switch (this) {
       case GZIP -> new GZIPInputStream(new Unhurried(body), BUFFER_BYTES);
@@ -54,7 +54,7 @@ public enum ContentCoding {
     };
   }
 
-  /** Compresses what is written; to be closed, which closes {@code body} too. */
+  /** Compresses what is written; must be closed, which also closes {@code body}. */
   public OutputStream compressing(OutputStream body) throws IOException {
     return switch (this) {
       case GZIP -> new FastGzip(body);
@@ -63,7 +63,7 @@ public enum ContentCoding {
     };
   }
 
-  /** Says that more will come until it has ended: gzip goes on after a part only if so. */
+  /** Reports that more will come until the end: gzip continues after a part only then. */
   private static final class Unhurried extends FilterInputStream {
     Unhurried(InputStream in) {
       super(in);
@@ -98,7 +98,7 @@ public enum ContentCoding {
     }
   }
 
-  /** A request's Content-Encoding is none of those there are. */
+  /** A request's Content-Encoding is not supported. */
   static final class UnknownCodingException extends RuntimeException {
     UnknownCodingException(String message) {
       super(message, null, false, false);

@@ -26,14 +26,14 @@ import org.springframework.http.MediaType;
 
 /**
  * One control request, on a virtual thread from its head or body to its answer. Every such request
- * of worker and gateway goes through {@link #answer}, whether there is a route for it or not.
+ * of worker and gateway goes through {@link #answer}, with or without a route.
  */
 final class ControlCall implements RequestHandler {
   private static final BodyLimits LIMITS =
       new BodyLimits(ControlRequest.MAX_BODY_BYTES, ControlRequest.REMEDY);
   private static final Set<String> READING = Set.of("GET", "HEAD", "OPTIONS", "TRACE");
 
-  /** Asked by POST, and only read. */
+  /** A POST that only reads. */
   private static final String INDEX = "/v2/repository/index";
 
   private final ControlRoutes routes;
@@ -59,7 +59,7 @@ final class ControlCall implements RequestHandler {
     ControlRequest asked = new ControlRequest(found.parts(), request);
     try {
       Thread.ofVirtual().name("http-control").start(() -> answer(request, asked, reply));
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       HttpFailure.tell(reply, routes.texts(), "", e, asked::close);
     }
   }
@@ -73,7 +73,7 @@ final class ControlCall implements RequestHandler {
     }
   }
 
-  /** Answers it, counts it, and writes down what it may have changed. */
+  /** Answers it, counts it, and logs what it may have changed. */
   private void answer(ReceivedRequest request, ControlRequest asked, Reply reply) {
     Caller caller = new Caller(text(request.client()), method + " " + found.path());
     Observation seen = routes.meters().begin(method);

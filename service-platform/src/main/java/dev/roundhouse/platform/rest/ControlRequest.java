@@ -8,9 +8,9 @@ import org.springframework.http.HttpHeaders;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 
-/** What a control request says, by its path and its body. For one thread. */
+/** A control request's path and body. For one thread. */
 final class ControlRequest implements AutoCloseable {
-  /** They hold a name, a number, a handle. */
+  /** Bodies hold a name, a number, a handle. */
   static final int MAX_BODY_BYTES = 1 << 20;
 
   static final String REMEDY = "send less";
@@ -92,7 +92,7 @@ final class ControlRequest implements AutoCloseable {
     memory.close();
   }
 
-  /** Takes what a body says. */
+  /** Takes the properties of a body. */
   interface Properties {
     /**
      * @param json at the property's value, and at its end afterwards

@@ -8,9 +8,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One route that steers the server or asks it about itself.
+ * One route that controls the server or queries it.
  *
- * @param method of HTTP
+ * @param method HTTP method
  * @param template of the path; a part in braces stands for whatever a request has there
  * @param readsBody whether a request's body is waited for
  * @param answering makes the answer; null where others answer
@@ -32,17 +32,17 @@ record ControlRoute(
     return new ControlRoute("GET", template, false, answering);
   }
 
-  /** Whose body says something. */
+  /** With a request body. */
   static ControlRoute post(String template, Answering answering) {
     return new ControlRoute("POST", template, true, answering);
   }
 
-  /** Whose path says everything. */
+  /** Without a request body. */
   static ControlRoute postWithoutBody(String template, Answering answering) {
     return new ControlRoute("POST", template, false, answering);
   }
 
-  /** Answered by one call of gRPC, whatever the request was. */
+  /** Answered by one gRPC call, the same for every request. */
   static <Q extends Message, R extends Message> Answering by(
       MethodDescriptor<Q, R> method,
       Function<ControlRequest, Q> asked,
@@ -50,7 +50,7 @@ record ControlRoute(
     return by(method, asked, (request, told) -> answer.apply(told));
   }
 
-  /** Answered by one call of gRPC. */
+  /** Answered by one gRPC call. */
   static <Q extends Message, R extends Message> Answering by(
       MethodDescriptor<Q, R> method,
       Function<ControlRequest, Q> asked,

@@ -12,10 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Finds the route of each request but inference, and what is answered to those that have none.
- * Thread-safe.
- */
+/** Finds the route of each request except inference, and answers those without one. Thread-safe. */
 public final class ControlRoutes implements RequestRoutes {
   /** Templates by how many parts they have, the most literal first. */
   private final Map<Integer, List<Template>> templates = new HashMap<>();

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 
-/** How a request that has no answer is told why. */
+/** Reports why a request has no answer. */
 public final class HttpFailure {
   private static final Logger log = LoggerFactory.getLogger(HttpFailure.class);
   private static final List<Metadata.Key<String>> BESIDES =
@@ -32,7 +32,7 @@ public final class HttpFailure {
    * Ends a reply.
    *
    * @param id of the request, for the log
-   * @param over run when the reply has left or never will
+   * @param over run when the reply has been sent or never will be
    * @return HTTP's code
    */
   public static int tell(
@@ -44,7 +44,7 @@ public final class HttpFailure {
       RequestIds.with(id, () -> log.error("a request failed unexpectedly", failure));
     }
     if (reply.hasBegun()) {
-      reply.abort(over); // so that nobody takes a part for the whole
+      reply.abort(over); // a part must not be taken for the whole
       return WireStatus.INTERNAL.httpCode();
     }
     reply.reset();
@@ -82,7 +82,7 @@ public final class HttpFailure {
     return WireStatus.UNKNOWN.httpCode();
   }
 
-  /** What stands beside a status stands beside it here too. */
+  /** Copies details of the status to the reply. */
   private static void besides(Reply reply, @Nullable Metadata trailers) {
     for (Metadata.Key<String> key : BESIDES) {
       String value = trailers == null ? null : trailers.get(key);

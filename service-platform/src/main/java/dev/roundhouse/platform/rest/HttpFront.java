@@ -53,12 +53,12 @@ public final class HttpFront implements AutoCloseable {
   private volatile @Nullable Http1Server running;
 
   /**
-   * @param server what Boot has under {@code server}
+   * @param server Boot's settings under {@code server}
    * @param http our own
    * @param descriptors of files that a connection takes
    * @param body what a request may hold
    * @param stalled what a head may take, and each further part of a body
-   * @param stalledRemedy what a client is told whose body stalls
+   * @param stalledRemedy told to a client whose body stalls
    */
   public record Settings(
       ServerProperties server,
@@ -68,7 +68,7 @@ public final class HttpFront implements AutoCloseable {
       Duration stalled,
       String stalledRemedy) {
 
-    /** How many connections there may be. */
+    /** The limit of connections. */
     public int maxConnections() {
       int configured = http.maxConnections() < 0 ? Integer.MAX_VALUE : http.maxConnections();
       return DescriptorShare.ofProcess().connections(configured, descriptors);
@@ -77,7 +77,7 @@ public final class HttpFront implements AutoCloseable {
 
   /**
    * @param browsers what they may not ask
-   * @param failed hears why when the server cannot be relied on any more
+   * @param failed told the cause when a thread of the server has died
    */
   public HttpFront(
       Settings settings,
@@ -113,7 +113,7 @@ public final class HttpFront implements AutoCloseable {
     running = server;
   }
 
-  /** Where it listens; negative before it does. */
+  /** The port; negative before it listens. */
   int getPort() {
     Http1Server server = running;
     return server == null ? -1 : server.port();
@@ -171,7 +171,7 @@ public final class HttpFront implements AutoCloseable {
     return new RequestGuard.Refusal(refusal.code(), refusal.text());
   }
 
-  /** Less than nothing is for ever. */
+  /** Negative times mean forever. */
   private static long nanos(Duration time) {
     return time.isNegative() ? Long.MAX_VALUE / 2 : time.toNanos();
   }
@@ -224,7 +224,7 @@ public final class HttpFront implements AutoCloseable {
     }
   }
 
-  /** Has clients go elsewhere, while they are served. */
+  /** Makes clients go elsewhere, while they are still served. */
   public void leave() {
     Http1Server server = running;
     if (server != null) {
@@ -233,9 +233,9 @@ public final class HttpFront implements AutoCloseable {
   }
 
   /**
-   * Takes no further connections, and answers what has been asked by those that there are.
+   * Accepts no further connections, and answers pending requests of the open ones.
    *
-   * @param done run when none is left
+   * @param done run when no connection is left
    */
   void drain(Runnable done) {
     Http1Server server = running;
@@ -246,7 +246,7 @@ public final class HttpFront implements AutoCloseable {
     }
   }
 
-  /** Ends the connections that are left: whoever is at one has had its time. */
+  /** Closes the remaining connections: their time is over. */
   @Override
   public void close() {
     Http1Server server = running;

@@ -39,7 +39,7 @@ public final class HttpProtocol extends Http11NioProtocol {
   /** With a key for each connection, and encryption that notices changes: those of HTTP/2. */
   private static final String CIPHERS =
       Http2SecurityUtil.CIPHERS.stream()
-          .filter(cipher -> cipher.contains("_WITH_")) // TLS 1.3 has a list of its own
+          .filter(cipher -> cipher.contains("_WITH_")) // TLS 1.3 has a separate list
           .collect(Collectors.joining(","));
 
   private Duration stalled = Duration.ofMinutes(1);
@@ -57,18 +57,18 @@ public final class HttpProtocol extends Http11NioProtocol {
   private @Nullable ScheduledFuture<?> looking;
   private volatile boolean leaving;
 
-  /** From here on each answer says that its connection is closed, and it is. Any thread. */
+  /** From here on each answer closes its connection. Any thread. */
   void leave() {
     leaving = true;
   }
 
-  /** Takes no further connections; those that there are go on. */
+  /** Accepts no further connections; open ones continue. */
   void closeDoor() {
     leave();
     closeServerSocketGraceful();
   }
 
-  /** Closes those between two requests, whose clients would take them for open. */
+  /** Closes connections between two requests, which clients would think open. */
   void closeIdle() {
     long before = System.currentTimeMillis() - LOOK_MILLIS;
     getEndpoint().getConnections().stream()
@@ -121,7 +121,7 @@ public final class HttpProtocol extends Http11NioProtocol {
     super.stop();
   }
 
-  /** Closes those that have been idle for longest, when there are as many as there may be. */
+  /** Closes the connections idle longest when the limit is reached. */
   private void makeRoom() {
     if (getConnectionCount() < getMaxConnections()) {
       return;
@@ -226,7 +226,7 @@ public final class HttpProtocol extends Http11NioProtocol {
       }
     }
 
-    /** True when part of a head has come for too long; Tomcat's own time begins with each byte. */
+    /** True when an incomplete head is too late; Tomcat's own timeout restarts with each byte. */
     private boolean isHeadLate() {
       long began = getRequest().getStartTimeNanos();
       return !isAsync() && began >= 0 && System.nanoTime() - began >= stalled.toNanos();

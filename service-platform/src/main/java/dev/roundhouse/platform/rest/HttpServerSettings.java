@@ -63,7 +63,7 @@ public final class HttpServerSettings
     customize(factory, Long.MAX_VALUE, DESCRIPTORS);
   }
 
-  /** For the port of the operators, whose requests have small bodies. */
+  /** For the operators' port, whose requests have small bodies. */
   public void customizeForOperators(TomcatServletWebServerFactory factory) {
     customize(factory, OPERATORS_BODY_BYTES, OPERATORS_DESCRIPTORS);
   }
@@ -100,12 +100,12 @@ public final class HttpServerSettings
         });
   }
 
-  /** Has clients go elsewhere, while they are served: each answer closes its connection. */
+  /** Makes clients go elsewhere, while they are still served: each answer closes its connection. */
   public void leave() {
     servers.forEach(HttpProtocol::leave);
   }
 
-  /** Before Tomcat stops, which then drops what comes by connections that are open. */
+  /** Before Tomcat stops, which drops what then arrives on open connections. */
   @Override
   public int getPhase() {
     return WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE + 1;

@@ -13,7 +13,7 @@ public record InferPath(String name, String version) {
 
   private static final int WITH_VERSION = 6;
 
-  /** Null for a request that is for something else. */
+  /** Null for any other request. */
   public static @Nullable InferPath of(String method, String target) {
     if (!method.equals("POST")) {
       return null;
@@ -45,7 +45,7 @@ public record InferPath(String name, String version) {
     return name.isEmpty() || (ofVersion && version.isEmpty()) ? null : new InferPath(name, version);
   }
 
-  /** True of a part of a path that can only mean itself. */
+  /** True when a part of a path stands for itself: nothing to decode, and not only dots. */
   private static boolean isPlain(String part) {
     boolean more = part.isEmpty();
     for (int i = 0; i < part.length(); i++) {

@@ -18,9 +18,8 @@ import tools.jackson.core.util.JsonRecyclerPools;
 
 /**
  * JSON as the protocol has it: UTF-8, no key twice, nesting of at most {@value #MAX_DEPTH}, and
- * names that are bounded in length and number, whether anybody knows them or not. Beyond the
- * standard it has NaN and the infinities as bare words, which Python reads and writes and which
- * Triton has too.
+ * bounded length and number of names, known or not. Beyond the standard it has NaN and the
+ * infinities as bare words, which Python reads and writes and which Triton has too.
  */
 public final class Json {
   public static final int MAX_DEPTH = 100;
@@ -59,7 +58,7 @@ public final class Json {
 
   private Json() {}
 
-  /** A parser of a document that is so small that nobody counts what is kept of it. */
+  /** A parser of a document too small to be counted. */
   public static JsonParser parser(byte[] bytes, int offset, int length) {
     return parser(bytes, offset, length, change -> {});
   }

@@ -14,7 +14,7 @@ import tools.jackson.core.JsonGenerator;
 record JsonAnswer(int code, byte[] json) {
   private static final int OK = 200;
 
-  /** It has been done, and there is nothing to say. */
+  /** Success without content. */
   static final JsonAnswer DONE = new JsonAnswer(OK, new byte[0]);
 
   /** An object, by what writes its properties. */

@@ -8,7 +8,7 @@ import org.apache.catalina.valves.ErrorReportValve;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 
-/** What Tomcat itself refuses, such as a path that is none, is refused in JSON as all else is. */
+/** Refuses in JSON what Tomcat itself refuses, such as an invalid path. */
 public final class JsonErrorValve extends ErrorReportValve {
 
   @Override

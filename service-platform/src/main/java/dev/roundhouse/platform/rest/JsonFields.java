@@ -25,14 +25,14 @@ public final class JsonFields {
   private int parameters;
 
   /**
-   * @param memory where what is made of the fields is counted
+   * @param memory counts what is made of the fields
    */
   public JsonFields(JsonParser json, DocumentMemory memory) {
     this.json = json;
     this.memory = memory;
   }
 
-  /** What a caller is told of bytes that are no JSON, or nest too deeply. */
+  /** The refusal of bytes that are not JSON, or nest too deeply. */
   public static WireException malformed(JacksonException failure) {
     long at = failure.getLocation() == null ? -1 : failure.getLocation().getByteOffset();
     return WireException.invalidArgument(
@@ -109,7 +109,7 @@ public final class JsonFields {
     return values;
   }
 
-  /** Counts a setting by its name, of which there may be as many as parameters. */
+  /** Counts a setting's name; the limit is that of parameters. */
   public void setting(String name) {
     memory.keep(name.length(), DocumentMemory.ENTRY_BYTES);
   }

@@ -12,7 +12,7 @@ import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.grpc.LocalClient;
 
-/** What is asked about the server and its models, and how that is answered. */
+/** Requests about the server and its models, and their answers. */
 final class ModelForms {
   private static final int YES = 200;
   private static final int NO = 503;
@@ -64,8 +64,8 @@ final class ModelForms {
   }
 
   /**
-   * The call says no of a model that there is not, which here is another answer: whether there is
-   * one, the index knows.
+   * The call answers no for an unknown model, which needs another answer here: the index tells the
+   * two apart.
    */
   static JsonAnswer ready(ControlRequest request, LocalClient services) {
     String name = request.name();

@@ -21,8 +21,8 @@ final class PacedInput implements InputBuffer {
   static final int LEAST_BYTES = 1 << 14;
 
   /**
-   * Of a body that nobody wants, beyond what it may have: many clients send all before they read
-   * why it is not. As of the worker's own server.
+   * Bytes discarded of an unwanted body beyond its limit: many clients send everything before they
+   * read why it was refused. Same as the worker's own server.
    */
   private static final long FORGOTTEN_BYTES = 64 << 20;
 
@@ -43,7 +43,7 @@ final class PacedInput implements InputBuffer {
   /**
    * @param allowed for the next {@link #LEAST_BYTES}
    * @param most bytes of a body
-   * @param mostForgotten bytes of a body that nobody wants, beside {@link #FORGOTTEN_BYTES}, so
+   * @param mostForgotten bytes discarded of an unwanted body, beside {@link #FORGOTTEN_BYTES}, so
    *     that its client reads why
    */
   PacedInput(InputBuffer input, Duration allowed, long most, long mostForgotten) {
@@ -90,7 +90,7 @@ final class PacedInput implements InputBuffer {
     return count;
   }
 
-  /** Reads and forgets the rest, or closes the connection where it does not come or end. */
+  /** Reads and discards the rest, or closes the connection when it does not arrive or end. */
   void drain(Request request) {
     long mostForgotten = bytes + this.mostForgotten + FORGOTTEN_BYTES;
     long began = System.nanoTime();

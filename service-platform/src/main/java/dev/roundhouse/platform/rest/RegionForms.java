@@ -11,7 +11,7 @@ import dev.roundhouse.kserve.status.WireException;
 import java.util.Base64;
 import tools.jackson.core.JsonParser;
 
-/** Regions of memory that clients share. A property that nobody knows is refused by its name. */
+/** Shared memory regions of clients. An unknown property is refused by its name. */
 final class RegionForms {
   private static final String REGION = "region";
   private static final String HANDLE = "raw_handle";

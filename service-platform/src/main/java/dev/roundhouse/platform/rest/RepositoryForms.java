@@ -9,9 +9,7 @@ import dev.roundhouse.kserve.proto.RepositoryModelUnloadRequest;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/**
- * What is asked of the model repository, and how that is answered. Others' properties are let be.
- */
+/** Requests to the model repository and their answers. Unknown properties are ignored. */
 final class RepositoryForms {
   private static final String REPOSITORY = "repository";
 

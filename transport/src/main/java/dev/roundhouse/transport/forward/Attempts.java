@@ -8,12 +8,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which servers a request is sent to, and whose answer it gets: the first server, the same once
- * more when it has certainly not seen the request, another when it could not answer, and a second
- * beside it when it takes long. Is told what happens and tells a {@link Sender} what to do; has no
- * thread, no timer and no connection of its own. Not thread-safe.
+ * Decides which servers a request is sent to, and whose answer it gets: the first server, the same
+ * once more when it has certainly not seen the request, another when it could not answer, and a
+ * second in parallel when it is slow. Is told of events and tells a {@link Sender} what to do; owns
+ * no thread, timer or connection. Not thread-safe.
  *
- * @param <A> what the transport knows of a server that it has sent the request to
+ * @param <A> the transport's state of one attempt
  */
 public final class Attempts<A extends Attempts.Attempt> {
   private static final Logger log = LoggerFactory.getLogger(Attempts.class);
@@ -26,10 +26,10 @@ public final class Attempts<A extends Attempts.Attempt> {
   private final Sender<A> sender;
   private final LongSupplier nanoClock;
 
-  /** The server that is asked; once there is an answer, the one whose answer it is. */
+  /** The current server; once there is an answer, the answering one. */
   private @Nullable A asked;
 
-  /** A second one that is asked as well. */
+  /** A second server, asked in parallel. */
   private @Nullable A hedge;
 
   /** A server was sent the request. */
@@ -37,7 +37,7 @@ public final class Attempts<A extends Attempts.Attempt> {
 
   private boolean isWhole;
 
-  /** When all of the request was here. */
+  /** When the whole request had arrived. */
   private long wholeNanos;
 
   private boolean isAnswered;
@@ -51,27 +51,27 @@ public final class Attempts<A extends Attempts.Attempt> {
     this.nanoClock = nanoClock;
   }
 
-  /** One server that a request has been sent to. */
+  /** One server that a request was sent to. */
   public interface Attempt {
     Route route();
 
-    /** True when its server was sent the request before, and has not seen it. */
+    /** True when its server was sent the request before and has not seen it. */
     boolean isAgain();
 
-    /** What it says is not wanted any more; nothing when it has ended. */
+    /** Its answer is no longer wanted; no effect when it has ended. */
     void leave();
   }
 
   /** The request, and the way to servers. */
   public interface Sender<A extends Attempt> {
 
-    /** One that is not sent yet; see {@link Attempt#isAgain}. */
+    /** A new attempt, not sent yet; see {@link Attempt#isAgain}. */
     A attempt(Route route, boolean isAgain);
 
-    /** Sends what is here of the request; may end the request, or report a loss, at once. */
+    /** Sends what has arrived of the request; may end the request, or report a loss, at once. */
     void send(A attempt);
 
-    /** False when the request cannot be sent once more: part of it is not here any more. */
+    /** False when the request cannot be resent: part of it has been discarded. */
     boolean canBeSentAgain();
 
     /**
@@ -81,14 +81,14 @@ public final class Attempts<A extends Attempts.Attempt> {
      */
     @Nullable Route second(A first);
 
-    /** Calls {@link Attempts#hedgeIsDue} after so long. */
+    /** Calls {@link Attempts#hedgeIsDue} after this time. */
     void hedgeAfter(long nanos);
 
-    /** Does not call it any more. */
+    /** Cancels that call. */
     void hedgeNoMore();
   }
 
-  /** The server that is asked, or that answers; null before {@link #begin}. */
+  /** The server that is asked or answers; null before {@link #begin}. */
   public @Nullable A asked() {
     return asked;
   }
@@ -99,8 +99,8 @@ public final class Attempts<A extends Attempts.Attempt> {
   }
 
   /**
-   * What a server is told of the request's budget that is spent: how long all of the request has
-   * been here, and 0 for the first that is sent it.
+   * Time of the request's budget already spent, as servers are told: since the whole request
+   * arrived, and 0 for the first server.
    */
   public long spentNanos() {
     return isSent && isWhole ? nanoClock.getAsLong() - wholeNanos : 0;
@@ -123,7 +123,7 @@ public final class Attempts<A extends Attempts.Attempt> {
     isSent = true;
   }
 
-  /** All of the request is here. */
+  /** The whole request has arrived. */
   public void whole() {
     if (!isWhole) {
       isWhole = true;
@@ -132,7 +132,7 @@ public final class Attempts<A extends Attempts.Attempt> {
     }
   }
 
-  /** Once the first server was sent all of the request. */
+  /** Once the first server was sent the whole request. */
   private void hedgeLater() {
     A first = asked;
     if (!isWhole || first == null || isOver || isAnswered) {
@@ -144,7 +144,7 @@ public final class Attempts<A extends Attempts.Attempt> {
     }
   }
 
-  /** So long has passed that a second server may be asked. */
+  /** It is time to ask a second server. */
   public void hedgeIsDue() {
     A first = asked;
     if (isOver || isAnswered || first == null || hedge != null || !sender.canBeSentAgain()) {
@@ -168,9 +168,9 @@ public final class Attempts<A extends Attempts.Attempt> {
   }
 
   /**
-   * A server has begun to answer: the answer is the request's, whoever else was asked.
+   * A server has begun to answer: its answer is used, whichever others were asked.
    *
-   * @return false when nobody waits for it any more
+   * @return false when it is no longer wanted
    */
   public boolean answered(A by) {
     if (isOver || !isAsked(by)) {
@@ -191,7 +191,7 @@ public final class Attempts<A extends Attempts.Attempt> {
   /**
    * A server has ended the request.
    *
-   * @param keeps whether it says that no other may be asked
+   * @param keeps whether it forbids asking another
    * @return true when that is the request's end; false when another was asked, or is asked now
    */
   public boolean said(A by, Status status, boolean keeps) {
@@ -206,7 +206,7 @@ public final class Attempts<A extends Attempts.Attempt> {
   }
 
   /**
-   * A server, or the way to it, is gone before it has ended the request.
+   * A server, or the connection to it, was lost before it ended the request.
    *
    * @param status with the reason, as {@link Route#other} is told
    * @return true when that is the request's end; false when another was asked, or is asked now
@@ -218,12 +218,12 @@ public final class Attempts<A extends Attempts.Attempt> {
     return !isSentAgain(by, status) && !goesOnWithout(by, status, true);
   }
 
-  /** False when what it says is not wanted, or not wanted any more. */
+  /** False when this attempt's answer is not wanted, or no longer wanted. */
   public boolean isAsked(A attempt) {
     return attempt == asked || attempt == hedge;
   }
 
-  /** One that has certainly not begun with the request is sent it once more. */
+  /** Resends to a server that has certainly not begun the request. */
   private boolean isSentAgain(A lost, Status status) {
     if (!(status.getCause() instanceof LostCall why)
         || !why.isUnseen()
@@ -256,7 +256,7 @@ public final class Attempts<A extends Attempts.Attempt> {
   }
 
   /**
-   * @param yields whether the request is better answered by the other, if there are two
+   * @param yields whether the other's answer is better, if there are two
    */
   private boolean goesOnWithout(A failed, Status status, boolean yields) {
     A second = hedge;
@@ -285,7 +285,7 @@ public final class Attempts<A extends Attempts.Attempt> {
     return true;
   }
 
-  /** What another server may well answer otherwise. */
+  /** Errors that another server may not have. */
   private static boolean isOfTheServer(Status status) {
     return switch (status.getCode()) {
       case UNAVAILABLE, NOT_FOUND, RESOURCE_EXHAUSTED -> true;
@@ -301,7 +301,7 @@ public final class Attempts<A extends Attempts.Attempt> {
     }
   }
 
-  /** The request is over. Says so to the routes; those that still answer are to be left. */
+  /** The request is over. Tells the routes; attempts still answering are to be left. */
   public void ended(Status status) {
     if (isOver) {
       return;
@@ -322,7 +322,7 @@ public final class Attempts<A extends Attempts.Attempt> {
     }
   }
 
-  /** Whoever still answers need not. */
+  /** Leaves all attempts that still answer. */
   public void leave() {
     A last = asked;
     if (last != null) {

@@ -8,7 +8,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
-/** One server that a call is sent to, and what it says. On the event loop of the call. */
+/** One server that a call is sent to, and its answer. On the call's event loop. */
 final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers {
   private static final AsciiString STATUS = AsciiString.cached("grpc-status");
   private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
@@ -18,7 +18,7 @@ final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers 
   private final boolean isAgain;
   private @Nullable Exchange exchange;
 
-  /** What its answer begins with, until it is known whether this is the answer. */
+  /** The answer's headers, until it is known whether this answer is used. */
   private @Nullable Http2Headers begin;
 
   CallAttempt(CallSender of, Route route, boolean isAgain) {
@@ -38,10 +38,10 @@ final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers 
   }
 
   /**
-   * Sends what is here of the request.
+   * Sends what has arrived of the request.
    *
-   * @param client whose call it is
-   * @param last whether it is all of it
+   * @param client the caller
+   * @param last whether that is the whole request
    */
   void open(
       UpstreamConnection connection,
@@ -73,12 +73,12 @@ final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers 
     }
   }
 
-  /** True when it has sent the beginning of an answer that has not been passed on. */
+  /** True when it has answered with headers that have not been passed on. */
   boolean hasBegin() {
     return begin != null;
   }
 
-  /** What its answer begins with; null when it has not come, and the second time. */
+  /** The answer's headers; null before they arrive, and on the second call. */
   @Nullable Http2Headers takeBegin() {
     Http2Headers taken = begin;
     begin = null;

@@ -8,31 +8,30 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says which calls are sent on to other servers, and to which. Messages are passed on as they
- * arrive, and are not read but for the beginning of the first. Called on event loops: it must not
- * block.
+ * Chooses which calls are forwarded to other servers, and to which. Messages are passed on as they
+ * arrive; only the beginning of the first is read. Called on event loops: must not block.
  */
 public interface CallRouter {
 
-  /** True when calls of a method are sent on. Others are this server's own. */
+  /** True when calls of a method are forwarded. Others are answered here. */
   boolean forwards(String method);
 
-  /** True when a request of a method that is sent on is one message. */
+  /** True when a forwarded method's request is one message. */
   boolean unaryRequest(String method);
 
   /**
    * Chooses a server.
    *
-   * @param begin of the first message as it has arrived, uncompressed; borrowed
+   * @param begin of the first message so far, decompressed; borrowed
    * @param more false when no more of it will be shown
-   * @return null when more of the message is needed to tell, if there is more
+   * @return null when more of the message is needed, if there is more
    * @throws StatusException what the call ends with instead
    */
   @Nullable Route route(String method, ByteBuffer begin, boolean more) throws StatusException;
 
   /**
-   * The trailer by which a server says that a call that it could not answer must go to no other;
-   * empty when there is none.
+   * The trailer by which a server that could not answer a call says that no other may be asked;
+   * empty for none.
    */
   default String keepsCall() {
     return "";
@@ -40,32 +39,32 @@ public interface CallRouter {
 
   /**
    * The trailer by which a server says that its refusal is about the model or the request; empty
-   * when there is none. What it says is the cause of the status, a {@link Refusal}.
+   * for none. Its meaning becomes the status's cause, a {@link Refusal}.
    */
   default String refusalTrailer() {
     return "";
   }
 
   /**
-   * The header by which servers are told whose call it is, as a number; empty for none. What a
-   * client sends under that name is not passed on.
+   * The header that tells servers the caller's number; empty for none. A client's header of that
+   * name is not passed on.
    */
   default String callerHeader() {
     return "";
   }
 
   /**
-   * The header by which servers are told for how many nanoseconds all of a request has been here,
-   * of one message, when they are not the first that are asked; empty for none. What a client sends
-   * under that name is not passed on.
+   * The header that tells every server but the first how many nanoseconds ago the whole
+   * single-message request had arrived; empty for none. A client's header of that name is not
+   * passed on.
    */
   default String spentHeader() {
     return "";
   }
 
-  /** A call's way to a server. On the event loop of the call. */
+  /** A call's route to a server. On the call's event loop. */
   interface Route {
-    /** Of a call that one server alone is asked. */
+    /** For a call without a second server. */
     long NEVER = Long.MAX_VALUE;
 
     SocketAddress address();
@@ -75,14 +74,14 @@ public interface CallRouter {
      *
      * @param status has a {@link java.net.ConnectException} as its cause when the server could not
      *     be reached, and has certainly not seen the call; a {@link LostCall} when the call has
-     *     ended otherwise without the server's word; a {@link Refusal} when the server says whom
-     *     its word is about; no cause when it just says so
+     *     ended otherwise without the server's word; a {@link Refusal} when the server says what
+     *     its refusal is about; no cause for any other answer of the server
      * @return another to ask; null to tell the client. When there is another, this one has ended
      */
     @Nullable Route other(Status status);
 
     /**
-     * How long after all of a request is here, and nothing of an answer is, a second server is
+     * Time from the arrival of the whole request, with no answer begun, until a second server is
      * asked as well.
      */
     default long hedgeAfterNanos() {
@@ -90,7 +89,7 @@ public interface CallRouter {
     }
 
     /**
-     * So long has passed.
+     * That time has passed.
      *
      * @param message the first of the call; borrowed
      * @return the second server; null for none
@@ -99,19 +98,19 @@ public interface CallRouter {
       return null;
     }
 
-    /** An answer has begun to come, so long after all of the request was here. */
+    /** An answer has begun, this long after the whole request had arrived. */
     default void answering(long nanos) {}
 
     /**
-     * Of the two that were asked this one has ended and the other goes on, or has answered.
+     * Two were asked: this one has ended, and the other continues or has answered.
      *
-     * @param status CANCELLED when it was not this server that ended it
+     * @param status CANCELLED when the server did not end it itself
      */
     default void superseded(Status status) {
       ended(status);
     }
 
-    /** The call is over; called once, of the last route. */
+    /** The call is over; called once, on the last route. */
     void ended(Status status);
   }
 }

@@ -24,14 +24,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends a call to the servers that {@link Attempts} says: the first by what its message says. On
- * the event loop of the call.
+ * Sends a call to the servers that {@link Attempts} chooses, the first by the content of its
+ * message. On the call's event loop.
  */
 final class CallSender implements Attempts.Sender<CallAttempt> {
 
   /**
-   * A server that resets a call with so little time left did so for its deadline, which it measures
-   * by a clock of its own.
+   * A server that resets a call with less time left did so because of its deadline, by its own
+   * clock.
    */
   private static final long EARLY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -82,26 +82,26 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
     return client.eventLoop();
   }
 
-  /** The server that is asked; null until it is known which. */
+  /** The current server; null until it is chosen. */
   @Nullable CallAttempt asked() {
     return attempts.asked();
   }
 
-  /** Until the deadline that servers are told; {@link Long#MAX_VALUE} for none. */
+  /** Until the deadline given to servers; {@link Long#MAX_VALUE} for none. */
   long leftNanos() {
     return call.leftNanos();
   }
 
-  // The first.
+  // Choosing the first server.
 
-  /** Finds a server by what has come. */
+  /** Chooses a server by what has arrived. */
   void choose() {
     ByteBuf have = kept.data();
     if (have.readableBytes() < PREFIX_BYTES) {
       if (call.isWhole()) {
         boolean isNone = !have.isReadable() && !router.unaryRequest(method);
         call.end(
-            isNone // a stream of nothing, which nobody need be asked about
+            isNone // an empty stream, which needs no server
                 ? Status.OK
                 : Status.INVALID_ARGUMENT.withDescription("the call ended without a message"));
       }
@@ -151,14 +151,14 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
     call.end(Status.INTERNAL.withDescription("the call cannot be sent on"));
   }
 
-  // As a sender.
+  // Sender.
 
   @Override
   public CallAttempt attempt(Route route, boolean isAgain) {
     return new CallAttempt(this, route, isAgain);
   }
 
-  /** Sends what is here to a server, and from then on what comes. */
+  /** Sends what has arrived to a server, and then what follows. */
   @Override
   public void send(CallAttempt attempt) {
     if (call.leftNanos() <= 0) {
@@ -235,12 +235,12 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
     }
   }
 
-  /** All of the request is here. */
+  /** The whole request has arrived. */
   void whole() {
     attempts.whole();
   }
 
-  // What they say.
+  // Answers.
 
   void onData(CallAttempt by, UpstreamConnection.Exchange from, ByteBuf data, boolean last) {
     if (attempts.answered(by)) {
@@ -278,7 +278,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
     }
   }
 
-  /** What the answer begins with, if that is to be passed on now. */
+  /** The answer's headers, if they are to be passed on now. */
   @Nullable Http2Headers takeBegin() {
     CallAttempt by = attempts.asked();
     Http2Headers first = by == null ? null : by.takeBegin();
@@ -293,7 +293,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
     attempts.ended(status);
   }
 
-  /** Whoever still answers need not. */
+  /** Leaves all servers that still answer. */
   void leave() {
     attempts.leave();
   }

@@ -14,19 +14,19 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What a router is shown of the first message of a call that is sent on. */
+/** The part of a forwarded call's first message that a router is shown. */
 final class FirstMessage {
-  /** As much as it is shown of its beginning. */
+  /** The most that is shown. */
   static final int MOST_SHOWN_BYTES = 1 << 16;
 
-  /** As much as is uncompressed at first: what decides is there in nearly all messages. */
+  /** Decompressed at first: enough to decide in nearly all messages. */
   static final int FIRST_SHOWN_BYTES = 1 << 12;
 
   private static final int PREFIX_BYTES = 5;
 
   private FirstMessage() {}
 
-  /** The beginning; where it lies in one piece, there. */
+  /** The beginning, without a copy where it is contiguous. */
   static ByteBuffer view(ByteBuf message) {
     int length = Math.min(message.readableBytes(), MOST_SHOWN_BYTES);
     if (message.nioBufferCount() == 1) {
@@ -38,9 +38,9 @@ final class FirstMessage {
   }
 
   /**
-   * As much as comes out of what has arrived, up to {@code most} bytes.
+   * The decompressed part of what has arrived, up to {@code most} bytes.
    *
-   * @param with what undoes the compression; null when the call names none
+   * @param with the decompressor; null for an uncompressed call
    */
   static ByteBuffer uncompressed(ByteBuf message, @Nullable Decompressor with, int most)
       throws StatusException {
@@ -68,7 +68,7 @@ final class FirstMessage {
   }
 
   /**
-   * All of it, as long as the stream is open.
+   * The whole message, valid while the stream is open.
    *
    * @param parts of the request, from the first on; borrowed
    */

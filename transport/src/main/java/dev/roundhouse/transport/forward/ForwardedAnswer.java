@@ -7,8 +7,8 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to a call that is sent on, on its way from one server to the client. On the event loop
- * of the client's connection.
+ * The answer to a forwarded call, from one server to the client. On the event loop of the client's
+ * connection.
  */
 final class ForwardedAnswer {
   private final ServerStream stream;
@@ -21,7 +21,7 @@ final class ForwardedAnswer {
   }
 
   /**
-   * Counts what has come.
+   * Counts what has arrived.
    *
    * @param data borrowed
    * @param last whether the server sends no more of it
@@ -51,7 +51,7 @@ final class ForwardedAnswer {
     return part;
   }
 
-  /** How many messages have come. */
+  /** How many messages have arrived. */
   int messages() {
     return passage == null ? 0 : passage.messages();
   }
@@ -61,7 +61,7 @@ final class ForwardedAnswer {
   }
 
   /**
-   * @param part one of its users is this
+   * @param part this is one of its users
    */
   void write(HeldPart part) {
     stream.writeData(part.data().retainedDuplicate(), part);

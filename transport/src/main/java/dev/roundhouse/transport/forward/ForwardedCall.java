@@ -13,10 +13,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call that is sent on to another server, frame by frame, as its client sees it: large parts are
- * not copied, and a side may send more when the other has taken what it sent. {@link CallSender}
- * says who is asked, and asks another as long as nothing of an answer has been passed on and the
- * request is still here. On the event loop of the client's connection.
+ * The client's side of a call forwarded frame by frame: large parts are not copied, and a side may
+ * send more when the other has taken what it sent. {@link CallSender} chooses the server, and may
+ * choose another until part of an answer has been passed on or part of the request discarded. On
+ * the event loop of the client's connection.
  */
 final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
   private final ServerStream stream;
@@ -30,7 +30,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
   private final @Nullable ScheduledFuture<?> alarm;
 
   /**
-   * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for as long as it takes
+   * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for no limit
    */
   ForwardedCall(
       ServerStream stream,
@@ -61,7 +61,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     return endNanos == Long.MAX_VALUE ? endNanos : endNanos - System.nanoTime();
   }
 
-  /** True once all of the request has come. */
+  /** True once the whole request has arrived. */
   boolean isWhole() {
     return stream.state() != ServerStream.State.OPEN;
   }
@@ -121,7 +121,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     stream.openWindow(bytes);
   }
 
-  /** What the server does not take is no fault of the client's. */
+  /** A client is not to blame for what the server does not take. */
   @Override
   public boolean awaitsClient() {
     boolean isIncomplete = bounds.isWithinMessage() || (unaryRequest && !isWhole());
@@ -133,7 +133,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     return bounds.progress();
   }
 
-  /** False when all messages have been answered, or none has come. */
+  /** False when all messages have been answered, or none has arrived. */
   @Override
   public boolean isBusy() {
     return bounds.isWithinMessage() || requests.messages() > answer.messages();
@@ -159,7 +159,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     answer.write(part);
   }
 
-  /** Passes on how the server has ended the call. */
+  /** Passes on the server's end of the call. */
   void passEnd(Status status, Http2Headers trailers) {
     passBegin();
     finish(status);
@@ -184,7 +184,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     }
   }
 
-  /** Asks the server no more. */
+  /** Leaves the server. */
   @Override
   public void givenUp(Status status) {
     finish(status);
@@ -204,7 +204,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     givenUp(Status.CANCELLED.withDescription("the client has ended the call"));
   }
 
-  /** Nothing more is passed on; does nothing the second time. */
+  /** Passes nothing more on; no effect the second time. */
   private void finish(Status status) {
     kept.forget();
     requests.close();

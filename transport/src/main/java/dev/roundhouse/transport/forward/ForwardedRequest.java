@@ -16,16 +16,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request over HTTP that is sent on, as its client sees it. The beginning of its body is kept:
- * {@link HttpRouter} looks at it. The rest passes, and so does the answer; a side is read as fast
- * as the other takes what it sent. For one event loop.
+ * The client's side of a forwarded HTTP request. The beginning of its body is kept for the {@link
+ * HttpRouter}; the rest, and the answer, pass through. Each side is read as fast as the other takes
+ * what it sent. For one event loop.
  */
 final class ForwardedRequest implements StreamedRequestHandler {
   private static final Logger log = LoggerFactory.getLogger(ForwardedRequest.class);
 
   /**
-   * Parts up to here are copied: a slice would keep all of the 64 KiB that it was read into, for as
-   * long as the other side does not take it.
+   * Parts up to this size are copied: a slice would hold the whole 64 KiB read buffer until the
+   * other side takes it.
    */
   private static final int MOST_COPIED_BYTES = 15 << 10;
 
@@ -33,7 +33,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
   private final HttpConnections connections;
   private final HttpRouter router;
 
-  /** Of the body, what came after what is kept and has not been sent. */
+  /** Unsent parts of the body after the kept beginning. */
   private final Queue<ByteBuf> waiting = new ArrayDeque<>(2);
 
   private @Nullable StreamedRequest client;
@@ -42,13 +42,13 @@ final class ForwardedRequest implements StreamedRequestHandler {
   private @Nullable HttpSender sender;
   private long arrived;
 
-  /** All of the request has come. */
+  /** The whole request has arrived. */
   private boolean isWhole;
 
-  /** Part of the body was sent that is not here any more. */
+  /** Part of the body was sent and is no longer held. */
   private boolean isSpent;
 
-  /** What the answer says of how the request has ended; null before there is one. */
+  /** How the request has ended, by the answer; null before there is one. */
   private @Nullable Status answered;
 
   private boolean over;
@@ -143,7 +143,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
     }
   }
 
-  /** Sends all that is here of the body, after its head. */
+  /** Sends what has arrived of the body, after its head. */
   void sendTo(HttpUpstream to) {
     if (kept().isWhole()) {
       to.send(kept().data(), true);
@@ -177,7 +177,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
     }
   }
 
-  /** What does not keep much more than it is. */
+  /** A copy, unless the part holds little more than its size. */
   private static ByteBuf small(ByteBuf part) {
     if (part.readableBytes() > MOST_COPIED_BYTES) {
       return part;
@@ -189,7 +189,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
     }
   }
 
-  /** Has the client be read as fast as the server takes what it sends. */
+  /** Reads the client as fast as the server takes what it sends. */
   void pace() {
     HttpAttempt to = over || kept().isWhole() ? null : sender().asked();
     if (to != null) {
@@ -199,7 +199,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
     }
   }
 
-  /** False when the request cannot be sent once more: part of it is not here any more. */
+  /** False when the request cannot be resent: part of it has been discarded. */
   boolean canBeSent() {
     return !over && !isSpent;
   }
@@ -217,7 +217,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
   }
 
   /**
-   * @param data taken
+   * @param data owned by this
    */
   void pass(ByteBuf data) {
     if (over) {
@@ -250,7 +250,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
     }
   }
 
-  /** All of the answer has come. */
+  /** The whole answer has arrived. */
   void passEnd() {
     Status status = answered;
     if (!over && status != null) {
@@ -263,11 +263,11 @@ final class ForwardedRequest implements StreamedRequestHandler {
 
   // How it ends.
 
-  /** Runs what may fail in ways that nobody foresaw. */
+  /** Runs a task that may fail unexpectedly. */
   void guarded(Runnable task) {
     try {
       task.run();
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       log.error("a request cannot be sent on", e);
       Status failed =
           Status.INTERNAL.withDescription("Internal server error; see the server's log");
@@ -275,14 +275,14 @@ final class ForwardedRequest implements StreamedRequestHandler {
     }
   }
 
-  /** Ends the request in the place of a server. */
+  /** Ends the request in place of a server. */
   void end(Status status) {
     giveUp(status, status);
   }
 
   /**
-   * @param ended what its route is told
-   * @param told what the client is told, unless it has been told something else
+   * @param ended status for the route
+   * @param told status for the client, unless it has already been answered
    */
   private void giveUp(Status ended, Status told) {
     if (over) {

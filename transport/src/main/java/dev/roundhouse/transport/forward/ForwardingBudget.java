@@ -9,13 +9,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds the bytes that a server holds of all calls that it sends on, and what it has asked their
- * peers to send. As it fills, it is spared for what matters more: first nothing is kept to be sent
- * again, then nobody is asked to send ahead, then no call begins, and the rest is for calls that
- * have begun. Thread-safe.
+ * Bounds the bytes held for all forwarded calls, and what their peers were asked to send. As it
+ * fills, it is reserved for what matters more: first nothing is kept for resending, then no peer is
+ * asked to send ahead, then no call begins, and the rest is for calls in progress. Thread-safe.
  */
 public final class ForwardingBudget implements MemoryBudget {
-  /** What a passage takes at least to get on, and waits for. */
+  /** The least that a passage needs to progress, and waits for. */
   static final int STEP_BYTES = 1 << 16;
 
   private static final int PARTS = 8;
@@ -25,19 +24,19 @@ public final class ForwardingBudget implements MemoryBudget {
   private final AtomicLong held = new AtomicLong();
   private final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
 
-  /** What memory is taken for, and how many eighths of the limit may then be taken. */
+  /** What memory is taken for, and how many eighths of the limit may be taken for it. */
   enum Use {
-    /** Parts stay in the buffers that they were received into, which may be four times as large. */
+    /** Parts stay in their read buffers, which may be four times as large. */
     SLICE(2),
-    /** A request is kept to be sent to another server. */
+    /** A request is kept for resending. */
     KEEP(4),
     /** A peer is asked to send much. */
     AHEAD(5),
     /** A call begins. */
     BEGIN(6),
-    /** A call that has begun gets on, step by step. */
+    /** A call in progress continues, step by step. */
     GO_ON(7),
-    /** What a peer may send without having been asked has come. */
+    /** Data has arrived that a peer may send unasked. */
     ARRIVED(8);
 
     private final int parts;
@@ -48,7 +47,7 @@ public final class ForwardingBudget implements MemoryBudget {
   }
 
   /**
-   * @param remedy what whoever is refused is told to do
+   * @param remedy advice for those refused
    */
   public ForwardingBudget(long limit, String remedy) {
     if (limit < 1) {
@@ -58,7 +57,7 @@ public final class ForwardingBudget implements MemoryBudget {
     this.remedy = remedy;
   }
 
-  /** What this JVM may have of the memory that messages are received into. */
+  /** The direct memory that this JVM may use for received messages. */
   public static long directBytes() {
     return PlatformDependent.maxDirectMemory();
   }
@@ -72,12 +71,12 @@ public final class ForwardingBudget implements MemoryBudget {
     return held.get();
   }
 
-  /** Up to how many bytes may be taken for a use. */
+  /** How many bytes may be held for a use to be granted. */
   long limit(Use use) {
     return limit - limit / PARTS * (PARTS - use.parts);
   }
 
-  /** True when nothing more is kept to be sent again: what is not needed should not be begun. */
+  /** True when nothing more is kept for resending: optional work should not begin. */
   public boolean isCrowded() {
     return !hasRoom(Use.KEEP);
   }
@@ -86,7 +85,7 @@ public final class ForwardingBudget implements MemoryBudget {
     return held.get() < limit(use);
   }
 
-  /** False, taking none, when they are too many. */
+  /** False, taking nothing, when there is no room. */
   boolean take(long bytes, Use use) {
     long most = limit(use);
     while (true) {
@@ -105,7 +104,7 @@ public final class ForwardingBudget implements MemoryBudget {
     return take(bytes, Use.BEGIN) ? null : refusal(bytes, Use.BEGIN);
   }
 
-  /** What calls that the server answers itself are counted by, as those that begin. */
+  /** Counts calls that the server answers itself, like those that begin. */
   public MemoryRoot root() {
     return new MemoryRoot() {
       @Override
@@ -159,7 +158,7 @@ public final class ForwardingBudget implements MemoryBudget {
     }
   }
 
-  /** Has a passage be told once there is room for a step; it then wakes the next. */
+  /** Wakes a passage once there is room for a step; it then wakes the next. */
   void await(Runnable wake) {
     waiting.add(wake);
     if (held.get() + STEP_BYTES <= limit(Use.GO_ON)) {
@@ -167,12 +166,12 @@ public final class ForwardingBudget implements MemoryBudget {
     }
   }
 
-  /** Whoever awaits room needs none any more. */
+  /** A waiting passage needs no room any more. */
   void forget(Runnable wake) {
     waiting.remove(wake);
   }
 
-  /** Whoever was told has what it needs. */
+  /** A passage that was woken has what it needs. */
   void wakeNext() {
     Runnable next = waiting.poll();
     if (next != null) {

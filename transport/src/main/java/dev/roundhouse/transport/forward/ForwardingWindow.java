@@ -12,33 +12,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One direction of a call that is sent on. Decides how much its sender may send: without being
- * asked the beginning of a message; of a longer one as much as the message still has, once memory
- * was taken for it. What it was not given because there is no room it gets when there is. For one
- * event loop.
+ * Flow control of one direction of a forwarded call. The sender may send the beginning of a message
+ * unasked; of a longer one, what is left of it, once memory was taken for that. What is refused for
+ * lack of room is granted when there is room. For one event loop.
  */
 final class ForwardingWindow {
   private static final Logger log = LoggerFactory.getLogger(ForwardingWindow.class);
 
-  /** What a sender may send without memory having been taken for it. */
+  /** What a sender may send before memory was taken for it. */
   private static final int FIRST_BYTES = 1 << 18;
 
-  /** As much as is held of a message whose receiver has not shown that it takes more. */
+  /** The most held of a message whose receiver has not shown that it takes more. */
   private static final int EARLY_BYTES = 1 << 20;
 
-  /** The window is never opened by less. */
+  /** Smallest increment of the window. */
   private static final int LEAST_BYTES = 1 << 12;
 
-  /** Of the limit of all calls, what one may have at most. */
+  /** One call's share of the limit of all calls. */
   private static final int SHARE = 16;
 
   /**
-   * Parts up to here are copied: a slice would keep all of the 64 KiB that it was read into, for as
-   * long as the other side does not take it.
+   * Parts up to this size are copied: a slice would hold the whole 64 KiB read buffer until the
+   * other side takes it.
    */
   private static final int MOST_COPIED_BYTES = 15 << 10;
 
-  /** What a part takes besides its bytes: itself, its buffer, its places in two queues. */
+  /** A part besides its bytes: its object, its buffer, its slots in two queues. */
   private static final int PART_BYTES = 256;
 
   private final ForwardingBudget memory;
@@ -50,10 +49,10 @@ final class ForwardingWindow {
   private final EventLoop loop;
   private final Runnable wake = this::wake;
 
-  /** Bytes that memory was taken for and that have not come; less than the window. */
+  /** Bytes taken from the budget that have not arrived; less than the window. */
   private int prepaid;
 
-  /** Bytes that are here and have not left. */
+  /** Bytes that have arrived and not been sent on. */
   private int queued;
 
   private long passed;
@@ -62,9 +61,9 @@ final class ForwardingWindow {
   private boolean registered;
   private boolean closed;
 
-  /** Of the stream that this comes by. */
+  /** The window of the incoming stream. */
   interface Window {
-    /** Bytes that its peer may send at the moment. */
+    /** Bytes that its peer may send now. */
     int bytes();
 
     /** Lets its peer send more. */
@@ -72,9 +71,9 @@ final class ForwardingWindow {
   }
 
   /**
-   * @param client whose call it is
+   * @param client the caller
    * @param mostBytes of the direction that are held at a time, or may come
-   * @param once whether there is but one message
+   * @param once whether there is only one message
    */
   ForwardingWindow(
       ForwardingBudget memory,
@@ -93,18 +92,18 @@ final class ForwardingWindow {
     this.loop = loop;
   }
 
-  /** What a stream's window begins with. */
+  /** A stream's initial window. */
   static int firstBytes(int mostBytes) {
     return Math.min(FIRST_BYTES, mostBytes);
   }
 
   /**
-   * Takes what has come.
+   * Takes what has arrived.
    *
    * @param data borrowed
-   * @param begins whether the call has not been sent on yet
+   * @param begins whether the call has not been forwarded yet
    * @return a part with one user
-   * @throws StatusException when a message may not be, or there is no memory; close it then
+   * @throws StatusException when a message is not allowed, or there is no memory; close it then
    */
   HeldPart arrived(ByteBuf data, boolean begins) throws StatusException {
     messages += bounds.look(data);
@@ -145,24 +144,24 @@ final class ForwardingWindow {
     return slice ? data.retainedSlice() : data.copy();
   }
 
-  /** How many messages have come. */
+  /** How many messages have arrived. */
   int messages() {
     return messages;
   }
 
-  /** True when the sender may not send what it has because we hold it up. */
+  /** True when we keep the sender from sending what it has. */
   boolean holdsUp() {
     return waiting || queued > 0;
   }
 
-  /** Bytes have left. */
+  /** Bytes have been sent on. */
   void passed(int bytes) {
     queued -= bytes;
     passed += bytes;
     widen();
   }
 
-  /** Nobody uses bytes that have come any more. */
+  /** Received bytes are no longer used. */
   void free(int bytes) {
     client.disown(Kept.MESSAGE, bytes + PART_BYTES);
     memory.giveBack(bytes + PART_BYTES);
@@ -195,7 +194,7 @@ final class ForwardingWindow {
     }
   }
 
-  /** The message ends within what its sender may send; more of it is for the next. */
+  /** The message ends within the window; the rest is for the next one. */
   private void allowNext(int may) {
     int first = firstBytes(mostBytes);
     int more = first - queued - may;
@@ -224,7 +223,7 @@ final class ForwardingWindow {
     }
   }
 
-  /** What is held of the direction at most. */
+  /** The most held of this direction. */
   private int most() {
     long shown = Math.max(EARLY_BYTES, 2 * passed);
     return (int)

@@ -7,7 +7,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Sends gRPC calls of one server on to the servers that a router names. */
+/** Forwards a server's gRPC calls to the servers that a router chooses. */
 public final class GrpcForwarder implements CallForwarder {
   private static final Duration SILENCE = Duration.ofSeconds(20);
   private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
@@ -22,8 +22,8 @@ public final class GrpcForwarder implements CallForwarder {
   }
 
   /**
-   * @param router says which calls, and where to
-   * @param budget where what is held of them is counted
+   * @param router chooses calls and servers
+   * @param budget counts what is held of them
    * @param silence of the network after which a connection to a server counts as lost; at least a
    *     second
    * @param tls null for plain text

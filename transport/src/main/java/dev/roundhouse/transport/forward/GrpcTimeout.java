@@ -3,9 +3,7 @@ package dev.roundhouse.transport.forward;
 import io.netty.util.AsciiString;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A time as the header {@code grpc-timeout} has it: at most eight digits, as precise as they are.
- */
+/** A time as in the header {@code grpc-timeout}: at most eight digits, as precise as they allow. */
 final class GrpcTimeout {
   private static final long MOST = 100_000_000;
 

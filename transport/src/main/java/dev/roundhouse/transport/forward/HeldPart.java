@@ -4,8 +4,8 @@ import dev.roundhouse.transport.http2.ServerStream;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Part of a message that is sent on, counted from when it has come until nobody uses it. For one
- * event loop.
+ * Part of a forwarded message, counted from its arrival until it is no longer used. For one event
+ * loop.
  */
 final class HeldPart implements ServerStream.Departure {
   private final ForwardingWindow of;
@@ -15,7 +15,7 @@ final class HeldPart implements ServerStream.Departure {
   private boolean passed;
 
   /**
-   * @param data taken
+   * @param data owned by this
    */
   HeldPart(ForwardingWindow of, ByteBuf data) {
     this.of = of;
@@ -31,13 +31,13 @@ final class HeldPart implements ServerStream.Departure {
     return bytes;
   }
 
-  /** One user more. */
+  /** Adds a user. */
   HeldPart retain() {
     users++;
     return this;
   }
 
-  /** One user less. */
+  /** Removes a user. */
   void release() {
     users--;
     if (users == 0) {

@@ -11,7 +11,7 @@ import io.netty.handler.codec.http.HttpResponse;
 import java.net.ConnectException;
 import org.jspecify.annotations.Nullable;
 
-/** One server that a request over HTTP is sent to, and what it says. For one event loop. */
+/** One server that an HTTP request is sent to, and its answer. For one event loop. */
 final class HttpAttempt implements Attempts.Attempt, HttpUpstream.Answers {
   private final HttpSender of;
   private final Route route;
@@ -56,12 +56,12 @@ final class HttpAttempt implements Attempts.Attempt, HttpUpstream.Answers {
     }
   }
 
-  /** Where it is sent; null when it has ended. */
+  /** The connection; null when the attempt has ended. */
   @Nullable HttpUpstream upstream() {
     return upstream;
   }
 
-  /** True when the server is there and takes more of the request. */
+  /** True when the server is connected and takes more of the request. */
   boolean isWritable() {
     return upstream != null && head == null && upstream.isWritable();
   }
@@ -71,7 +71,7 @@ final class HttpAttempt implements Attempts.Attempt, HttpUpstream.Answers {
     return upstream != null && head == null;
   }
 
-  /** More of the answer is read, or not. */
+  /** Resumes or pauses reading of the answer. */
   void read(boolean wanted) {
     if (upstream != null) {
       upstream.read(wanted);
@@ -87,7 +87,7 @@ final class HttpAttempt implements Attempts.Attempt, HttpUpstream.Answers {
     }
   }
 
-  /** Its answer, which has begun to come, is not wanted. */
+  /** Discards its answer, which has begun to arrive. */
   void forget() {
     HttpUpstream left = upstream;
     upstream = null;
@@ -128,15 +128,15 @@ final class HttpAttempt implements Attempts.Attempt, HttpUpstream.Answers {
     of.onLost(this, lost(loss, why));
   }
 
-  /** What the route is told, and the client when no other is asked. */
+  /** Status for the route, and for the client when no other server is asked. */
   Status lost(Loss loss, String why) {
     String text = of.nameOf(route) + " cannot be reached: " + why;
     return Status.UNAVAILABLE.withDescription(text).withCause(cause(loss, text));
   }
 
   /**
-   * A server that has closed a kept connection has most probably not seen the request. Should it
-   * then be gone, the request may all the same be what has ended it.
+   * A server that has closed a kept connection has most probably not seen the request. If it is
+   * then gone, the request may still have caused that.
    */
   private Throwable cause(Loss loss, String text) {
     return switch (loss) {
@@ -147,7 +147,7 @@ final class HttpAttempt implements Attempts.Attempt, HttpUpstream.Answers {
     };
   }
 
-  /** The router does not know where its server is any more. */
+  /** The router no longer knows its server's address. */
   Status unknown() {
     String text = of.nameOf(route) + " cannot be reached: the worker is none any more";
     return Status.UNAVAILABLE

@@ -25,16 +25,16 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections to the servers that requests over HTTP are sent on to, of each event loop its own.
- * One that an answer leaves open is kept for the next request, not for as long as a server keeps
- * it. Thread-safe; a loop's connections are that loop's.
+ * Connections to servers for forwarded HTTP requests, separate for each event loop. A connection
+ * that stays open after an answer is kept for the next request, for less time than servers keep it.
+ * Thread-safe; a loop's connections belong to that loop.
  */
 final class HttpConnections {
   private static final int MOST_LINE_BYTES = 8 << 10;
   private static final int MOST_HEAD_BYTES = 64 << 10;
   private static final int MOST_CHUNK_BYTES = 64 << 10;
 
-  /** Without a request, of one loop to one server. */
+  /** Idle connections of one loop to one server. */
   private static final int MOST_IDLE = 64;
 
   /** Half of what our workers allow. */
@@ -52,9 +52,9 @@ final class HttpConnections {
   }
 
   /**
-   * A connection without a request; it may not stand yet.
+   * A connection without a request; it may not be established yet.
    *
-   * @param fresh whether none that has had a request will do
+   * @param fresh whether it must not have had a request
    */
   HttpUpstream take(EventLoop loop, InetSocketAddress server, boolean fresh) {
     OfLoop own = loops.computeIfAbsent(loop, OfLoop::new);
@@ -112,7 +112,7 @@ final class HttpConnections {
         new HttpDecoderConfig()
             .setMaxInitialLineLength(MOST_LINE_BYTES)
             .setMaxHeaderSize(MOST_HEAD_BYTES)
-            .setUseRfc9112TransferEncoding(true) // beside a length it is refused
+            .setUseRfc9112TransferEncoding(true) // refused beside a length
             .setMaxChunkSize(MOST_CHUNK_BYTES);
     channel
         .pipeline()
@@ -120,7 +120,7 @@ final class HttpConnections {
             new SmallWrites(), made.hearing(), new HttpClientCodec(config, false, false), made);
   }
 
-  /** Why both sides do not speak TLS. */
+  /** Why the TLS handshake failed. */
   private static String text(Throwable failure) {
     Throwable why = failure;
     while (why.getCause() instanceof SSLException deeper) {
@@ -133,11 +133,11 @@ final class HttpConnections {
     };
   }
 
-  /** Those of one event loop that have no request, by their servers. For that loop. */
+  /** One event loop's idle connections, by server. For that loop. */
   private static final class OfLoop {
     private final EventLoop loop;
 
-    /** The last that was used first: those that are not needed become old. */
+    /** Last in, first out: surplus connections grow old. */
     private final Map<InetSocketAddress, Deque<HttpUpstream>> idle = new HashMap<>();
 
     private boolean looking;

@@ -7,13 +7,13 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all requests over HTTP that are sent on have in common. Immutable.
+ * Settings shared by all forwarded HTTP requests. Immutable.
  *
- * @param memory that they may hold together
+ * @param memory shared by them
  * @param maxBodyBytes of a request
- * @param remedy what a client is told whose body is larger
- * @param code of HTTP for what a request ends with that no server has answered
- * @param headers of ours
+ * @param remedy told to a client whose body is larger
+ * @param code HTTP code for the status of a request that no server has answered
+ * @param headers names of our headers
  * @param tls null for plain text
  * @param silence of a server's kernel, after which a connection is lost
  */
@@ -27,19 +27,19 @@ public record HttpForwarding(
     Duration silence) {
 
   /**
-   * Names of headers in small letters. What a client sends under the first two is not passed on.
+   * Lower-case header names. A client's headers of the first two names are not passed on.
    *
-   * @param caller by which servers are told whose request it is, as a number
-   * @param spent by which they are told for how many nanoseconds all of a request has been here,
-   *     when they are not the first that are asked
-   * @param keeps by which a server says that a request must go to no other
-   * @param refusal by which it says that its refusal is about the model or the request
+   * @param caller tells servers the caller's number
+   * @param spent tells every server but the first how many nanoseconds ago the whole request had
+   *     arrived
+   * @param keeps by which a server forbids asking another
+   * @param refusal by which it says whether its refusal is about the model or the request
    */
   public record Headers(String caller, String spent, String keeps, String refusal) {}
 
   /**
-   * @param context of a client that checks names
-   * @param serverName that certificates must have; empty for the host that each is known by
+   * @param context of a client that verifies names
+   * @param serverName required in certificates; empty for each server's host
    */
   public record Tls(SslContext context, String serverName) {}
 }

@@ -10,9 +10,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
-/** Which header fields of a request, and of an answer, are passed on. */
+/** Chooses which header fields of a request or an answer are passed on. */
 final class HttpHeads {
-  /** Of one connection, not of a request or an answer; and what is said here. */
+  /** Fields of the connection rather than of the message; and those set here. */
   private static final Set<String> NOT_PASSED_ON =
       Set.of(
           "connection",
@@ -32,7 +32,7 @@ final class HttpHeads {
 
   private HttpHeads() {}
 
-  /** Those that are passed on, to be added to. */
+  /** A copy of the fields that are passed on, to add to. */
   static HttpHeaders passedOn(HttpHeaders all, HttpForwarding.Headers own) {
     HttpHeaders passed = DefaultHttpHeadersFactory.headersFactory().newHeaders();
     Set<String> named = namedByConnection(all);
@@ -50,7 +50,7 @@ final class HttpHeads {
     return passed;
   }
 
-  /** RFC 9110, 7.6.1: of this connection, too. */
+  /** RFC 9110, 7.6.1: these belong to this connection too. */
   private static Set<String> namedByConnection(HttpHeaders all) {
     List<String> connection = all.getAll(HttpHeaderNames.CONNECTION);
     if (connection.isEmpty()) {
@@ -65,7 +65,7 @@ final class HttpHeads {
     return named;
   }
 
-  /** What a server is asked as. */
+  /** The Host header for a server. */
   static String host(InetSocketAddress server) {
     String host = server.getHostString();
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + server.getPort();

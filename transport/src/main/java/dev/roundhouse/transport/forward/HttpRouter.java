@@ -7,21 +7,21 @@ import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says to which servers one request over HTTP is sent. Its body is passed on as it arrives, and is
- * not read but for its beginning. Called on event loops: it must not block.
+ * Chooses the servers for one HTTP request. Its body is passed on as it arrives; only its beginning
+ * is read. Called on event loops: must not block.
  */
 public interface HttpRouter {
 
   /**
    * Chooses a server.
    *
-   * @param begin of the body, as it was sent, up to 64 KiB; not to be changed
+   * @param begin of the body, as sent, up to 64 KiB; must not be changed
    * @throws StatusException what the request ends with instead
    */
   Route route(HttpHeaders headers, byte[] begin) throws StatusException;
 
   /**
-   * Chooses a server to be asked beside one that takes long.
+   * Chooses a second server beside a slow one.
    *
    * @param body all of it
    * @param body all of it; not to be changed
@@ -29,9 +29,9 @@ public interface HttpRouter {
    */
   @Nullable Route second(Route first, HttpHeaders headers, byte[] body);
 
-  /** Where a route's server answers HTTP, resolved or not; null when it has gone meanwhile. */
+  /** The HTTP address of a route's server, resolved or not; null when it is gone. */
   @Nullable InetSocketAddress address(Route route);
 
-  /** What a client is told of a route's server: {@code worker 'a'}. */
+  /** The name of a route's server for clients: {@code worker 'a'}. */
   String name(Route route);
 }

@@ -16,7 +16,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Sends a request over HTTP to the servers that {@link Attempts} says. For one event loop. */
+/** Sends an HTTP request to the servers that {@link Attempts} chooses. For one event loop. */
 final class HttpSender implements Attempts.Sender<HttpAttempt> {
   private static final int OK = 200;
   private static final int BAD_REQUEST = 400;
@@ -53,7 +53,7 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
     attempts.begin(first);
   }
 
-  /** The server that is asked, or that answers; null when there is none. */
+  /** The server that is asked or answers; null for none. */
   @Nullable HttpAttempt asked() {
     return attempts.asked();
   }
@@ -63,7 +63,7 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
     attempts.ended(status);
   }
 
-  /** Whoever still answers need not. */
+  /** Leaves all servers that still answer. */
   void leave() {
     attempts.leave();
   }
@@ -72,7 +72,7 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
     return router.name(route);
   }
 
-  // As a sender.
+  // Sender.
 
   @Override
   public HttpAttempt attempt(Route route, boolean isAgain) {
@@ -143,7 +143,7 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
     }
   }
 
-  // What they say.
+  // Answers.
 
   void onHead(HttpAttempt by, HttpResponse answer) {
     request.guarded(() -> head(by, answer));
@@ -162,7 +162,7 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
     request.answer(status, answer);
   }
 
-  /** As far as it matters for whether another is asked. */
+  /** The status as far as it decides whether another is asked. */
   private Status status(HttpResponse answer) {
     Refusal refusal = Refusal.read(answer.headers().get(settings.headers().refusal()));
     return switch (answer.status().code()) {
@@ -170,7 +170,7 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
       case BAD_REQUEST ->
           refusal == Refusal.OF_MODEL
               ? Status.FAILED_PRECONDITION.withCause(refusal)
-              : Status.OK; // the client's fault, wherever it is asked
+              : Status.OK; // the client's fault at any server
       case NOT_FOUND -> Status.NOT_FOUND;
       case TOO_MANY_REQUESTS -> Status.RESOURCE_EXHAUSTED;
       default -> Status.OK;

@@ -22,31 +22,28 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * A connection to a server that requests over HTTP are sent on to, one at a time. For its event
- * loop.
- */
+/** A connection to a server for forwarded HTTP requests, one at a time. For its event loop. */
 final class HttpUpstream extends ChannelInboundHandlerAdapter {
   private static final Logger log = LoggerFactory.getLogger(HttpUpstream.class);
 
-  /** Of an answer that nobody wants, before the connection is given up. */
+  /** Bytes discarded of an unwanted answer before the connection is given up. */
   private static final int MOST_FORGOTTEN = 64 << 10;
 
   private static final int LEAST_CODE = 200;
   private static final int MOST_CODE = 999;
 
-  /** How far the connection is, and its request. */
+  /** States of the connection and its request. */
   private enum State {
-    /** It does not stand yet; it may have been given a request. */
+    /** Not established yet; it may have been given a request. */
     CONNECTING,
     /** It has no request. */
     IDLE,
-    /** The answer's head has not come. */
+    /** The answer's head has not arrived. */
     ASKED,
     ANSWERING,
-    /** What comes is forgotten. */
+    /** What arrives is discarded. */
     FORGETTING,
-    /** The answer has come; what was read with it has not been looked at. */
+    /** The answer has arrived; what was read with it has not been looked at. */
     ENDED,
     CLOSED
   }
@@ -55,31 +52,31 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
   enum Loss {
     /** There is no connection. */
     UNREACHED,
-    /** The connection was kept, and has ended before anything of an answer. */
+    /** A kept connection has ended before any answer. */
     KEPT_CLOSED,
     /** The server may have begun. */
     MAYBE_BEGUN
   }
 
-  /** What becomes of a request. On the event loop. */
+  /** Told of a request's progress. On the event loop. */
   interface Answers {
-    /** The request can be sent. Not called for a connection that stands already. */
+    /** The request can be sent. Not called for an established connection. */
     void onConnected();
 
-    /** The server takes more of the request, or does not. */
+    /** Whether the server takes more of the request has changed. */
     void onWritableChanged();
 
     void onHead(HttpResponse head);
 
     /**
-     * @param data taken
+     * @param data takes ownership
      */
     void onData(ByteBuf data);
 
-    /** What was read at once has been handed on, and the answer has not ended. */
+    /** All parts of one read have been passed on, and the answer has not ended. */
     void onReadComplete();
 
-    /** The answer has come as a whole; the connection is no more this request's. */
+    /** The whole answer has arrived; the connection is no longer this request's. */
     void onEnd();
 
     /** There is no answer, or no more of it; nothing follows. */
@@ -94,13 +91,13 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
   /** It has had a request before. */
   private boolean isKept;
 
-  /** Anything has come since the request was begun. */
+  /** Anything has arrived since the request began. */
   private boolean heard;
 
-  /** What comes belongs to an answer that is not the last word. */
+  /** An interim answer is arriving. */
   private boolean informational;
 
-  /** All of the request has left. */
+  /** The whole request has been sent. */
   private boolean isSent;
 
   private boolean keepAlive;
@@ -115,7 +112,7 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     this.keeping = keeping;
   }
 
-  // The connection.
+  // Connection.
 
   void connectingBy(Channel made) {
     channel = made;
@@ -155,7 +152,7 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     lose(Loss.UNREACHED, why);
   }
 
-  /** The request's last word has been said. */
+  /** The request is over. */
   private void idle() {
     answers = null;
     isKept = true;
@@ -179,7 +176,7 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Notes what comes before anything is made of it. */
+  /** Notes that bytes have arrived, before they are decoded. */
   ChannelHandler hearing() {
     return new ChannelInboundHandlerAdapter() {
       @Override
@@ -190,9 +187,9 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     };
   }
 
-  // A request.
+  // Request.
 
-  /** Gives it a request, which is sent once it {@link #isConnected}. */
+  /** Gives it a request, sent once it {@link #isConnected}. */
   void begin(Answers of) {
     answers = of;
     heard = false;
@@ -209,7 +206,7 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
   /**
    * Sends part of the body.
    *
-   * @param data taken
+   * @param data owned by this
    */
   void send(ByteBuf data, boolean last) {
     if (!last) {
@@ -227,27 +224,27 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     return state != State.CONNECTING && channel().isWritable();
   }
 
-  /** More of the answer is read, or not. */
+  /** Resumes or pauses reading of the answer. */
   void read(boolean wanted) {
     channel().config().setAutoRead(wanted);
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The answer is no longer wanted. */
   void leave() {
     answers = null;
-    if (state != State.CONNECTING) { // once it stands it will do for another
+    if (state != State.CONNECTING) { // once established it can serve another
       close();
     }
   }
 
-  /** The answer, whose head has come, is not wanted; the connection may be. */
+  /** Discards the rest of the answer, whose head has arrived; the connection may be kept. */
   void forget() {
     answers = null;
     forgotten = 0;
     state = State.FORGETTING;
   }
 
-  // What comes.
+  // Receiving.
 
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object message) {
@@ -284,7 +281,7 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
   private void head(HttpResponse head) {
     Answers of = answers;
     if (state == State.ENDED) {
-      keepAlive = false; // nobody has asked: who does next must not take it for theirs
+      keepAlive = false; // unasked; the next request must not take it for its answer
       return;
     }
     if (state != State.ASKED || of == null) {

@@ -5,11 +5,11 @@ import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 
 /**
- * The beginning of a body, which decides to whom its request goes. A body that is no longer can be
- * sent to another server. For one event loop.
+ * The beginning of a body, by which its request is routed. A body that fits can be sent to another
+ * server. For one event loop.
  */
 final class KeptBody {
-  /** As much as is looked at, and kept. */
+  /** The most that is looked at, and kept. */
   static final int MOST_BYTES = 64 << 10;
 
   private static final int FIRST_BYTES = 4 << 10;
@@ -19,7 +19,7 @@ final class KeptBody {
   private boolean isWhole;
 
   /**
-   * @param announced bytes of the body; below 0 when it is not known
+   * @param announced bytes of the body; negative when unknown
    */
   KeptBody(long announced) {
     bytes = new byte[announced < 0 ? FIRST_BYTES : bytesOf(announced)];
@@ -33,7 +33,7 @@ final class KeptBody {
   /**
    * Adds what there is room for.
    *
-   * @param data moved through
+   * @param data read as far as it is kept
    * @param last whether the body ends with it
    */
   void add(ByteBuf data, boolean last) {
@@ -50,7 +50,7 @@ final class KeptBody {
     return length == MOST_BYTES;
   }
 
-  /** True when it is all of the body. */
+  /** True when it is the whole body. */
   boolean isWhole() {
     return isWhole;
   }
@@ -59,7 +59,7 @@ final class KeptBody {
     return length;
   }
 
-  /** No more is added; not to be changed. */
+  /** Ends adding; the result must not be changed. */
   byte[] begin() {
     if (bytes.length > length) {
       bytes = Arrays.copyOf(bytes, length);
@@ -67,7 +67,7 @@ final class KeptBody {
     return bytes;
   }
 
-  /** To be sent. */
+  /** A buffer for sending. */
   ByteBuf data() {
     return Unpooled.wrappedBuffer(bytes, 0, length);
   }

@@ -8,11 +8,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What has come of a request, as long as it may have to be sent to another server. For one event
+ * What has arrived of a request, while it may have to be sent to another server. For one event
  * loop.
  */
 final class KeptRequest {
-  /** How much of a request is kept once it has been sent to a server. */
+  /** The most that is kept once the request has been sent to a server. */
   private static final int MOST_BYTES = 4 << 20;
 
   private final ForwardingBudget memory;
@@ -25,9 +25,9 @@ final class KeptRequest {
   }
 
   /**
-   * Keeps what has come, if the request can still be sent again.
+   * Keeps a part, if the request can still be resent.
    *
-   * @param part one of its users is this
+   * @param part this becomes one of its users
    * @param unsent whether no server has been asked, so that there is no other copy
    */
   void add(HeldPart part, boolean unsent) {
@@ -41,20 +41,20 @@ final class KeptRequest {
     }
   }
 
-  /** The request cannot be sent again from here on. */
+  /** The request cannot be resent from now on. */
   void forget() {
     forgotten = true;
     parts.forEach(HeldPart::release);
     parts.clear();
   }
 
-  /** False when part of what has come is not here any more. */
+  /** False when part of the request has been discarded. */
   boolean canBeSent() {
     return !forgotten;
   }
 
   /**
-   * Sends what is here.
+   * Sends what is kept.
    *
    * @param last whether it is all of the request
    */
@@ -64,14 +64,14 @@ final class KeptRequest {
     }
   }
 
-  /** What is here, in place; borrowed. */
+  /** What is kept, in place; borrowed. */
   ByteBuf data() {
     // empty ones would be released, and are not this method's to release
     return Unpooled.wrappedBuffer(
         parts.stream().map(HeldPart::data).filter(ByteBuf::isReadable).toArray(ByteBuf[]::new));
   }
 
-  /** The first message, as long as the stream is open. */
+  /** The first message, valid while the stream is open. */
   InputStream firstMessage() {
     return FirstMessage.stream(parts);
   }

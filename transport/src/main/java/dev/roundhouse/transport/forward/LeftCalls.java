@@ -11,22 +11,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Calls at one server that nobody waits for any more, and that have not ended there. Those that the
- * server ends by itself soon are given {@link #GRACE_NANOS} to do so; the others are reset, in
- * turn, as often as {@link ResetBudget} allows. A call that ends before its turn needs no reset. On
- * the event loop of the connection.
+ * A server's abandoned calls that have not ended there. Those that the server will soon end by
+ * itself are given {@link #GRACE_NANOS}; the others are reset, in turn, as often as {@link
+ * ResetBudget} allows. A call that ends before its turn needs no reset. On the event loop of the
+ * connection.
  */
 final class LeftCalls {
-  /** A server that was told a call's deadline ends it by itself; so long after, it is reset. */
+  /** A server ends a call at its deadline; after this time it is reset. */
   static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /**
-   * Of one client connection. One that leaves more has its further calls refused here until some
-   * have ended, so that it cannot have a server hold what others need, nor take all turns.
+   * Per client connection. A client that leaves more is refused further calls here until some have
+   * ended, so that it cannot hold a server's resources, nor take all turns.
    */
   static final int MOST_OF_CLIENT = 256;
 
-  /** Between two looks whether one is to be reset, as long as there are any. */
+  /** Between two checks, while there are any. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private final Streams streams;
@@ -35,13 +35,13 @@ final class LeftCalls {
   private final ResetBudget budget;
   private final IntObjectMap<Left> open = new IntObjectHashMap<>();
 
-  /** In the order in which their time is up, all having the same. */
+  /** In order of expiry, since all have the same grace. */
   private final Queue<Left> ending = new ArrayDeque<>();
 
   private final Queue<Left> waiting = new ArrayDeque<>();
   private boolean looks;
 
-  /** What is done with the connection's streams. */
+  /** Access to the connection's streams. */
   interface Streams {
     void reset(int id, Http2Error error);
 
@@ -111,7 +111,7 @@ final class LeftCalls {
     }
   }
 
-  /** A stream is closed, whoever closed it. */
+  /** A stream is closed, by either side. */
   void closed(int id) {
     Left left = open.remove(id);
     if (left != null) {
@@ -125,7 +125,7 @@ final class LeftCalls {
     }
   }
 
-  /** True when a client has as many here as it may. */
+  /** True when a client has reached its limit. */
   boolean hasMostOf(Object client) {
     return !open.isEmpty() && clients.getOrDefault(client, 0) >= MOST_OF_CLIENT;
   }
@@ -142,7 +142,7 @@ final class LeftCalls {
     }
   }
 
-  /** Resets those whose time is up, as far as it may. */
+  /** Resets expired calls within the budget. */
   void look() {
     looks = false;
     long now = clock.getAsLong();

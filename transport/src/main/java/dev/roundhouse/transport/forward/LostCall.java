@@ -3,25 +3,25 @@ package dev.roundhouse.transport.forward;
 import java.io.IOException;
 
 /**
- * Why a call at a server has ended without the server's word, as the cause of its status. One whose
- * server could not be reached at all has a {@link java.net.ConnectException} instead.
+ * The cause of a call's status when it has ended without a status from the server. A call whose
+ * server could not be reached has a {@link java.net.ConnectException} instead.
  */
 public final class LostCall extends IOException {
   private static final long serialVersionUID = 1;
 
-  /** Whether the server has begun with the call. */
+  /** Whether the server has begun the call. */
   public enum Seen {
-    /** It certainly has not, so that the call can be sent again. */
+    /** It certainly has not: the call can be resent. */
     NO,
     /** It may have. */
     MAYBE
   }
 
-  /** Who ended it. */
+  /** Who is at fault. */
   public enum Fault {
-    /** The server or the way to it: its process, its machine, the network. */
+    /** The server or its connection: its process, its machine, the network. */
     SERVERS,
-    /** We did, or the server stops as it should: nothing is wrong with it. */
+    /** We ended it, or the server is shutting down normally. */
     NOBODYS
   }
 
@@ -34,12 +34,12 @@ public final class LostCall extends IOException {
     this.fault = fault;
   }
 
-  /** True when the server has certainly not begun with the call. */
+  /** True when the server has certainly not begun the call. */
   public boolean isUnseen() {
     return seen == Seen.NO;
   }
 
-  /** True when it says that something is wrong with the server. */
+  /** True when something is wrong with the server. */
   public boolean isServersFault() {
     return fault == Fault.SERVERS;
   }

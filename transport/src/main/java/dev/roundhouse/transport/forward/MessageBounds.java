@@ -4,7 +4,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.netty.buffer.ByteBuf;
 
-/** Where the messages of a stream that is passed on begin and end. For one event loop. */
+/** Finds where the messages of a forwarded stream begin and end. For one event loop. */
 final class MessageBounds {
   private static final int PREFIX_BYTES = 5;
 
@@ -18,7 +18,7 @@ final class MessageBounds {
   }
 
   /**
-   * Looks at what comes next; moves nothing.
+   * Looks at the next data, without moving its indices.
    *
    * @return how many messages end in it
    * @throws StatusException RESOURCE_EXHAUSTED when a message is larger than allowed
@@ -60,7 +60,7 @@ final class MessageBounds {
     }
   }
 
-  /** What is still to come of the message. */
+  /** Bytes of the message still to come. */
   long left() {
     return left;
   }
@@ -70,7 +70,7 @@ final class MessageBounds {
     return prefixBytes > 0;
   }
 
-  /** How much of the message has not passed yet, for people. */
+  /** How much of the message is still to come, as text. */
   String progress() {
     return prefixBytes < PREFIX_BYTES
         ? prefixBytes + " bytes of its prefix have come"

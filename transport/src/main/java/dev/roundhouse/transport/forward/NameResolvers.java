@@ -10,7 +10,9 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.util.List;
 
-/** Has the system look names up on threads of their own: it may take seconds. Thread-safe. */
+/**
+ * Resolves names through the system on separate threads, since that may take seconds. Thread-safe.
+ */
 final class NameResolvers extends AddressResolverGroup<InetSocketAddress> {
   static final NameResolvers INSTANCE = new NameResolvers();
 

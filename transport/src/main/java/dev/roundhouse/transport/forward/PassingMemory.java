@@ -5,15 +5,15 @@ import dev.roundhouse.transport.memory.Kept;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one request over HTTP holds of the memory that all that are sent on have, and of its
- * client's share of it: from the start what is kept of its body and what passes at a time; while a
- * side does not take what the other has sent, what may then be here. For one event loop.
+ * What one forwarded HTTP request takes of the memory for all of them, and of its client's share:
+ * from the start, the kept part of its body and what passes at a time; while one side does not
+ * read, also what may then pile up. For one event loop.
  */
 final class PassingMemory {
-  /** Of an answer, or of a body that is passed on, that is here at a time. */
+  /** Bytes in transit at a time of an answer, or of a body that is passed on. */
   private static final int PASSING_BYTES = 32 << 10;
 
-  /** What may have been written to a socket that takes no more, and one read. */
+  /** What may be written to a socket that takes no more, and one read. */
   private static final int HELD_UP_BYTES = 128 << 10;
 
   private final ForwardingBudget memory;
@@ -28,11 +28,11 @@ final class PassingMemory {
   }
 
   /**
-   * Takes what a request needs at least.
+   * Takes a request's minimum.
    *
    * @param kept bytes of its body
-   * @param goesOn whether there may be more of it
-   * @return null when it was taken; otherwise why not, for the client
+   * @param goesOn whether there may be more
+   * @return null when taken; otherwise why not, for the client
    */
   @Nullable String take(int kept, boolean goesOn) {
     long wanted = kept + (goesOn ? 2L : 1L) * PASSING_BYTES;
@@ -50,13 +50,13 @@ final class PassingMemory {
     return refusal;
   }
 
-  /** The server takes what the client sends, or does not. */
+  /** Whether the server takes what the client sends has changed. */
   void bodyIsHeldUp(boolean heldUp) {
     count(Kept.BODY, isBodyHeldUp, heldUp);
     isBodyHeldUp = heldUp;
   }
 
-  /** The client takes what the server answers, or does not. */
+  /** Whether the client takes what the server answers has changed. */
   void answerIsHeldUp(boolean heldUp) {
     count(Kept.ANSWER, isAnswerHeldUp, heldUp);
     isAnswerHeldUp = heldUp;
@@ -70,7 +70,7 @@ final class PassingMemory {
     }
   }
 
-  /** Gives all back. */
+  /** Gives everything back. */
   void close() {
     bodyIsHeldUp(false);
     answerIsHeldUp(false);

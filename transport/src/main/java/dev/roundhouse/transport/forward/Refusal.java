@@ -3,8 +3,8 @@ package dev.roundhouse.transport.forward;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server's word that it is well, and what it refuses is up to the call: the cause of the status
- * that it answered with. Carries no stack trace.
+ * A server's statement that it is well and refuses because of the call: the cause of its status.
+ * Carries no stack trace.
  */
 public final class Refusal extends Exception {
   private static final long serialVersionUID = 1;
@@ -12,7 +12,7 @@ public final class Refusal extends Exception {
   /** Another server may have the model. */
   public static final Refusal OF_MODEL = new Refusal("the server does not have the model now");
 
-  /** No other server is to be asked. */
+  /** No other server should be asked. */
   public static final Refusal OF_REQUEST = new Refusal("the request cannot be answered in time");
 
   private Refusal(String text) {
@@ -20,7 +20,7 @@ public final class Refusal extends Exception {
   }
 
   /**
-   * What a server says in the trailer or header that is for it.
+   * Reads the refusal trailer or header.
    *
    * @param text {@code model} or {@code request}; null for nothing
    */

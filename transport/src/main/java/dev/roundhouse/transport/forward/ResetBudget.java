@@ -8,8 +8,8 @@ import java.util.function.LongSupplier;
  * How often calls at a server may be reset. Our servers end a connection whose peer resets {@link
  * PeerConnection#MOST_RESETS 2,000} streams within 10 s: a guard against clients that make work and
  * take it back. A gateway has one connection for many clients, so it stays below: 400 at once and
- * 100 more each second are 1,400 at most in any 10 s. Other servers of Netty allow 200 in 30 s
- * unless they are told otherwise; a gateway is for our own. For one event loop.
+ * 100 more each second are 1,400 at most in any 10 s. Other Netty servers allow 200 in 30 s by
+ * default; a gateway is for our own. For one event loop.
  */
 final class ResetBudget {
   static final int AT_ONCE = 400;
@@ -18,7 +18,7 @@ final class ResetBudget {
 
   private final LongSupplier clock;
 
-  /** When all that was taken will have come back; what lies behind now is there to be taken. */
+  /** When the budget will be full; a time in the past means that it is. */
   private long fullNanos;
 
   /**
@@ -29,7 +29,7 @@ final class ResetBudget {
     fullNanos = clock.getAsLong();
   }
 
-  /** Takes one if there is one. */
+  /** Takes one reset if allowed. */
   boolean take() {
     long now = clock.getAsLong();
     if (fullNanos - now < 0) {

@@ -37,25 +37,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection to a server that calls are sent on to, of one event loop: that of the calls. Calls
- * that are opened before it stands wait for it.
+ * One event loop's connection to a server for forwarded calls. Calls opened before it is
+ * established wait for it.
  */
 final class UpstreamConnection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
   private static final float REFILL = 0.5f;
 
-  /** It is closed at the next look without a call: its server may be gone for good. */
+  /** Checks without a call after which it is closed: its server may be gone for good. */
   private static final int MOST_IDLE_LOOKS = 5;
 
   private static final Duration LOOK = Duration.ofMinutes(1);
 
-  /** What an answer's headers or trailers may have; a server is told, and ends calls beyond it. */
+  /** Limit of an answer's headers or trailers; servers are told, and calls beyond it end. */
   private static final int MOST_HEADER_BYTES = 256 << 10;
 
-  /** In a row; a server that has nothing to send may say so between two parts. */
+  /** In a row; a server may send some between two parts. */
   private static final int MOST_EMPTY_DATA_FRAMES = 64;
 
-  /** Calls of streams that have not been closed; those that wait for a stream too. */
+  /** Calls whose streams are not closed, including those waiting for a stream. */
   private final IntObjectMap<Exchange> exchanges = new IntObjectHashMap<>();
 
   private final List<Exchange> waiting = new ArrayList<>();
@@ -67,7 +67,7 @@ final class UpstreamConnection extends PeerConnection {
   private boolean active;
   private int idleLooks;
 
-  // How the connection ends.
+  // Ending.
   private String end = "has closed the connection";
   private Fault fault = Fault.SERVERS;
 
@@ -92,8 +92,8 @@ final class UpstreamConnection extends PeerConnection {
 
   /**
    * @param name of the server: {@code host:port}
-   * @param authority as it is told
-   * @param windowBytes that it may send of all answers before it hears that they were read
+   * @param authority sent to it
+   * @param windowBytes that it may send of all answers unacknowledged
    */
   static UpstreamConnection to(String name, String scheme, String authority, int windowBytes) {
     return new Builder(name, scheme, authority, windowBytes).make();
@@ -132,12 +132,12 @@ final class UpstreamConnection extends PeerConnection {
     return exchanges.isEmpty() && left.size() == 0;
   }
 
-  /** Of the server: {@code host:port}. */
+  /** The server's {@code host:port}. */
   String authority() {
     return authority;
   }
 
-  /** How the server is spoken to. */
+  /** The scheme of requests. */
   AsciiString scheme() {
     return scheme;
   }
@@ -151,13 +151,13 @@ final class UpstreamConnection extends PeerConnection {
     all.forEach(each -> each.end(ended(each.begun ? Seen.MAYBE : Seen.NO)));
   }
 
-  /** Of a call that ends with the connection. */
+  /** Status of a call that ends with the connection. */
   private Status ended(Seen seen) {
     String text = name + " " + end;
     return Status.UNAVAILABLE.withDescription(text).withCause(new LostCall(text, seen, fault));
   }
 
-  /** The connection could not be made. */
+  /** The connection failed. */
   void notConnected(Throwable cause) {
     leaving = true;
     Status status =
@@ -172,8 +172,8 @@ final class UpstreamConnection extends PeerConnection {
   }
 
   /**
-   * The two do not agree on what is said. What the server says wrongly is its fault; a limit of
-   * ours that it has met, and what we do wrongly, is not.
+   * A protocol error. What the server sends wrongly is its fault; exceeding a limit of ours, or our
+   * own error, is not.
    */
   @Override
   protected void onConnectionError(
@@ -192,7 +192,7 @@ final class UpstreamConnection extends PeerConnection {
     super.onConnectionError(from, outbound, cause, known);
   }
 
-  /** An answer cannot be read; others on the connection can. */
+  /** An answer is invalid; other calls of the connection go on. */
   @Override
   protected void onStreamError(
       ChannelHandlerContext from,
@@ -212,7 +212,7 @@ final class UpstreamConnection extends PeerConnection {
     super.onStreamError(from, outbound, cause, known);
   }
 
-  /** Takes note of why the connection ends. */
+  /** Records why the connection ends. */
   private void ends(String how, boolean isOurs) {
     end = how;
     fault = isOurs ? Fault.NOBODYS : Fault.SERVERS;
@@ -233,14 +233,12 @@ final class UpstreamConnection extends PeerConnection {
     caught.close();
   }
 
-  /** False when a call is to be opened on another connection. */
+  /** False when calls must be opened on another connection. */
   boolean takesCalls() {
     return !leaving;
   }
 
-  /**
-   * False when a client is to have no further calls here: it has left too many that have not ended.
-   */
+  /** False when a client may have no further calls here: too many that it left have not ended. */
   boolean takesCallsOf(Object client) {
     return !left.hasMostOf(client);
   }
@@ -248,7 +246,7 @@ final class UpstreamConnection extends PeerConnection {
   /**
    * Opens a call.
    *
-   * @param client whose it is
+   * @param client the caller
    */
   Exchange open(Answers answers, Object client, Http2Headers headers) {
     Exchange exchange = new Exchange(answers, client, headers);
@@ -260,14 +258,14 @@ final class UpstreamConnection extends PeerConnection {
     return exchange;
   }
 
-  /** A call that has been answered needs the rest of its request no more. */
+  /** An answered call does not need the rest of its request. */
   private void stopSending(Object client, @Nullable Http2Stream answered) {
     if (answered != null && answered.state().localSideOpen()) {
       left.reset(answered.id(), client, Http2Error.NO_ERROR);
     }
   }
 
-  /** What becomes of streams that nobody waits for. */
+  /** Access to abandoned streams. */
   private final class OfLeft implements LeftCalls.Streams {
     @Override
     public void reset(int id, Http2Error error) {
@@ -283,12 +281,12 @@ final class UpstreamConnection extends PeerConnection {
     }
   }
 
-  /** What comes back of a call. On the event loop. */
+  /** Told of a call's answer. On the event loop. */
   interface Answers {
     void onHeaders(Http2Headers headers);
 
     /**
-     * @param data borrowed; what the server may send next is steered by {@link Exchange#window}
+     * @param data borrowed; {@link Exchange#window} controls what the server may send next
      * @param last whether the server sends no more of it
      */
     void onData(ByteBuf data, boolean last);
@@ -296,7 +294,7 @@ final class UpstreamConnection extends PeerConnection {
     /** The server has ended the call. */
     void onTrailers(Http2Headers trailers);
 
-    /** The call has ended without the server's word. */
+    /** The call has ended without a status from the server. */
     void onLost(Status status);
   }
 
@@ -347,13 +345,13 @@ final class UpstreamConnection extends PeerConnection {
       flushSoon();
     }
 
-    /** Of a call whose beginning has not left. */
+    /** Status of a call whose headers were not sent. */
     private Status notSent(Throwable cause) {
       String text = "the call could not be sent to " + name + ": " + cause.getMessage();
       if (cause instanceof Http2Exception.HeaderListSizeException) {
         return Status.RESOURCE_EXHAUSTED.withDescription(text);
       }
-      // HTTP/2 has refused it here: the server goes away, or the connection has ended before
+      // HTTP/2 has refused it here: the server is going away, or the connection has ended before
       return unsent(text, cause instanceof Http2Exception ? Seen.NO : Seen.MAYBE, fault);
     }
 
@@ -364,7 +362,7 @@ final class UpstreamConnection extends PeerConnection {
     /**
      * Sends part of the request.
      *
-     * @param part used until it has left, or never will
+     * @param part used until it has been sent, or never will be
      */
     void send(HeldPart part, boolean last) {
       if (over) {
@@ -378,7 +376,7 @@ final class UpstreamConnection extends PeerConnection {
       }
     }
 
-    /** Sends that there is no more of the request. */
+    /** Ends the request. */
     void sendEnd() {
       if (begun && !over) {
         encoder().writeData(context(), id, Unpooled.EMPTY_BUFFER, 0, true, context().newPromise());
@@ -394,7 +392,7 @@ final class UpstreamConnection extends PeerConnection {
       sent.addListener(done -> part.left(part.bytes(), done.isSuccess()));
     }
 
-    /** What the server may send of the answer. */
+    /** The window for the answer. */
     ForwardingWindow.Window window() {
       return new ForwardingWindow.Window() {
         @Override
@@ -415,8 +413,8 @@ final class UpstreamConnection extends PeerConnection {
     }
 
     /**
-     * Ends the call because its client has, or another answers it. A server that was told a
-     * deadline which is near ends it by itself.
+     * Ends the call because its client has, or another server answers it. A server ends a call by
+     * itself when its deadline is near.
      *
      * @param leftNanos until then; {@link Long#MAX_VALUE} without one
      */
@@ -437,7 +435,7 @@ final class UpstreamConnection extends PeerConnection {
       }
     }
 
-    /** It waits for a stream, beyond what the server allows: the server must not hear of it. */
+    /** It waits for a stream beyond the server's limit: the server must not see it. */
     private void forgetUnsent() {
       if (id > connection().local().lastStreamCreated()) {
         encoder().writeRstStream(context(), id, Http2Error.CANCEL.code(), context().newPromise());
@@ -461,7 +459,7 @@ final class UpstreamConnection extends PeerConnection {
   }
 
   private final class Events extends Http2EventAdapter {
-    /** The last stream that a server which goes away will look at. */
+    /** The last stream that a server going away will process. */
     private int lastSeenId = Integer.MAX_VALUE;
 
     @Override
@@ -534,7 +532,7 @@ final class UpstreamConnection extends PeerConnection {
           : Status.INTERNAL.withDescription(text);
     }
 
-    /** Also of streams that the server says it will not look at, as it goes away. */
+    /** Also called for streams that a server going away will not process. */
     @Override
     public void onStreamClosed(Http2Stream stream) {
       left.closed(stream.id());
@@ -544,7 +542,7 @@ final class UpstreamConnection extends PeerConnection {
       }
     }
 
-    /** What it says of us, or that it stops, is no fault of its own; that it is broken is. */
+    /** A server is not at fault when it stops or complains of us, only when it is broken. */
     @Override
     public void onGoAwayReceived(int lastStreamId, long errorCode, ByteBuf debugData) {
       leaving = true;
@@ -576,10 +574,10 @@ final class UpstreamConnection extends PeerConnection {
     }
 
     /**
-     * Netty takes every builder that is given a connection for a server's, and would end this one
-     * with ENHANCE_YOUR_CALM after 200 resets in 30 s, sent or received, with all its calls.
-     * Neither is limited here: those that are sent are paced by {@link ResetBudget}, and each that
-     * comes ends a call that we have opened.
+     * Netty takes any builder given a connection for a server's, and would end this one with
+     * ENHANCE_YOUR_CALM after 200 resets in 30 s, sent or received, with all its calls. Neither is
+     * limited here: {@link ResetBudget} paces those sent, and each one received ends a call that we
+     * have opened.
      */
     UpstreamConnection make() {
       Http2Connection connection = new DefaultHttp2Connection(false);
@@ -600,7 +598,7 @@ final class UpstreamConnection extends PeerConnection {
           .encoderEnforceMaxRstFramesPerWindow(0, 0)
           .decoderEnforceMaxRstFramesPerWindow(0, 0)
           .decoderEnforceMaxConsecutiveEmptyDataFrames(MOST_EMPTY_DATA_FRAMES)
-          .encoderEnforceMaxConcurrentStreams(true) // calls beyond what the server allows wait
+          .encoderEnforceMaxConcurrentStreams(true) // calls beyond the server's limit wait
           .build();
     }
 

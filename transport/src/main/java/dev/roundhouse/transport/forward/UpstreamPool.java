@@ -17,9 +17,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections to the servers that calls are sent on to: one for each server and event loop, made
- * when it is first needed, so that a call and its answer stay on one thread. They are closed with
- * the event loop. Thread-safe.
+ * Connections to servers for forwarded calls: one for each server and event loop, made when first
+ * needed, so that a call and its answer stay on one thread. They are closed with the event loop.
+ * Thread-safe.
  */
 final class UpstreamPool {
 
@@ -38,9 +38,9 @@ final class UpstreamPool {
   }
 
   /**
-   * The connection of this event loop to a server; it may not stand yet.
+   * This event loop's connection to a server; it may not be established yet.
    *
-   * @param windowBytes that a new one may send of all answers before it hears that they were read
+   * @param windowBytes that a new one may send of all answers unacknowledged
    */
   UpstreamConnection connection(EventLoop loop, SocketAddress address, int windowBytes) {
     Map<SocketAddress, UpstreamConnection> own =

@@ -13,19 +13,19 @@ import java.net.InetSocketAddress;
 import javax.net.ssl.SSLException;
 
 /**
- * How servers that calls are sent on to are spoken to in secret. Immutable.
+ * TLS to servers for forwarded calls. Immutable.
  *
- * @param context of a client that offers HTTP/2 and checks names
- * @param serverName that their certificates must have; empty for the host that each is known by
+ * @param context of a client that offers HTTP/2 and verifies names
+ * @param serverName required in their certificates; empty for each server's host
  */
 public record UpstreamTls(SslContext context, String serverName) {
 
-  /** What a server is called by those who speak to it. */
+  /** The authority to address a server by. */
   String authority(InetSocketAddress address) {
     return (serverName.isEmpty() ? address.getHostString() : serverName) + ":" + address.getPort();
   }
 
-  /** Adds what a connection needs once both sides have agreed; or tells it why they have not. */
+  /** Adds the connection's handlers once the handshake is done; or tells it why it failed. */
   void add(
       Channel channel, InetSocketAddress address, UpstreamConnection made, long timeoutMillis) {
     String name = serverName.isEmpty() ? address.getHostString() : serverName;

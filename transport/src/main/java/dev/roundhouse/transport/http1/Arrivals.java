@@ -7,8 +7,8 @@ import io.netty.channel.socket.ChannelInputShutdownEvent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what comes by a connection, before anything is made of it; and sees that a few bytes that
- * have to wait do not keep the large buffer that they were read into. For its event loop.
+ * Counts the bytes that arrive on a connection before they are decoded, and keeps a few waiting
+ * bytes from holding the large buffer they were read into. For its event loop.
  */
 final class Arrivals extends ChannelInboundHandlerAdapter {
   private final RequestDecoder decoder;
@@ -24,22 +24,22 @@ final class Arrivals extends ChannelInboundHandlerAdapter {
     ctx = added;
   }
 
-  /** That have ever come. */
+  /** All bytes that have arrived. */
   long bytes() {
     return bytes;
   }
 
-  /** Of the head that came last. */
+  /** Size of the latest head. */
   long headBytes() {
     return decoder.headBytes();
   }
 
-  /** Of the buffer that is kept for what has not been understood yet; 0 when there is none. */
+  /** Size of the buffer kept for undecoded bytes; 0 when there is none. */
   int keptBufferBytes() {
     return decoder.keptBufferBytes();
   }
 
-  /** No more is made of what comes than the next part. */
+  /** Decodes no further than the next part. */
   void pause() {
     decoder.pause();
   }
@@ -48,7 +48,7 @@ final class Arrivals extends ChannelInboundHandlerAdapter {
     return decoder.isPaused();
   }
 
-  /** Makes requests of what has come meanwhile, and of what comes. */
+  /** Decodes what has arrived meanwhile, and what arrives from now on. */
   void resume() {
     if (ctx != null) {
       decoder.resume(ctx);
@@ -64,8 +64,7 @@ final class Arrivals extends ChannelInboundHandlerAdapter {
   }
 
   /**
-   * The client sends no more. What waits here may hold further requests, so that the decoder is not
-   * told: it would drop them.
+   * The client sends no more. The decoder is not told: it would drop further requests waiting here.
    */
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {

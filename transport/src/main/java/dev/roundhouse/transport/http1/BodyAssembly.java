@@ -5,18 +5,17 @@ import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
 /**
- * Puts one body together from what arrives of it. Memory grows with what has come, so that who
- * announces much and sends little holds little, and each growth is counted first. For one event
- * loop.
+ * Assembles one body from its parts. Memory grows with what has arrived, so a client that announces
+ * much and sends little holds little; each growth is counted first. For one event loop.
  */
 final class BodyAssembly {
   private static final int BAD_REQUEST = 400;
   static final int TOO_MANY = 429;
 
-  /** Large enough for most requests in one piece; the memory of each that sends a byte. */
+  /** Fits most requests in one piece; every request that sends a byte costs this much. */
   private static final int FIRST_BYTES = 64 << 10;
 
-  /** Few copies for large bodies, and no more than so many times what has come. */
+  /** Few copies for large bodies, at most this multiple of what has arrived. */
   private static final int GROWTH = 4;
 
   private static final byte[] NOTHING = new byte[0];
@@ -24,7 +23,7 @@ final class BodyAssembly {
   private final Http1Settings.BodyLimits limits;
   private final MemoryBudget budget;
 
-  /** Of the body, when it was announced; else what it may have. */
+  /** The announced length, or else the limit. */
   private final int most;
 
   private final boolean announced;
@@ -32,8 +31,8 @@ final class BodyAssembly {
   private int length;
 
   /**
-   * @param budget where it is counted
-   * @param contentLength that was announced; negative for none
+   * @param budget counts the body
+   * @param contentLength the announced length; negative for none
    * @throws RequestRefusedException when that is too much
    */
   BodyAssembly(Http1Settings.BodyLimits limits, MemoryBudget budget, long contentLength)
@@ -48,11 +47,11 @@ final class BodyAssembly {
   }
 
   /**
-   * Adds what has come.
+   * Adds a part.
    *
-   * @param data moved through
-   * @throws RequestRefusedException when it is too much, or there is no room; call no more then but
-   *     {@link #close}
+   * @param data read to its end
+   * @throws RequestRefusedException when it is too large or there is no room; only {@link #close}
+   *     may be called then
    */
   void add(ByteBuf data) throws RequestRefusedException {
     int count = data.readableBytes();
@@ -87,7 +86,7 @@ final class BodyAssembly {
     budget.giveBack(smaller.length);
   }
 
-  /** Bytes that have come. */
+  /** Bytes received. */
   int length() {
     return length;
   }
@@ -96,7 +95,7 @@ final class BodyAssembly {
     return bytes;
   }
 
-  /** Gives all back; call once, unless whoever handles the body does. */
+  /** Gives back all memory; call once, unless the handler of the body does. */
   void close() {
     budget.giveBack(bytes.length);
     bytes = NOTHING;

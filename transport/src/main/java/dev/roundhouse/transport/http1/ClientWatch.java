@@ -11,17 +11,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends a connection whose client takes too long to send or to read, or has been idle, and asks one
- * that sends no more whether it is still there. For the connection's event loop.
+ * Ends a connection whose client is too slow to send or read, or is idle, and checks whether a
+ * client that has stopped sending is still there. For the connection's event loop.
  */
 final class ClientWatch {
-  /** A part of a connection's time after which is looked whether it is over. */
+  /** Checks per timeout. */
   private static final int LOOKS = 2;
 
-  /** When a client that sends no more is first asked whether it is there; then twice as late. */
+  /** When a client that has stopped sending is first checked; the delay then doubles. */
   private static final long FIRST_ASKED_MILLIS = 250;
 
-  /** Between looks while others need room. */
+  /** Between checks while others need room. */
   private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Http1Connection connection;
@@ -33,7 +33,7 @@ final class ClientWatch {
   private @Nullable ScheduledFuture<?> timer;
   private @Nullable ScheduledFuture<?> asking;
 
-  /** What does not get on is looked for, since others need room. */
+  /** Others need room, so connections that make no progress are looked for. */
   private boolean relieving;
 
   ClientWatch(
@@ -81,9 +81,9 @@ final class ClientWatch {
   }
 
   /**
-   * A client that sends no more waits for its answer or has gone, and the two look the same until
-   * something is sent: then the system of one that has gone resets the connection, and the next
-   * write fails. So it is sent what every client of HTTP/1.1 passes over (RFC 9110, 15.2).
+   * A client that sends no more is either waiting for its answer or gone; the two look the same
+   * until something is sent. If it is gone, its system resets the connection and the next write
+   * fails. So we send what every HTTP/1.1 client ignores (RFC 9110, 15.2).
    */
   private void askWhetherThere(long waitedMillis) {
     if (connection.awaitsAnswer()) {
@@ -92,7 +92,7 @@ final class ClientWatch {
     askLater(2 * waitedMillis);
   }
 
-  /** Others need room: for as long as they do, ends what does not get on. */
+  /** While others need room, ends connections that make no progress. */
   void relieve() {
     if (!relieving) {
       relieving = true;
@@ -113,13 +113,13 @@ final class ClientWatch {
             .schedule(this::lookInHaste, PRESSED_LOOK_NANOS, TimeUnit.NANOSECONDS);
   }
 
-  /** Looks whether the client has taken too long. */
+  /** Checks whether the client has taken too long. */
   private void look(Http1Settings.Times times) {
     long now = System.nanoTime();
     Channel channel = connection.context().channel();
     if (hasStoppedReading(channel, now, times.silent())) {
       settings.load().stalled();
-      channel.config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // otherwise the system keeps waiting
       connection.close();
       return;
     }
@@ -140,7 +140,7 @@ final class ClientWatch {
     }
   }
 
-  /** Between requests: part of a head may have come. */
+  /** Between requests: part of a head may have arrived. */
   private void lookForHead(long now, Http1Settings.Times times) {
     if (connection.arrivedSinceIdle() == 0) {
       arrival.rest();

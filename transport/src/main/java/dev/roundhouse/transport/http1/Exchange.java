@@ -2,23 +2,23 @@ package dev.roundhouse.transport.http1;
 
 import io.netty.handler.codec.http.HttpContent;
 
-/** One request on its way. For the event loop. */
+/** One request in progress. For the event loop. */
 interface Exchange {
-  /** The next part of the request, which is taken. */
+  /** The next part of the request; takes ownership. */
   void content(HttpContent content);
 
-  /** True when the last part has come. */
+  /** True when the last part has arrived. */
   boolean isReceived();
 
-  /** True when part of the answer may have left. */
+  /** True when part of the answer may have been sent. */
   boolean isAnswering();
 
-  /** The client has gone. Called once. */
+  /** The client is gone. Called once. */
   void gone();
 
   /** The client has stopped sending the request. */
   void stalled(String text);
 
-  /** The client takes what it is answered, or does not. */
+  /** Whether the client reads its answer has changed. */
   default void clientWritable(boolean writable) {}
 }

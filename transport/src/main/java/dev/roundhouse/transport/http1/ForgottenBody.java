@@ -4,11 +4,11 @@ import io.netty.buffer.ByteBuf;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The rest of a body that is not wanted, which is read and forgotten: many clients send all before
- * they read why it is not. For one event loop.
+ * Reads and discards the rest of an unwanted body: many clients send everything before they read
+ * why it was refused. For one event loop.
  */
 final class ForgottenBody {
-  /** Beyond what a body may have. */
+  /** Discarded beyond the body limit. */
   static final long MORE_BYTES = 64 << 20;
 
   static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -21,7 +21,7 @@ final class ForgottenBody {
     this.limits = limits;
   }
 
-  /** False when so much has come, or for so long, that no more is read. */
+  /** False when too much has arrived, or for too long: no more is read. */
   boolean mayHave(ByteBuf data) {
     long now = System.nanoTime();
     sinceNanos = bytes == 0 ? now : sinceNanos;

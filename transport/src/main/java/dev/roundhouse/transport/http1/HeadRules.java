@@ -9,7 +9,7 @@ import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import org.jspecify.annotations.Nullable;
 
-/** Which heads are refused whatever they ask for: nothing that follows them can be understood. */
+/** Heads that are always refused: nothing after them can be understood. */
 final class HeadRules {
   private static final int BAD_REQUEST = 400;
   private static final int EXPECTATION_FAILED = 417;
@@ -34,7 +34,7 @@ final class HeadRules {
       return new RequestGuard.Refusal(
           NOT_IMPLEMENTED, "Transfer-Encoding '" + coding + "' is not supported; chunked is");
     }
-    if (head.method().equals(HttpMethod.CONNECT)) { // what follows its answer would be no HTTP
+    if (head.method().equals(HttpMethod.CONNECT)) { // what follows its answer would not be HTTP
       return new RequestGuard.Refusal(
           NOT_IMPLEMENTED, "method CONNECT is not supported: this server is no proxy");
     }

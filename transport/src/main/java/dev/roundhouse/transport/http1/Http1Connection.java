@@ -25,13 +25,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's connection, whose requests are taken one after the other: what it sends ahead waits as
- * it came, and is not read beyond what one read has brought. For its event loop.
+ * A client's connection. Requests are taken one after the other: what the client sends ahead waits
+ * undecoded, and no more than one read of it is taken. For its event loop.
  */
 final class Http1Connection extends ChannelInboundHandlerAdapter {
   private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
 
-  /** For a request that its client has sent before it could know. */
+  /** For a request sent before the client could know of the close. */
   private static final long ON_ITS_WAY_MILLIS = 300;
 
   private final Http1Server server;
@@ -44,12 +44,12 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private @Nullable ChannelHandlerContext ctx;
 
   /**
-   * The request that is being taken or answered; null between requests. Whoever sees on another
-   * thread that there is none sees since when, too.
+   * The request being received or answered; null between requests. A thread that reads null also
+   * sees the idle time.
    */
   private volatile @Nullable Exchange current;
 
-  /** The answer to it may follow others that are not the last word. */
+  /** Interim (1xx) answers may precede the answer to it. */
   private boolean takesInterim;
 
   private int requests;
@@ -58,7 +58,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** The client sends no more. */
   private boolean ended;
 
-  /** Since when no request has been under way, and what had come by then. */
+  /** Since when no request has been in progress, and the bytes received by then. */
   private long idleSinceNanos = System.nanoTime();
 
   private long arrivedBefore;
@@ -98,7 +98,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return memory;
   }
 
-  /** Where bodies are counted. */
+  /** Counts bodies. */
   MemoryBudget bodies() {
     return bodies;
   }
@@ -134,7 +134,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     context().channel().config().setAutoRead(!ended);
   }
 
-  /** Part of a head may have come, which is kept as it came. */
+  /** Part of a head may have arrived and is kept undecoded. */
   @Override
   public void channelReadComplete(ChannelHandlerContext context) {
     if (current == null && !closing) {
@@ -151,7 +151,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     if (message instanceof HttpContent content) {
       Exchange taking = current;
       if (taking == null) {
-        content.release(); // of a head that was refused
+        content.release(); // of a refused head
       } else {
         taking.content(content);
       }
@@ -215,39 +215,39 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   String clientAddress() {
     return context().channel().remoteAddress() instanceof InetSocketAddress known
         ? known.getAddress().getHostAddress() + ":" + known.getPort()
-        : "unknown:0"; // it has gone
+        : "unknown:0"; // the client is gone
   }
 
-  /** Has a client send its body that waits to be asked for it; to others it says nothing. */
+  /** Tells a client that waits for it to send its body; nothing for others. */
   void sendContinue() {
     context()
         .writeAndFlush(
             new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE));
   }
 
-  /** Nothing that follows what has come can be understood. */
+  /** Nothing after this can be understood. */
   private void refuse(int code, String text) {
     closing = true;
     refuse(code, text, false).addListener(told -> server.endInStages(context()));
   }
 
-  /** Tells why there is no other answer, which is counted while the client does not read it. */
+  /** Sends the reason why there is no other answer; counted until the client has read it. */
   ChannelFuture refuse(int code, String text, boolean keepAlive) {
     return Replies.refuse(context(), settings, memory, code, text, keepAlive);
   }
 
-  /** True when the connection stays open after the answer to a request. */
+  /** True when the connection stays open after this request's answer. */
   boolean keepsAlive(HttpRequest request) {
     int most = settings.limits().maxRequests();
     return HttpUtil.isKeepAlive(request) && mayStayOpen() && (most < 0 || requests < most);
   }
 
-  /** False when connections are closed as soon as they may be. Any thread. */
+  /** False when connections are closed as soon as possible. Any thread. */
   boolean mayStayOpen() {
     return server.keepsConnections();
   }
 
-  /** The request has come and its answer has left: the next one, or the end. */
+  /** The request has arrived and its answer is sent: take the next one, or end. */
   void done(boolean keepAlive) {
     boolean mayFollow = current != null && !current.isReceived();
     idleSinceNanos = System.nanoTime();
@@ -272,7 +272,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
     if (ahead.isEmpty() && !closing) {
       readAgain();
-      if (ended) { // after what has come meanwhile
+      if (ended) { // after what has arrived meanwhile
         context().executor().execute(this::closeIfAllIsAnswered);
       }
       if (isIdle() && server.isFull()) {
@@ -281,11 +281,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** The client sends no more: what has come whole is answered. */
+  /** The client sends no more: requests that arrived whole are answered. */
   void inputEnded() {
     ended = true;
-    context().channel().config().setAutoRead(false); // the end would be read over and over
-    context().executor().execute(this::closeIfAllIsAnswered); // after what waits to be decoded
+    context().channel().config().setAutoRead(false); // the end would be read repeatedly
+    context().executor().execute(this::closeIfAllIsAnswered); // after what waits for decoding
     watch.inputEnded();
   }
 
@@ -296,7 +296,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** True while a request waits for its answer, and others that are not the last word may come. */
+  /** True while a request waits for its answer and interim answers may come. */
   boolean awaitsAnswer() {
     Exchange waiting = current;
     return !closing && takesInterim && waiting != null && !waiting.isAnswering();
@@ -306,63 +306,63 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return closing;
   }
 
-  /** The request that is under way; null between requests. */
+  /** The current request; null between requests. */
   @Nullable Exchange current() {
     return current;
   }
 
-  /** How many have ever begun. */
+  /** How many requests have begun. */
   int requests() {
     return requests;
   }
 
-  /** Bytes that have come since no request was under way. */
+  /** Bytes received since the last request ended. */
   long arrivedSinceIdle() {
     return arrivals.bytes() - arrivedBefore;
   }
 
-  /** True between requests; any thread, as far as that can be known there. */
+  /** True between requests; approximate on other threads. */
   boolean isIdle() {
     return current == null;
   }
 
-  /** Since when no request has been under way; as {@link #isIdle}. */
+  /** Since when no request has been in progress; see {@link #isIdle}. */
   long idleSinceNanos() {
     return idleSinceNanos;
   }
 
-  /** Ends the connection with what has been written. */
+  /** Closes the connection after pending writes. */
   void close() {
     closing = true;
     context().close();
   }
 
-  /** Ends the connection, unless a request is under way or on its way: that is answered first. */
+  /** Closes the connection once a request in progress, or already sent, has been answered. */
   void closeWhenIdle() {
     context().executor().schedule(this::closeIfIdle, ON_ITS_WAY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** Ends the connection unless a request is under way or has begun to come. */
+  /** Closes the connection unless a request is in progress or has begun to arrive. */
   void closeIfIdle() {
     if (current == null && arrivedSinceIdle() == 0) {
       close();
     }
   }
 
-  /** More of the request may be read, or not. */
+  /** Resumes or pauses reading of the request. */
   void readOn(boolean wanted) {
     if (!wanted) {
       arrivals.pause();
     } else if (ahead.isEmpty() && arrivals.isPaused()) {
       arrivals.resume();
-      if (ended) { // after what is decoded now
+      if (ended) { // after the current decoding
         context().executor().execute(this::closeIfAllIsAnswered);
       }
     }
     context().channel().config().setAutoRead(wanted && ahead.isEmpty() && !ended);
   }
 
-  /** Others need room: for as long as they do, ends what does not get on. */
+  /** While others need room, ends the connection if it makes no progress. */
   void relieve() {
     watch.relieve();
   }
@@ -402,7 +402,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
     if (cause instanceof IOException || cause.getCause() instanceof IOException) {
-      log.debug("a connection has failed", cause); // TLS that is none, too
+      log.debug("a connection has failed", cause); // including data that is not TLS
     } else {
       log.error("a connection failed unexpectedly, and is closed", cause);
     }

@@ -29,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens for HTTP/1.1. Requests are read on event loops, and answered by whom {@link
+ * Listens for HTTP/1.1. Requests are read on event loops and answered by the handlers that {@link
  * RequestRoutes} names. Thread-safe.
  */
 public final class Http1Server implements AutoCloseable {
@@ -37,28 +37,28 @@ public final class Http1Server implements AutoCloseable {
   private static final int MAX_THREADS = 8;
   private static final int STOP_SECONDS = 5;
 
-  /** As gRPC's: what a client may take until TLS is agreed on. */
+  /** Same as gRPC's: time for the TLS handshake. */
   private static final long HANDSHAKE_MILLIS = 20_000;
 
-  /** Read at once; a body's parts are handed on in these. */
+  /** Bytes per read; the parts of a body have at most this size. */
   static final int READ_BYTES = 1 << 16;
 
   /**
-   * What a connection takes without a large request: handlers, decoder, the objects of a small head
-   * and its exchange, and what was read last.
+   * Cost of a connection without a large request: handlers, decoder, the objects of a small head
+   * and its exchange, and the last read.
    */
   private static final long CONNECTION_BYTES = 16 << 10;
 
-  /** The same with what TLS keeps. */
+  /** The same including TLS state. */
   private static final long TLS_BYTES = 96 << 10;
 
-  /** How long nobody is accepted after the system has refused to. */
+  /** Pause in accepting after the system has refused a connection. */
   private static final long REFUSED_MILLIS = 200;
 
-  /** Between looks for room while a connection waits. */
+  /** Between checks for room while a connection waits. */
   private static final long FULL_MILLIS = 50;
 
-  /** What ends in stages: connections at a time, what is read of one, and how long. */
+  /** Limits of lingering closes: connections at a time, bytes read of each, and time. */
   private static final int MOST_ENDING = 64;
 
   private static final long ENDING_BYTES = 64 << 20;
@@ -72,13 +72,13 @@ public final class Http1Server implements AutoCloseable {
   private @Nullable EventLoops loops;
   private volatile @Nullable Channel listening;
 
-  /** Connections that are being ended in stages. */
+  /** Connections in a lingering close. */
   private final AtomicInteger ending = new AtomicInteger();
 
   private volatile boolean draining;
   private volatile boolean leaving;
 
-  /** One more has been accepted than there may be, and waits. */
+  /** One connection above the limit has been accepted and waits. */
   private volatile boolean full;
 
   public Http1Server(Http1Settings settings) {
@@ -108,7 +108,7 @@ public final class Http1Server implements AutoCloseable {
     listening = own.listen(bootstrap, settings.address());
   }
 
-  /** Where it listens; negative before it does. */
+  /** The port; negative before it listens. */
   public int port() {
     Channel bound = listening;
     return bound != null && bound.localAddress() instanceof InetSocketAddress known
@@ -120,12 +120,12 @@ public final class Http1Server implements AutoCloseable {
     return new ServerChannelRecvByteBufAllocator().maxMessagesPerRead(1);
   }
 
-  /** Has further connections wait while there are as many as there may be. */
+  /** Makes further connections wait while the limit is reached. */
   private final class Accepting extends ChannelInboundHandlerAdapter {
-    /** Touched on the event loop that accepts, so that the last word is right. */
+    /** Changed on the accepting event loop only, so that the latest value wins. */
     private int open;
 
-    /** Accepted when there were as many as there may be; nothing is done for it before one ends. */
+    /** Accepted above the limit; it is not served until another ends. */
     private @Nullable Channel next;
 
     @Override
@@ -142,7 +142,7 @@ public final class Http1Server implements AutoCloseable {
     }
 
     /**
-     * Until there is: what was to be closed may have begun with a request, or have gone already.
+     * Retries until there is room: the connection to close may have begun a request, or be gone.
      */
     private void makeRoomFor(ChannelHandlerContext ctx, Channel socket) {
       if (next == socket) {
@@ -177,7 +177,7 @@ public final class Http1Server implements AutoCloseable {
       ctx.channel().config().setAutoRead(true);
     }
 
-    /** As when the process has as many files open as it may: whoever ends gives one back. */
+    /** For example when the process has too many open files: closing connections free some. */
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
       if (WARNING.isTime()) {
@@ -206,8 +206,8 @@ public final class Http1Server implements AutoCloseable {
   }
 
   /**
-   * Ends a connection whose client may still be sending and has been told why it need not; at once
-   * when there are many of the kind.
+   * Closes a connection whose client may still be sending and has been told to stop; at once when
+   * many are closing this way.
    */
   void endInStages(ChannelHandlerContext ctx) {
     if (draining || ending.incrementAndGet() > MOST_ENDING) {
@@ -225,8 +225,8 @@ public final class Http1Server implements AutoCloseable {
   }
 
   /**
-   * From here on each answer says that its connection is closed, and it is: whoever still sends
-   * requests goes elsewhere. Connections are taken until {@link #drain}.
+   * From here on each answer closes its connection, so clients go elsewhere. Connections are
+   * accepted until {@link #drain}.
    */
   public void leave() {
     leaving = true;
@@ -237,7 +237,7 @@ public final class Http1Server implements AutoCloseable {
     return full;
   }
 
-  /** Closes the connection that has been idle for longest, if any is. */
+  /** Closes the connection that has been idle longest, if any. */
   void makeRoom() {
     Runnable longest = null;
     long since = 0;
@@ -256,7 +256,7 @@ public final class Http1Server implements AutoCloseable {
     }
   }
 
-  /** Puts together what handles a socket that was accepted. */
+  /** Sets up the pipeline of an accepted socket. */
   private final class Accepted extends ChannelInitializer<SocketChannel> {
     @Override
     protected void initChannel(SocketChannel socket) {
@@ -324,8 +324,8 @@ public final class Http1Server implements AutoCloseable {
   }
 
   /**
-   * Stops listening, and closes each connection as soon as the request that it is at, or that is on
-   * its way, has been answered.
+   * Stops listening, and closes each connection once its current request, or one already sent, has
+   * been answered.
    *
    * @return done when all are closed
    */
@@ -345,7 +345,7 @@ public final class Http1Server implements AutoCloseable {
     return drained;
   }
 
-  /** Closes all connections, whatever they are at. */
+  /** Closes all connections, busy or not. */
   @Override
   public void close() {
     drain();

@@ -11,19 +11,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all connections of a server have in common. Immutable.
+ * Settings shared by all connections of a server. Immutable.
  *
  * @param address to listen on; port 0 takes a free one
- * @param tls asked for each connection; gives null for plain text
+ * @param tls asked for each connection; null for plain text
  * @param guard asked of each request before its route
- * @param routes say who answers a request
- * @param error makes a body, which is JSON, of a text for the client
- * @param load hears of connections, of requests, and of those that stalled
- * @param failed hears why when the server cannot be relied on any more: a thread of it is gone
- * @param memory where all that clients make the server keep is counted
- * @param body of requests whose handler wants no other
+ * @param routes choose who answers a request
+ * @param error turns a text for the client into a JSON body
+ * @param load is told of connections, requests and stalls
+ * @param failed is told the cause when a thread of the server has died
+ * @param memory counts all that the server keeps for clients
+ * @param body limits of bodies unless the handler sets others
  * @param limits of connections
- * @param times that clients have
+ * @param times allowed to clients
  */
 public record Http1Settings(
     SocketAddress address,
@@ -41,29 +41,28 @@ public record Http1Settings(
   /**
    * What a request may hold.
    *
-   * @param maxBytes of a body as it is sent; of one that is refused, so many and 64 MiB are read
-   *     and forgotten in 30 s, so that its client reads why
-   * @param remedy what a client is told whose body is larger
+   * @param maxBytes of a body as sent; of a refused one, this much plus 64 MiB is discarded within
+   *     30 s, so that its client reads why
+   * @param remedy told to a client whose body is larger
    */
   public record BodyLimits(int maxBytes, String remedy) {}
 
   /**
-   * @param maxConnections when there are as many, the one that has been idle for longest is closed;
-   *     further ones wait to be accepted while none is idle
-   * @param backlog how many may wait so
-   * @param maxHeadBytes of a request's line, and of its header fields together
-   * @param maxRequests of one connection, which is then closed; negative for any number
+   * @param maxConnections at this number the connection idle longest is closed; while none is idle,
+   *     further ones wait to be accepted
+   * @param backlog how many may wait
+   * @param maxHeadBytes of the request line, and of all header fields together
+   * @param maxRequests per connection, which is then closed; negative for no limit
    */
   public record Limits(int maxConnections, int backlog, int maxHeadBytes, int maxRequests) {}
 
   /**
    * How long clients may take, in nanoseconds.
    *
-   * @param silent from the connection to the first byte, and for each that the client does not take
-   *     of an answer
+   * @param silent until the first byte, and between bytes that the client reads of an answer
    * @param idle from an answer to the next request
    * @param stalled for a head, and for the rest of a body or 16 KiB more of it
-   * @param stalledRemedy what a client is told whose body stalls
+   * @param stalledRemedy told to a client whose body stalls
    */
   public record Times(long silent, long idle, long stalled, String stalledRemedy) {
     private static final long HURRIED_NANOS = TimeUnit.SECONDS.toNanos(5);

@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One request that is answered here. For the event loop. */
+/** One request answered by this server. For the event loop. */
 final class LocalExchange implements Exchange {
   private static final Logger log = LoggerFactory.getLogger(LocalExchange.class);
   private static final int BAD_REQUEST = 400;
   private static final int STALLED = 504;
   private static final byte[] NOTHING = {};
 
-  /** Of a request that is refused by its head alone. */
+  /** Handles a request refused by its head alone. */
   static final RequestHandler NOBODY =
       new RequestHandler() {
         @Override
@@ -32,7 +32,7 @@ final class LocalExchange implements Exchange {
   private final HttpRequest head;
   private final RequestHandler handler;
 
-  /** Null once the body has been handed over, or is not wanted. */
+  /** Null once the body has been handed over, or when it is not wanted. */
   private @Nullable BodyAssembly body;
 
   /** Null until the request has been handed over. */
@@ -52,21 +52,21 @@ final class LocalExchange implements Exchange {
     forgotten = new ForgottenBody(connection.settings().body());
   }
 
-  /** Refuses it before its body has come, which is then forgotten. */
+  /** Refuses it before its body, which is then discarded. */
   void begin(RequestGuard.Refusal refusal, boolean asked) {
     connection.settings().load().callOpened();
-    keepAlive &= !asked; // nobody knows whether the body still comes
+    keepAlive &= !asked; // the body may or may not come
     refuse(refusal.code(), refusal.text());
   }
 
   /**
-   * @param asked whether the client waits to be asked for the body
+   * @param asked whether the client waits for 100 Continue
    */
   void begin(boolean asked) {
     connection.settings().load().callOpened();
     Http1Settings.BodyLimits limits = handler.body(connection.settings().body());
     if (limits == null) {
-      keepAlive &= !asked; // nobody knows whether the body still comes
+      keepAlive &= !asked; // the body may or may not come
       hand(NOTHING, 0);
       return;
     }
@@ -75,7 +75,7 @@ final class LocalExchange implements Exchange {
     try {
       body = new BodyAssembly(limits, connection.bodies(), length);
     } catch (RequestRefusedException e) {
-      keepAlive &= !asked; // nobody knows whether the body still comes
+      keepAlive &= !asked; // the body may or may not come
       refuse(e.code(), e.text());
       return;
     }
@@ -117,7 +117,7 @@ final class LocalExchange implements Exchange {
   }
 
   private void malformed(@Nullable Throwable why) {
-    received = true; // where the next request begins is not known
+    received = true; // the start of the next request is unknown
     keepAlive = false;
     if (body != null) {
       refuse(BAD_REQUEST, "the request's body is malformed: " + message(why));
@@ -148,13 +148,13 @@ final class LocalExchange implements Exchange {
     ReceivedRequest request = new ReceivedRequest(head.headers(), bytes, length, connection);
     try {
       handler.handle(request, made);
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       log.error("a request failed unexpectedly", e);
       made.abort(() -> {});
     }
   }
 
-  /** Says why before the rest has come, which is then forgotten. */
+  /** Sends the reason before the rest has arrived, which is then discarded. */
   private void refuse(int code, String text) {
     if (body != null) {
       body.close();
@@ -170,7 +170,7 @@ final class LocalExchange implements Exchange {
     return connection.mayStayOpen();
   }
 
-  /** The last of the reply has left, or never will. On the event loop. */
+  /** The last of the reply has been sent, or never will be. On the event loop. */
   void replied(boolean staysOpen) {
     replied = true;
     keepAlive = staysOpen;

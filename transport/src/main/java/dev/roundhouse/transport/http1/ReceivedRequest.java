@@ -7,7 +7,7 @@ import java.util.Map;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
-/** A request that has come as a whole. */
+/** A request that has arrived whole. */
 public final class ReceivedRequest {
   private final HttpHeaders headers;
   private final byte[] body;
@@ -21,17 +21,17 @@ public final class ReceivedRequest {
     this.connection = connection;
   }
 
-  /** The first value of a header; its name in any case. */
+  /** The first value of a header; the name is case-insensitive. */
   public @Nullable String header(String name) {
     return headers.get(name);
   }
 
-  /** All of them, as they came. */
+  /** All headers, as received. */
   public Iterable<Map.Entry<String, String>> headers() {
     return headers;
   }
 
-  /** Of which the first {@link #length} bytes are the body's, as it was sent. */
+  /** The first {@link #length} bytes are the body, as it was sent. */
   public byte[] body() {
     return body;
   }
@@ -40,22 +40,22 @@ public final class ReceivedRequest {
     return length;
   }
 
-  /** What is taken of {@link #memory} for the body, as its kind; the handler gives it back. */
+  /** Bytes taken from {@link #memory} for the body; the handler gives them back. */
   public long heldBytes() {
     return body.length;
   }
 
-  /** Where all that the client's connection makes the server keep is counted. */
+  /** Counts all that the server keeps for the client's connection. */
   public ConnectionMemory memory() {
     return connection.memory();
   }
 
-  /** The other end of the connection; null when it has gone. */
+  /** The client's address; null when it is gone. */
   public @Nullable SocketAddress client() {
     return connection.context().channel().remoteAddress();
   }
 
-  /** What was agreed on by TLS; null for plain text. */
+  /** The TLS session; null for plain text. */
   public @Nullable SSLSession session() {
     return connection.session();
   }

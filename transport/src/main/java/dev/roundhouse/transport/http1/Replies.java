@@ -15,23 +15,23 @@ import io.netty.handler.codec.http.HttpVersion;
 import java.util.Date;
 import java.util.concurrent.TimeUnit;
 
-/** What all replies have in common. */
+/** Common to all replies. */
 final class Replies {
-  // As other servers write them, for who looks for them in one spelling.
+  // Spelled as other servers do, for clients that expect one spelling.
   static final String CONTENT_LENGTH = "Content-Length";
   static final String TRANSFER_ENCODING = "Transfer-Encoding";
   private static final String CONTENT_TYPE = "Content-Type";
   private static final String CONNECTION = "Connection";
   private static final String DATE = "Date";
 
-  /** What a head of ours takes, with its fields. */
+  /** Size of one of our heads with its fields. */
   static final int HEAD_BYTES = 1 << 10;
 
   private static volatile Stamp stamp = new Stamp(0, "");
 
   private Replies() {}
 
-  /** A whole reply that says why there is no other. */
+  /** A whole reply with the reason why there is no other. */
   private static FullHttpResponse error(
       Http1Settings settings, int code, String text, boolean keepAlive) {
     byte[] body = settings.error().apply(text);
@@ -46,7 +46,7 @@ final class Replies {
     return reply;
   }
 
-  /** Sends it, counted while the client does not read it. */
+  /** Sends it, counted until the client has read it. */
   static ChannelFuture refuse(
       ChannelHandlerContext to,
       Http1Settings settings,

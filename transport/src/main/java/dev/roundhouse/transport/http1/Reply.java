@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The reply to one request. Used by one thread at a time, which may change. On the connection's
- * event loop nothing waits, so what is written there must be bounded, or lent; any other thread
- * waits while the client does not read.
+ * event loop nothing blocks, so what is written there must be bounded, or lent; other threads wait
+ * while the client does not read.
  */
 public final class Reply {
   private static final int OK = 200;
@@ -44,19 +44,19 @@ public final class Reply {
   private boolean begun;
   private @Nullable ByteBuf piece;
 
-  /** The last but one write of another thread than the event loop. */
+  /** The last write but one from a thread other than the event loop. */
   private @Nullable ChannelFuture before;
 
   private @Nullable ChannelFuture last;
 
-  /** Bytes written on the event loop that nobody else counts. */
+  /** Bytes written on the event loop that are counted nowhere else. */
   private long copied = Replies.HEAD_BYTES;
 
   /** Nothing can be written any more. */
   private volatile boolean gone;
 
   /**
-   * @param memory where is counted what the client has not read, unless it was lent
+   * @param memory counts what the client has not read, unless lent
    * @param version of the request
    */
   Reply(
@@ -82,7 +82,7 @@ public final class Reply {
     }
   }
 
-  /** True when the client has gone. Any thread. */
+  /** True when the client is gone. Any thread. */
   public boolean isGone() {
     return gone;
   }
@@ -91,7 +91,7 @@ public final class Reply {
     gone = true;
   }
 
-  /** HTTP's status; 200 unless told. Before the body. */
+  /** The HTTP status; 200 by default. Before the body. */
   public void status(int code) {
     this.code = code;
   }
@@ -101,26 +101,26 @@ public final class Reply {
     headers.set(name, value);
   }
 
-  /** The length of the whole body, before it; in chunks without. */
+  /** The length of the body; call before the body. Without it the body is chunked. */
   public void length(long bytes) {
     length = bytes;
   }
 
-  /** True when part of it may have been sent. */
+  /** True when part of the reply may have been sent. */
   public boolean hasBegun() {
     return begun;
   }
 
-  /** Copies what is written; closing it does nothing. */
+  /** Copies what is written; closing it has no effect. */
   public OutputStream body() {
     return body;
   }
 
   /**
-   * The next part of the body, which is not copied.
+   * The next part of the body, without a copy.
    *
    * @param bytes from position to limit, unchanged until the reply has ended
-   * @throws IOException when the client has gone
+   * @throws IOException when the client is gone
    */
   public void lend(ByteBuffer bytes) throws IOException {
     if (bytes.remaining() <= FIRST_BYTES) {
@@ -132,10 +132,10 @@ public final class Reply {
   }
 
   /**
-   * Nothing more is written.
+   * Ends the reply.
    *
-   * @param sent run when the last byte has left or never will, on the event loop unless that has
-   *     ended
+   * @param sent run when the last byte has been sent or never will be, on the event loop unless
+   *     that has ended
    */
   public void end(Runnable sent) {
     ByteBuf rest = piece;
@@ -165,7 +165,7 @@ public final class Reply {
         });
   }
 
-  /** Counts what has not left at once. */
+  /** Counts what could not be sent at once. */
   private void countUntil(ChannelFuture left, long bytes) {
     if (!left.isDone() && bytes > 0) {
       memory.add(Kept.ANSWER, bytes);
@@ -173,7 +173,7 @@ public final class Reply {
     }
   }
 
-  /** Forgets what was told and written, none of which has been sent. */
+  /** Discards what was set and written; nothing may have been sent. */
   public void reset() {
     if (begun) {
       throw new IllegalStateException("part of the reply has been sent");
@@ -186,10 +186,9 @@ public final class Reply {
   }
 
   /**
-   * Closes the connection: nobody should take a part for the whole.
+   * Closes the connection: a part must not be taken for the whole.
    *
-   * @param over run when nothing that was lent is used any more, on the event loop unless that has
-   *     ended
+   * @param over run when lent bytes are no longer used, on the event loop unless that has ended
    */
   public void abort(Runnable over) {
     release(piece);
@@ -219,7 +218,7 @@ public final class Reply {
     } else if (version.isKeepAliveDefault()) {
       headers.set(Replies.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
     } else {
-      keepAlive = false; // before HTTP/1.1 the end of the connection ends the body
+      keepAlive = false; // before HTTP/1.1 the body ends with the connection
     }
     Replies.common(headers, version, keepAlive);
     HttpResponse head =
@@ -228,7 +227,7 @@ public final class Reply {
   }
 
   /**
-   * @param bytes of it that nobody else counts
+   * @param bytes of it that are counted nowhere else
    */
   private void write(ByteBuf data, int bytes) throws IOException {
     if (gone) {
@@ -252,7 +251,7 @@ public final class Reply {
     last = written;
   }
 
-  /** Puts small writes together. */
+  /** Combines small writes. */
   private final class Body extends OutputStream {
     @Override
     public void write(int value) throws IOException {
@@ -264,7 +263,7 @@ public final class Reply {
       copy(ByteBuffer.wrap(from, offset, count));
     }
 
-    /** Moves through the bytes. */
+    /** Reads all the bytes. */
     void copy(ByteBuffer bytes) throws IOException {
       while (bytes.hasRemaining()) {
         ByteBuf to = room();

@@ -18,25 +18,24 @@ import java.util.List;
 import java.util.Queue;
 
 /**
- * HTTP/1.1 of which no more is decoded than is taken: requests and parts of bodies are many times
- * larger as objects than as they were sent, so what has to wait, waits as it came. For the event
- * loop.
+ * Decodes HTTP/1.1 only as far as it is consumed: decoded requests and body parts are many times
+ * larger than on the wire, so what has to wait stays undecoded. For the event loop.
  */
 final class RequestDecoder
     extends CombinedChannelDuplexHandler<HttpRequestDecoder, HttpResponseEncoder> {
 
-  /** A buffer that may be kept for however little. */
+  /** A buffer of this size may be kept for any few bytes. */
   private static final int SMALL_BYTES = 4 << 10;
 
-  /** By how much a buffer may be larger than what is in it. */
+  /** How many times larger than its content a kept buffer may be. */
   private static final int SPARE = 4;
 
-  /** Of requests that have not been answered. */
+  /** Methods of unanswered requests. */
   private final Queue<HttpMethod> methods = new ArrayDeque<>(2);
 
   private boolean paused;
 
-  /** Decoded of a request whose head has not come whole; of the head that was decoded last. */
+  /** Bytes decoded of an incomplete head, or of the latest head. */
   private long decodedBytes;
 
   private long headBytes;
@@ -46,12 +45,12 @@ final class RequestDecoder
         new HttpDecoderConfig()
             .setMaxInitialLineLength(maxHeadBytes)
             .setMaxHeaderSize(maxHeadBytes)
-            .setUseRfc9112TransferEncoding(true) // beside a length it is refused
+            .setUseRfc9112TransferEncoding(true) // refused beside a length
             .setMaxChunkSize(Http1Server.READ_BYTES);
     init(new Requests(config), new Responses());
   }
 
-  /** Nothing is decoded after the next part. */
+  /** Decodes nothing after the next part. */
   void pause() {
     paused = true;
     inboundHandler().setSingleDecode(true);
@@ -62,9 +61,9 @@ final class RequestDecoder
   }
 
   /**
-   * Goes on with what has come, after what is done at the moment, which may be decoding.
+   * Resumes decoding after the current task, which may be decoding.
    *
-   * @param arrivals the context of what stands before
+   * @param arrivals the context of the handler before this one
    */
   void resume(ChannelHandlerContext arrivals) {
     if (!paused) {
@@ -83,19 +82,19 @@ final class RequestDecoder
             });
   }
 
-  /** Of the head that was decoded last, as it came. */
+  /** Size of the latest head, as received. */
   long headBytes() {
     return headBytes;
   }
 
-  /** Of the buffer that is kept for what has not been decoded; 0 when all has been. */
+  /** Size of the buffer kept for undecoded bytes; 0 when there are none. */
   int keptBufferBytes() {
     return ((Requests) inboundHandler()).kept().capacity();
   }
 
   /**
-   * Moves the few bytes that are kept of a large buffer to one of their size. To be called when a
-   * read is over, for most of what comes is decoded at once and need not be copied.
+   * Moves the few bytes kept of a large buffer to one of their size. Call after a read: most bytes
+   * are decoded at once and need no copy.
    *
    * @param arrivals as for {@link #resume}
    */
@@ -146,7 +145,7 @@ final class RequestDecoder
     }
   }
 
-  /** Knows of each answer whether it is to HEAD, and has no body whatever it says. */
+  /** Remembers which answers are to HEAD and so have no body. */
   private final class Responses extends HttpResponseEncoder {
     @Override
     protected boolean isContentAlwaysEmpty(HttpResponse head) {

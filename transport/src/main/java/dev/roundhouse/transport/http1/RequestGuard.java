@@ -5,21 +5,21 @@ import java.net.SocketAddress;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Says of a request's head alone whether anybody may answer it. Thread-safe. */
+/** Decides by a request's head alone whether it may be answered. Thread-safe. */
 @FunctionalInterface
 public interface RequestGuard {
-  /** Every request may be answered. */
+  /** Allows every request. */
   RequestGuard NONE = head -> null;
 
-  /** Null for a request that may be answered. Called on event loops, and must not block. */
+  /** Null for an allowed request. Called on event loops; must not block. */
   @Nullable Refusal refusal(Head head);
 
   /**
-   * What is known before a body has come.
+   * What is known before the body.
    *
    * @param target as the client wrote it, with its query
-   * @param client makes its address and port
-   * @param local that the client's connection arrived at
+   * @param client gives its address and port
+   * @param local address of the client's connection
    * @param secure whether by TLS
    */
   record Head(
@@ -31,9 +31,9 @@ public interface RequestGuard {
       boolean secure) {}
 
   /**
-   * How a request is refused. Its body is read and forgotten.
+   * How a request is refused. Its body is read and discarded.
    *
-   * @param code of HTTP
+   * @param code HTTP status
    * @param text for the client
    */
   record Refusal(int code, String text) {}

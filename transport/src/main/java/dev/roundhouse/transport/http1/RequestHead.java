@@ -5,25 +5,25 @@ import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpVersion;
 import java.util.List;
 
-/** What a request's head may have, and takes for as long as it is kept. */
+/** Limits of a request's head, and what it costs while it is kept. */
 final class RequestHead {
-  /** As many as Tomcat takes. */
+  /** Same as Tomcat. */
   static final int MAX_FIELDS = 100;
 
-  /** What each connection is counted for has room for a head so large. */
+  /** A head up to this size is included in what each connection is counted for. */
   private static final int INCLUDED_BYTES = 4 << 10;
 
-  /** Of a request without its fields: the objects that it and its exchange are. */
+  /** A request without its fields: the objects for it and its exchange. */
   private static final int REQUEST_BYTES = 1 << 10;
 
-  /** Of a field besides its texts: two of them, an entry, its place. */
+  /** A field besides its texts: two strings, an entry, its slot. */
   private static final int FIELD_BYTES = 128;
 
   private RequestHead() {}
 
   /**
-   * False of a Host that no server has, of several, and of none where HTTP/1.1 asks for one: a
-   * proxy before this server may read such a head otherwise.
+   * False for an invalid Host, for several, and for none where HTTP/1.1 requires one: a proxy in
+   * front may read such a head differently.
    */
   static boolean hasHost(HttpRequest head) {
     List<String> hosts = head.headers().getAll(HttpHeaderNames.HOST);
@@ -42,9 +42,9 @@ final class RequestHead {
   }
 
   /**
-   * What is to be counted for a head, as it is kept; next to always nothing.
+   * Bytes to count for a head while it is kept; almost always 0.
    *
-   * @param bytes that it had on the wire, each of which may become a character of two
+   * @param bytes on the wire, each of which may become a two-byte character
    */
   static long countedBytes(HttpRequest head, long bytes) {
     long kept = REQUEST_BYTES + 2 * bytes + (long) FIELD_BYTES * head.headers().size();

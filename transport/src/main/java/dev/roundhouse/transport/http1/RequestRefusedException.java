@@ -1,11 +1,11 @@
 package dev.roundhouse.transport.http1;
 
-/** A request is not taken. */
+/** A request is refused. */
 final class RequestRefusedException extends Exception {
   private final int code;
 
   /**
-   * @param code HTTP's status
+   * @param code HTTP status
    * @param text for the client
    */
   RequestRefusedException(int code, String text) {

@@ -1,4 +1,4 @@
 package dev.roundhouse.transport.http1;
 
-/** What answers one request: when all of it has come, or as it comes. */
+/** Answers one request: once all of it has arrived, or as it arrives. */
 public sealed interface RouteTarget permits RequestHandler, StreamedRequestHandler {}

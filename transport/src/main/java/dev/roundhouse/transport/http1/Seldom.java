@@ -3,9 +3,7 @@ package dev.roundhouse.transport.http1;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/**
- * Says once a minute that something may be logged which clients can cause as often as they like.
- */
+/** Limits to once a minute the logging of what clients can cause as often as they like. */
 final class Seldom {
   private static final long BETWEEN_NANOS = TimeUnit.MINUTES.toNanos(1);
 

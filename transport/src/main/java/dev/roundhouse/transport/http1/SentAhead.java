@@ -8,13 +8,13 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a connection keeps of heads and of requests that were sent ahead of the answer to the one
- * before, and what is counted for it. For the connection's event loop.
+ * What a connection keeps of heads and of requests sent before the previous answer, and what is
+ * counted for it. For the connection's event loop.
  */
 final class SentAhead {
   private final ConnectionMemory memory;
 
-  /** A request or two; the rest is not decoded. */
+  /** A request or two; the rest stays undecoded. */
   private final Queue<Part> parts = new ArrayDeque<>(1);
 
   private long aheadBytes;
@@ -36,24 +36,24 @@ final class SentAhead {
   }
 
   void add(Part part) {
-    long read = parts.isEmpty() ? Http1Server.READ_BYTES : 0; // what has come and is not decoded
+    long read = parts.isEmpty() ? Http1Server.READ_BYTES : 0; // received and not decoded
     long bytes = read + part.headBytes();
     memory.add(Kept.CALL, bytes);
     aheadBytes += bytes;
     parts.add(part);
   }
 
-  /** The next, which is the caller's. */
+  /** The next part, which the caller owns. */
   Part next() {
     return parts.remove();
   }
 
-  /** All of it is taken. */
+  /** All parts are taken. */
   void forgetAhead() {
     aheadBytes = forget(aheadBytes);
   }
 
-  /** Counts a head for as long as its request is under way; null when there is room for it. */
+  /** Counts a head while its request is in progress; null when there is room. */
   @Nullable String keepHead(long bytes) {
     String full = bytes == 0 ? null : memory.take(Kept.CALL, bytes);
     headBytes = full == null ? bytes : 0;
@@ -64,7 +64,7 @@ final class SentAhead {
     headBytes = forget(headBytes);
   }
 
-  /** So much is kept of a head that has come in part. */
+  /** Counts this many bytes of an incomplete head. */
   void keepPart(long bytes) {
     if (bytes > partBytes) {
       memory.add(Kept.CALL, bytes - partBytes);

@@ -18,7 +18,10 @@ import io.netty.handler.codec.http.LastHttpContent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One request that is answered here by who takes its body as it comes. For the event loop. */
+/**
+ * One request answered by this server by a handler that takes its body as it arrives. For the event
+ * loop.
+ */
 final class StreamedExchange implements Exchange, StreamedRequest {
   private static final Logger log = LoggerFactory.getLogger(StreamedExchange.class);
   private static final int BAD_REQUEST = 400;
@@ -31,17 +34,20 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   private final StreamedRequestHandler handler;
   private final ForgottenBody forgotten;
 
-  /** The client waits to be asked for the body. */
+  /** The client waits for 100 Continue. */
   private boolean unasked;
 
   private boolean keepAlive;
   private boolean received;
   private boolean answering;
 
-  /** The handler hears no more: it has ended the answer, or was told that nobody waits for it. */
+  /**
+   * The handler is not called any more: it has ended the answer, or was told that the client is
+   * gone.
+   */
   private boolean over;
 
-  /** The last of the answer has left, or never will. */
+  /** The last of the answer has been sent, or never will be. */
   private boolean sent;
 
   private boolean ended;
@@ -55,14 +61,14 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   }
 
   /**
-   * @param asked whether the client waits to be asked for the body
+   * @param asked whether the client waits for 100 Continue
    */
   void begin(boolean asked) {
     connection.settings().load().callOpened();
     unasked = asked;
     try {
       handler.begin(this);
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       failed(e);
     }
     if (unasked && !answering && !over) {
@@ -77,7 +83,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
     connection.close();
   }
 
-  // As the connection sees it.
+  // The connection's side.
 
   @Override
   public void content(HttpContent content) {
@@ -101,7 +107,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   private void pass(HttpContent content) {
     try {
       handler.body(content.content(), received);
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       failed(e);
     }
   }
@@ -117,7 +123,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   }
 
   private void malformed(Throwable why) {
-    received = true; // where the next request begins is not known
+    received = true; // the start of the next request is unknown
     keepAlive = false;
     if (answering) {
       connection.close();
@@ -183,7 +189,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
     }
   }
 
-  // As the handler sees it.
+  // The handler's side.
 
   @Override
   public HttpRequest head() {
@@ -228,7 +234,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
       if (version.isKeepAliveDefault()) {
         headers.set(Replies.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
       } else {
-        keepAlive = false; // before HTTP/1.1 the end of the connection ends the body
+        keepAlive = false; // before HTTP/1.1 the body ends with the connection
       }
     }
     Replies.common(headers, version, keepAlive);
@@ -254,7 +260,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
 
   @Override
   public void end(Runnable left) {
-    over = true; // before the client can have it all, and ask again
+    over = true; // before the client can have it all and send another
     ChannelFuture last = context().writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
     last.addListener(done -> left.run());
     endWith(last);
@@ -263,7 +269,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   @Override
   public void refuse(int code, String text) {
     answering = true;
-    keepAlive &= !unasked && connection.mayStayOpen(); // nobody knows whether the body comes
+    keepAlive &= !unasked && connection.mayStayOpen(); // the body may or may not come
     endWith(connection.refuse(code, text, keepAlive));
   }
 

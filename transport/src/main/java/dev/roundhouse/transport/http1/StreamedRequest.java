@@ -6,40 +6,40 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpRequest;
 
-/** A request that is taken as it comes, and the way of its answer. For its event loop. */
+/** A request taken as it arrives, and the means to answer it. For its event loop. */
 public interface StreamedRequest {
 
-  /** Not to be changed. */
+  /** Must not be changed. */
   HttpRequest head();
 
-  /** Of the body; below 0 when it is not known. */
+  /** Length of the body; negative when unknown. */
   long length();
 
-  /** Where all that the client's connection makes the server keep is counted. */
+  /** Counts all that the server keeps for the client's connection. */
   ConnectionMemory memory();
 
-  /** Whose thread calls, and may call. */
+  /** The loop on which the handler is called and may call. */
   EventLoop loop();
 
   /**
-   * Has more of the body come, or not: of what has been read already one part may still come. At
-   * first it comes.
+   * Resumes or pauses the body; one part that was already read may still arrive after a pause.
+   * Starts resumed.
    */
   void read(boolean wanted);
 
-  /** False while the client does not take what it is answered; what is written then is kept. */
+  /** False while the client does not read its answer; what is written then is kept. */
   boolean isWritable();
 
   /**
    * Begins the answer.
    *
-   * @param length of its body; below 0 when it is not known
-   * @param headers without those that concern the connection or the length, which are added
+   * @param length of its body; negative when unknown
+   * @param headers without those of the connection and the length, which are added
    */
   void answer(int code, long length, HttpHeaders headers);
 
   /**
-   * @param data of the answer's body; taken
+   * @param data of the answer's body; takes ownership
    */
   void write(ByteBuf data);
 
@@ -49,13 +49,13 @@ public interface StreamedRequest {
   /**
    * Ends the answer.
    *
-   * @param left run when its last byte has left, or never will
+   * @param left run when its last byte has been sent, or never will be
    */
   void end(Runnable left);
 
-  /** Answers that there is no other answer, and why. Before {@link #answer}. */
+  /** Sends the reason why there is no other answer. Before {@link #answer}. */
   void refuse(int code, String text);
 
-  /** Closes the connection: nobody should take a part for the whole. */
+  /** Closes the connection, so that a part is not taken for the whole. */
   void abort();
 }

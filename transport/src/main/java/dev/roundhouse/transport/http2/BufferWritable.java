@@ -3,17 +3,17 @@ package dev.roundhouse.transport.http2;
 import java.nio.ByteBuffer;
 
 /**
- * A message that writes itself where it is sent from. The stream that a marshaller makes of a
- * response may be one: then no array of bytes comes between.
+ * A message that writes itself without an intermediate byte array. The stream that a marshaller
+ * makes of a response may be one.
  */
 public interface BufferWritable {
-  /** Of the whole message. */
+  /** Size of the whole message. */
   int byteSize();
 
-  /** How many of them are lent, where they are sent from as they are. */
+  /** How many of the bytes are lent, sent from where they are. */
   int lentBytes();
 
-  /** Hands all bytes over, in order. */
+  /** Hands over all bytes, in order. */
   void writeTo(Sink sink);
 
   /** Takes a message. */
@@ -22,9 +22,9 @@ public interface BufferWritable {
     void copy(ByteBuffer bytes);
 
     /**
-     * Takes bytes that stay where they are until they have been sent, or never will be.
+     * Takes bytes without a copy; they are used until sent or dropped.
      *
-     * @param bytes direct, from position to limit; nobody changes them until then
+     * @param bytes direct, from position to limit; must not change until then
      * @param sent run once, by any thread
      */
     void lend(ByteBuffer bytes, Runnable sent);

@@ -20,17 +20,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One call of a service: hands what a {@link ServerStream} brings to the service's listener, on the
- * connection's event loop, and takes its answers from any thread, one at a time.
+ * One call of a service: passes what a {@link ServerStream} receives to the service's listener, on
+ * the connection's event loop, and takes its answers from any thread, one at a time.
  */
 final class Call<Q, R> extends ServerCall<Q, R>
     implements StreamListener, ServerStream.Departure, RequestMessages.Owner {
   private static final Logger log = LoggerFactory.getLogger(Call.class);
 
-  /** A call with more bytes on their way than this is not ready for more. */
+  /** A call with more unsent bytes than this is not ready for more. */
   private static final int READY_BYTES = 1 << 15;
 
-  /** Of all calls whose answer is one message. */
+  /** Shared by all calls whose answer is one message. */
   private static final AtomicInteger NOTHING_UNSENT = new AtomicInteger();
 
   private final Connection connection;
@@ -43,24 +43,24 @@ final class Call<Q, R> extends ServerCall<Q, R>
   private final ServiceListener<Q> service;
   private final RequestMessages<Q> request;
 
-  // Of the event loop.
-  /** Messages of the answer that were written. */
+  // On the event loop.
+  /** Messages of the answer written so far. */
   private int answered;
 
-  /** The call was ended with it in the place of the service, which has not been told. */
+  /** The transport has ended the call with it; the service has not been told. */
   private @Nullable Status endsWith;
 
-  // Of whoever answers.
+  // For the answering thread.
   private Answer answer = Answer.NONE;
   private @Nullable Http2Headers pendingHeaders;
 
-  /** The only message of an answer whose status has not been given yet. */
+  /** The only message of an answer, until its status is given. */
   private final AtomicReference<@Nullable ByteBuf> pendingMessage = new AtomicReference<>();
 
   private @Nullable Compressor compressor;
   private boolean compressMessages = true;
 
-  /** Bytes of a streaming answer that were sent and have not left. */
+  /** Bytes of a streaming answer not sent yet. */
   private final AtomicInteger unsent;
 
   private volatile boolean cancelled;
@@ -91,7 +91,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
     request = new RequestMessages<>(stream, method, decompressor, service, this);
   }
 
-  // What arrives; on the event loop.
+  // Receiving; on the event loop.
 
   void start(ServerMethodDefinition<Q, R> definition) {
     if (context.getDeadline() != null) {
@@ -130,9 +130,9 @@ final class Call<Q, R> extends ServerCall<Q, R>
     return request.isHolding() || request.handed() > answered;
   }
 
-  // How it ends; on the event loop.
+  // The end; on the event loop.
 
-  /** The service hears of it when nothing is held any more. */
+  /** The service is told once nothing is held any more. */
   @Override
   public void givenUp(Status status) {
     cancelled = true;
@@ -146,7 +146,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
     }
   }
 
-  /** The service hears first; or, when answers of it have not left yet, after them. */
+  /** The service is told first, unless answers are still being sent: then after them. */
   @Override
   public void end(Status status) {
     boolean ended = stream.isEnded();
@@ -198,7 +198,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
     }
   }
 
-  // What is answered; by any thread.
+  // Answering; by any thread.
 
   @Override
   public void request(int count) {
@@ -211,7 +211,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
       throw new IllegalStateException("headers have been sent");
     }
     if (answer == Answer.STATUS) {
-      return; // nobody hears them
+      return; // there is no listener
     }
     answer = Answer.HEADERS;
     Compressor chosen = compressor;
@@ -267,7 +267,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
   @Override
   public void close(Status status, Metadata trailers) {
     if (answer == Answer.STATUS) {
-      return; // it was ended in its place
+      return; // the transport has ended it
     }
     boolean isBegun = answer == Answer.HEADERS;
     answer = Answer.STATUS;
@@ -331,7 +331,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
     return method;
   }
 
-  // What is written; on the event loop.
+  // Writing; on the event loop.
 
   /** Part of an answer on its way to the event loop. */
   private record Outbound(
@@ -372,7 +372,7 @@ final class Call<Q, R> extends ServerCall<Q, R>
   }
 
   private void writeEnd(Http2Headers trailers) {
-    request.close(); // the stream may stay for as long as its client does not read
+    request.close(); // the stream may stay until its client reads
     stream.writeEnd(trailers, true);
   }
 

@@ -2,25 +2,25 @@ package dev.roundhouse.transport.http2;
 
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** Takes calls that are for other servers. Called on event loops: it must not block. */
+/** Takes calls for other servers. Called on event loops: must not block. */
 public interface CallForwarder {
 
-  /** True when calls of a method are sent on. Others are this server's own. */
+  /** True when calls of a method are forwarded. Others are answered here. */
   boolean forwards(String method);
 
   /**
-   * Begins to send a call on.
+   * Begins to forward a call.
    *
    * @param method that {@link #forwards} has taken
-   * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for as long as it takes
-   * @return what hears of the stream
+   * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for no limit
+   * @return the stream's listener
    */
   StreamListener open(ServerStream stream, String method, Http2Headers request, long timeoutNanos);
 
   /**
-   * What a client may send to a stream before it is known whose it is.
+   * What a client may send to a stream before it is known who takes it.
    *
-   * @param mostBytes that it may ever send before it hears that they were read
+   * @param mostBytes that it may ever send before they are acknowledged as read
    */
   int firstWindowBytes(int mostBytes);
 }

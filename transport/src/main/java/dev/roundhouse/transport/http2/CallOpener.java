@@ -17,17 +17,17 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes calls of the streams that clients open, or says why a stream is no call. Immutable; called
- * on the event loop of the stream's connection.
+ * Makes calls of the streams that clients open, or rejects a stream that is not a call. Immutable;
+ * called on the event loop of the stream's connection.
  */
 final class CallOpener {
   /**
-   * What a call takes of the heap besides its headers, measured with 4,096 idle streams: the stream
-   * and its windows, the call, its context and its observers.
+   * Heap that a call takes besides its headers, measured with 4,096 idle streams: the stream and
+   * its windows, the call, its context and its observers.
    */
   static final long CALL_BYTES = 3 << 10;
 
-  /** The same for one that is sent on, which has a stream at another server too. */
+  /** The same for a forwarded call, which also has a stream at another server. */
   private static final long FORWARDED_BYTES = 6 << 10;
 
   private final ServerSettings settings;
@@ -35,8 +35,8 @@ final class CallOpener {
   private final BooleanSupplier hasTooManyCalls;
 
   /**
-   * @param context that all calls' contexts come from
-   * @param hasTooManyCalls whether there are more than there may be, the new one included
+   * @param context parent of all calls' contexts
+   * @param hasTooManyCalls whether the limit is exceeded, the new call included
    */
   CallOpener(ServerSettings settings, Context context, BooleanSupplier hasTooManyCalls) {
     this.settings = settings;
@@ -44,7 +44,7 @@ final class CallOpener {
     this.hasTooManyCalls = hasTooManyCalls;
   }
 
-  /** Starts the call that the headers describe, or answers with the reason why there is none. */
+  /** Starts the call that the headers describe, or answers why there is none. */
   void open(ServerStream stream, Http2Headers headers, boolean endOfStream) {
     if (hasTooManyCalls.getAsBoolean()) {
       refuse(
@@ -84,7 +84,7 @@ final class CallOpener {
     }
   }
 
-  /** The method of a call that is sent on; null when it is not. */
+  /** The method of a forwarded call; null for others. */
   private @Nullable String forwardedMethod(Http2Headers headers) {
     CallForwarder forwarder = settings.forwarder();
     CharSequence path = headers.path();

@@ -35,8 +35,8 @@ final class Connection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
   /**
-   * What may wait to be sent before the client's further frames do: answers wait for its windows,
-   * but how calls end, and what HTTP/2 itself answers, does not.
+   * Unsent bytes beyond which no more frames of the client are read: answers wait for its windows,
+   * but ends of calls and HTTP/2's own answers do not.
    */
   private static final long MOST_UNSENT_BYTES = 128 << 10;
 
@@ -53,7 +53,7 @@ final class Connection extends PeerConnection {
 
   private boolean ready;
 
-  /** What a connection is part of. Called on the connection's event loop. */
+  /** The connection's server. Called on the connection's event loop. */
   interface Server {
     void opened(Connection connection);
 
@@ -64,7 +64,7 @@ final class Connection extends PeerConnection {
 
     void streamClosed();
 
-    /** Makes a call of a stream that was opened, or refuses it. */
+    /** Makes a call of a stream, or refuses it. */
     void open(ServerStream stream, Http2Headers headers, boolean endOfStream);
   }
 
@@ -138,7 +138,7 @@ final class Connection extends PeerConnection {
     readWhileItReads(read);
   }
 
-  /** A client that does not read what it is told is not listened to. */
+  /** Stops reading from a client that does not read. */
   private void readWhileItReads(ChannelHandlerContext of) {
     Channel channel = of.channel();
     if (channel.bytesBeforeWritable() > MOST_UNSENT_BYTES) {
@@ -162,7 +162,7 @@ final class Connection extends PeerConnection {
     readWhileItReads(read);
   }
 
-  /** What a client does wrong, or its network, is its own business: nobody else is told. */
+  /** A client's or its network's errors concern only that client. */
   @Override
   public void exceptionCaught(ChannelHandlerContext caught, Throwable cause) throws Exception {
     if (Http2CodecUtil.getEmbeddedHttp2Exception(cause) != null) {
@@ -178,8 +178,8 @@ final class Connection extends PeerConnection {
   }
 
   /**
-   * A failure that is neither the client's mistake nor its hanging up is ours, and must be heard
-   * of.
+   * A failure that is neither the client's mistake nor its hanging up is ours, and must be
+   * reported.
    */
   @Override
   protected void onConnectionError(
@@ -223,7 +223,7 @@ final class Connection extends PeerConnection {
     return context().executor().inEventLoop();
   }
 
-  /** Runs a task on the event loop, after what it does now; false when the server has stopped. */
+  /** Runs a task on the event loop after the current one; false when the server has stopped. */
   boolean later(Runnable task) {
     try {
       context().executor().execute(task);
@@ -234,23 +234,23 @@ final class Connection extends PeerConnection {
     }
   }
 
-  // What the connection keeps.
+  // Memory of the connection.
 
   ConnectionMemory memory() {
     return memory;
   }
 
-  /** Where messages are counted while they arrive and wait. */
+  /** Counts messages while they arrive and wait. */
   MemoryBudget messages() {
     return messages;
   }
 
-  /** Uncompresses something where it holds up nobody; false when the server has stopped. */
+  /** Decompresses something where it delays no one; false when the server has stopped. */
   boolean inflate(FairTurns.Job job) {
     return settings.inflating().submit(memory.peer(), job);
   }
 
-  /** Others need room: for as long as they do, ends what does not get on. On the event loop. */
+  /** While others need room, ends what makes no progress. On the event loop. */
   void relieve() {
     timers.relieve();
   }
@@ -260,7 +260,7 @@ final class Connection extends PeerConnection {
     writes.send(part);
   }
 
-  /** Sends what is written, unless that is done after what was read. */
+  /** Flushes, unless that follows the current read. */
   void flushUnlessReading() {
     writes.flushUnlessReading();
   }
@@ -270,7 +270,7 @@ final class Connection extends PeerConnection {
     timers.writing();
   }
 
-  /** A message has left, or never will. */
+  /** A message has been sent, or never will be. */
   void written() {
     stalls.written();
     timers.written();
@@ -284,7 +284,7 @@ final class Connection extends PeerConnection {
     timers.callEnded();
   }
 
-  /** Shows all streams to an action, which may end them. */
+  /** Passes all streams to an action, which may end them. */
   void forEachStream(Consumer<ServerStream> action) {
     try {
       streams.forEach(action);
@@ -293,16 +293,16 @@ final class Connection extends PeerConnection {
     }
   }
 
-  /** Closes at once, and says why if that can be heard. */
+  /** Closes at once, with the reason if it can be delivered. */
   void giveUp(String reason) {
     goAway(connection().remote().lastStreamCreated(), Http2Error.ENHANCE_YOUR_CALM, reason);
     flush(context());
     closeNow();
   }
 
-  // How a connection ends.
+  // The end of a connection.
 
-  /** Takes no more calls and closes when those under way have ended; any thread. */
+  /** Takes no more calls and closes when the current ones have ended; any thread. */
   void drain(String reason) {
     later(() -> timers.drain(reason, Long.MAX_VALUE));
   }
@@ -322,7 +322,7 @@ final class Connection extends PeerConnection {
     context().channel().close();
   }
 
-  /** Who ends what the client does not go on with. */
+  /** Ends calls that the client has stalled. */
   StalledPeer stalls() {
     return stalls;
   }

@@ -10,13 +10,13 @@ import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 
-/** Makes a connection with the limits that keep one client from taking what others need. */
+/** Builds a connection with limits that keep one client from taking what others need. */
 final class ConnectionBuilder
     extends AbstractHttp2ConnectionHandlerBuilder<Connection, ConnectionBuilder> {
-  /** Of a window that was used before the client is told that it may send as much again. */
+  /** Used share of a window at which the client may send as much again. */
   private static final float REFILL = 0.5f;
 
-  /** Answers to pings and settings that wait because the client does not read. */
+  /** Unsent answers to pings and settings while the client does not read. */
   private static final int MOST_CONTROL_FRAMES = 1000;
 
   private static final int MOST_EMPTY_DATA_FRAMES = 64;

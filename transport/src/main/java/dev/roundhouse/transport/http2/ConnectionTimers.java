@@ -8,14 +8,13 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a connection does as time passes: asks whether its client is still there, closes when it is
- * idle or old, ends what has stalled, and holds clients to how often they may ask. For the
- * connection's event loop.
+ * A connection's timers: checks that its client is still there, closes when it is idle or old, ends
+ * what has stalled, and enforces how often clients may ping. For the connection's event loop.
  */
 final class ConnectionTimers {
   private static final long OFF = Long.MAX_VALUE;
 
-  /** Pings that come too early are overlooked as often as this. */
+  /** Early pings that are tolerated. */
   private static final int MOST_STRIKES = 2;
 
   /** Between pings of a client without calls, unless the server permits more. */
@@ -24,10 +23,10 @@ final class ConnectionTimers {
   private static final long KEEP_ALIVE_PING = 0xBEEF;
   private static final long DRAIN_PING = 0xD4A1;
 
-  /** For an answer to the ping of a drain: clients that give none are closed without it. */
+  /** Wait for the answer to a drain's ping; clients that give none are closed without it. */
   private static final long DRAIN_PING_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** Between looks for what does not get on, while others need room, and how long that may be. */
+  /** Between checks for what makes no progress while others need room, and the time allowed. */
   private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final long PRESSED_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -55,7 +54,7 @@ final class ConnectionTimers {
   /** From the connection's beginning to its end. */
   private boolean running;
 
-  /** What does not get on is looked for. */
+  /** Looking for what makes no progress. */
   private boolean relieving;
 
   ConnectionTimers(
@@ -109,13 +108,13 @@ final class ConnectionTimers {
         connection.context().executor().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
   }
 
-  /** Something has come from the client. */
+  /** Something has arrived from the client. */
   void heard() {
     heardNanos = System.nanoTime();
     keepAliveSent = false;
   }
 
-  /** The client's settings have come, with which every conversation begins. */
+  /** The client's settings, its first frame, have arrived. */
   void spokenTo() {
     spokenTo = true;
   }
@@ -142,7 +141,7 @@ final class ConnectionTimers {
     }
   }
 
-  /** Whoever has connected and not begun to speak HTTP/2 holds a place that others may need. */
+  /** A client that has connected and not begun HTTP/2 holds a place that others may need. */
   private void endIfSilent() {
     if (!spokenTo) {
       connection.closeNow();
@@ -184,14 +183,17 @@ final class ConnectionTimers {
     after(Math.min(next, policy.maxIdleNanos()), this::endIfIdle);
   }
 
-  /** Has a client without a call connect again when it has one: its place is needed. */
+  /**
+   * Closes the connection of a client without calls, whose place is needed; it reconnects for its
+   * next call.
+   */
   private void endIfUnused(long nowNanos, long unusedNanos) {
     if (activeCalls == 0 && nowNanos - idleSinceNanos >= unusedNanos) {
       drain("overloaded", OFF);
     }
   }
 
-  /** Others need room: for as long as they do, ends what does not get on. */
+  /** While others need room, ends what makes no progress. */
   void relieve() {
     if (!relieving && running) {
       relieving = true;
@@ -223,7 +225,7 @@ final class ConnectionTimers {
     after(unreadNanos / 2, this::endStalledDepartures);
   }
 
-  /** The client has sent a ping; one that does so too often is sent away. */
+  /** The client has sent a ping; one that pings too often is disconnected. */
   void pinged() {
     long now = System.nanoTime();
     boolean mayPing = activeCalls > 0 || policy.permitPingWithoutCalls();
@@ -246,8 +248,8 @@ final class ConnectionTimers {
   }
 
   /**
-   * Ends the connection when the calls under way have: first the client is told to begin no more,
-   * then, when it has certainly heard, which of those that it began are still served.
+   * Ends the connection after its current calls. The client is first told to begin no more, then,
+   * once it has certainly received that, which of the calls it began are still served.
    */
   void drain(String reason, long graceNanos) {
     if (draining || !running) {

@@ -7,10 +7,9 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes whole HTTP/2 frames on. Netty's decoder would put incomplete input together by copying all
- * of it. Here data that two reads share becomes a frame of what has come and another of the rest,
- * and only frames of other kinds are copied; the buffer that was read into is free for the next
- * read. For one event loop.
+ * Passes on whole HTTP/2 frames. Netty's decoder would reassemble incomplete input by copying all
+ * of it. Here a data frame split over two reads becomes two frames, and only other frames are
+ * copied; the read buffer is free for the next read. For one event loop.
  */
 public final class FrameCutter extends ChannelInboundHandlerAdapter {
   /** What a client sends before its first frame. */
@@ -18,13 +17,13 @@ public final class FrameCutter extends ChannelInboundHandlerAdapter {
 
   private static final int HEADER_BYTES = 9;
 
-  /** Of a frame's payload, as long as we allow no more. */
+  /** Largest payload of a frame that we allow. */
   private static final int MAX_PAYLOAD_BYTES = 1 << 14;
 
-  /** What the beginning of a frame gets at least. */
+  /** Smallest buffer for the beginning of a frame. */
   private static final int LEAST_BYTES = 64;
 
-  /** It gets as many times what has come, so that whoever sends little holds little. */
+  /** The buffer's size as a multiple of what has arrived: a peer that sends little holds little. */
   private static final int GROWTH = 4;
 
   private static final int DATA = 0;
@@ -36,38 +35,38 @@ public final class FrameCutter extends ChannelInboundHandlerAdapter {
 
   private boolean started;
 
-  /** Of frames that a client sends, after its preface. */
+  /** For frames from a client, after its preface. */
   FrameCutter() {}
 
-  /** Of frames that a server sends. */
+  /** For frames from a server. */
   public static FrameCutter ofServer() {
     FrameCutter cutter = new FrameCutter();
     cutter.started = true;
     return cutter;
   }
 
-  /** Frames follow that are larger than allowed: the decoder may say so. */
+  /** A frame above the limit has arrived: the decoder reports it. */
   private boolean lost;
 
-  /** The beginning of what is incomplete. */
+  /** The beginning of an incomplete frame. */
   private @Nullable ByteBuf part;
 
-  /** Headers have begun that go on in further frames. */
+  /** Headers that continue in further frames have begun. */
   private boolean withinHeaders;
 
-  /** What is missing of data whose beginning was passed on. */
+  /** Missing bytes of a data frame whose beginning was passed on. */
   private int dataLeft;
 
   private int dataStream;
   private int dataFlags;
 
-  /** Of data that was passed on in pieces. */
+  /** Bytes of data frames passed on in pieces. */
   private long dataBytes;
 
-  /** How often a frame has ended, and with it what it is part of. */
+  /** How often a frame, and what it is part of, has ended. */
   private long ends;
 
-  /** True when a frame has begun to arrive, or headers of several, and is not complete. */
+  /** True when a frame, or headers of several frames, have begun and are incomplete. */
   boolean isWithin() {
     return part != null || withinHeaders || dataLeft > 0;
   }
@@ -108,10 +107,10 @@ public final class FrameCutter extends ChannelInboundHandlerAdapter {
   }
 
   /**
-   * Makes a frame of the beginning of data.
+   * Makes a frame of the beginning of a data frame.
    *
    * @param frame where it begins
-   * @return false when it is not data, or nothing of it is here
+   * @return false when it is not data, or none of its payload is here
    */
   private boolean beginData(ByteBuf in, int frame) {
     int have = in.writerIndex() - frame - HEADER_BYTES;
@@ -127,11 +126,11 @@ public final class FrameCutter extends ChannelInboundHandlerAdapter {
   }
 
   /**
-   * Makes a frame of what has come of the rest.
+   * Makes a frame of the next piece of a data frame.
    *
    * @param in taken
    * @param owned whether there is room before it
-   * @return what begins with that frame
+   * @return a buffer that begins with that frame
    */
   private ByteBuf continueData(ChannelHandlerContext ctx, ByteBuf in, boolean owned) {
     ByteBuf framed = in;
@@ -173,7 +172,7 @@ public final class FrameCutter extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Moves what is missing from the input; true when the part was completed and passed on. */
+  /** Moves missing bytes from the input; true when the part was completed and passed on. */
   private boolean completePart(ChannelHandlerContext ctx, ByteBuf begun, ByteBuf in) {
     for (int missing = missing(begun); missing > 0; missing = missing(begun)) {
       if (!in.isReadable()) {

@@ -6,15 +6,15 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Takes parts of answers from any thread to a connection's event loop, in order, and has those that
- * are there together written together: one wake-up and one flush for all of them.
+ * Takes parts of answers from any thread to a connection's event loop, in order, and writes those
+ * present together: one wake-up and one flush for all.
  */
 final class GatheredWrites {
   private final PeerConnection connection;
   private final Queue<Part> parts = PlatformDependent.newMpscQueue();
   private final AtomicBoolean writing = new AtomicBoolean();
 
-  /** What was read is being handled: what is written meanwhile goes out after it. */
+  /** A read is being handled: what is written meanwhile goes out after it. */
   private boolean reading;
 
   /** Part of an answer. */
@@ -22,7 +22,7 @@ final class GatheredWrites {
     /** On the event loop. */
     void write();
 
-    /** It is not written: the event loop has stopped. */
+    /** Not written: the event loop has stopped. */
     void drop();
   }
 
@@ -51,7 +51,7 @@ final class GatheredWrites {
     }
   }
 
-  /** What is gathered while this writes goes out with it, and wakes nobody. */
+  /** Parts added during this write go out with it, without a wake-up. */
   private void writeAndFlush() {
     try {
       if (write()) {
@@ -74,18 +74,18 @@ final class GatheredWrites {
     return any;
   }
 
-  /** Until {@link #readComplete} what is written waits. On the event loop. */
+  /** Writes wait until {@link #readComplete}. On the event loop. */
   void reading() {
     reading = true;
   }
 
-  /** Writes what was gathered; whoever calls this flushes. On the event loop. */
+  /** Writes what was gathered; the caller flushes. On the event loop. */
   void readComplete() {
     reading = false;
     write();
   }
 
-  /** Sends what is written, unless that is done after what was read. On the event loop. */
+  /** Flushes, unless that follows the current read. On the event loop. */
   void flushUnlessReading() {
     if (!reading) {
       connection.flush(connection.context());

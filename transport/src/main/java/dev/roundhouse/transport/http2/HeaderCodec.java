@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** Between gRPC's metadata and the header fields of HTTP/2. Immutable. */
+/** Converts between gRPC metadata and HTTP/2 header fields. Immutable. */
 public final class HeaderCodec {
   private static final AsciiString GRPC = AsciiString.cached("application/grpc");
   private static final AsciiString OK = HttpResponseStatus.OK.codeAsText();
@@ -33,7 +33,7 @@ public final class HeaderCodec {
   private static final AsciiString GRPC_ACCEPT = AsciiString.cached("grpc-accept-encoding");
   private static final char PSEUDO_HEADER = ':';
 
-  /** Of a header field besides its texts: two strings and their arrays, an entry, its place. */
+  /** A header field besides its texts: two strings and their arrays, an entry, its slot. */
   private static final int FIELD_BYTES = 128;
 
   private static final Http2Headers END_OK =
@@ -53,7 +53,7 @@ public final class HeaderCodec {
             false, OK, CONTENT_TYPE, GRPC, GRPC_ACCEPT, AsciiString.of(accepted));
   }
 
-  /** What a client has sent, without HTTP's own fields. */
+  /** The client's metadata, without HTTP's own fields. */
   static Metadata metadata(Http2Headers headers) {
     byte[][] fields = new byte[2 * headers.size()][];
     int count = 0;
@@ -68,7 +68,7 @@ public final class HeaderCodec {
     return InternalMetadata.newMetadata(TransportFrameUtil.toRawSerializedHeaders(used));
   }
 
-  /** As {@link #metadata}, one field alone. */
+  /** Like {@link #metadata}, for one field only. */
   public static Metadata only(String name, Http2Headers headers) {
     Metadata metadata = new Metadata();
     CharSequence value = headers.get(name);
@@ -82,7 +82,7 @@ public final class HeaderCodec {
     return text.isEntireArrayUsed() ? text.array() : text.toByteArray();
   }
 
-  /** What an answer begins with. */
+  /** The initial headers of an answer. */
   Http2Headers begin(Metadata metadata, @Nullable Compressor compressor) {
     if (compressor == null && InternalMetadata.headerCount(metadata) == 0) {
       return plain;
@@ -96,7 +96,7 @@ public final class HeaderCodec {
   }
 
   /**
-   * What an answer ends with.
+   * The trailers of an answer.
    *
    * @param first true when nothing was sent before
    */
@@ -120,7 +120,7 @@ public final class HeaderCodec {
     return headers;
   }
 
-  /** What header fields take, as they are kept; nothing of those that all calls share. */
+  /** What header fields take in memory; 0 for those shared by all calls. */
   static long bytes(Http2Headers headers) {
     if (headers == END_OK) {
       return 0;
@@ -142,23 +142,23 @@ public final class HeaderCodec {
     }
   }
 
-  /** The answer to what is no gRPC: a status of HTTP, and a text. */
+  /** The answer to a request that is not gRPC: an HTTP status and a text. */
   static Http2Headers refusal(HttpResponseStatus status) {
     return new DefaultHttp2Headers(false)
         .status(status.codeAsText())
         .set(CONTENT_TYPE, "text/plain; charset=utf-8");
   }
 
-  /** True of {@code application/grpc} alone, or with a format, or with parameters. */
+  /** True for {@code application/grpc} alone, or with a format, or with parameters. */
   static boolean isGrpc(@Nullable CharSequence contentType) {
     return contentType != null && GrpcUtil.isGrpcContentType(contentType.toString());
   }
 
   /**
-   * What undoes the compression that a client has named.
+   * The decompressor for the client's encoding.
    *
-   * @return null when it has named none
-   * @throws io.grpc.StatusRuntimeException UNIMPLEMENTED when there is no such compression
+   * @return null when it has none
+   * @throws io.grpc.StatusRuntimeException UNIMPLEMENTED when the encoding is unknown
    */
   public @Nullable Decompressor decompressor(Metadata metadata) {
     String name = metadata.get(GrpcUtil.MESSAGE_ENCODING_KEY);
@@ -178,7 +178,7 @@ public final class HeaderCodec {
     return compressors.lookupCompressor(name);
   }
 
-  /** True when the client can read what is compressed so. */
+  /** True when the client accepts this encoding. */
   static boolean accepts(Metadata metadata, Compressor compressor) {
     byte[] accepted = metadata.get(GrpcUtil.MESSAGE_ACCEPT_ENCODING_KEY);
     if (accepted == null) {

@@ -42,12 +42,12 @@ final class Http2Server extends Server implements Connection.Server {
   private static final int STOP_SECONDS = 5;
 
   /**
-   * What a connection takes without any call: its handlers, header tables of both sides, the
-   * beginning of a frame; and in native memory what the system's socket does not count.
+   * A connection without calls: its handlers, header tables of both sides, the beginning of a
+   * frame; and native memory that the system's socket does not count.
    */
   private static final long CONNECTION_BYTES = 24 << 10;
 
-  /** The same with what TLS keeps. */
+  /** The same including TLS state. */
   private static final long TLS_BYTES = 96 << 10;
 
   private final SocketAddress address;
@@ -57,10 +57,10 @@ final class Http2Server extends Server implements Connection.Server {
   private final CallOpener opener;
   private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
 
-  /** Sockets that were accepted, those that have not finished their handshake included. */
+  /** Accepted sockets, including those in a handshake. */
   private final Set<Channel> sockets = ConcurrentHashMap.newKeySet();
 
-  /** Streams of all connections, whose calls may still be refused. */
+  /** Streams of all connections, including calls that may still be refused. */
   private final AtomicInteger calls = new AtomicInteger();
 
   private final CountDownLatch terminated = new CountDownLatch(1);
@@ -68,7 +68,7 @@ final class Http2Server extends Server implements Connection.Server {
   private @Nullable Channel listening;
   private volatile boolean shutdown;
 
-  /** Calls are not waited for any more. */
+  /** Calls are no longer waited for. */
   private volatile boolean closing;
 
   Http2Server(
@@ -97,7 +97,7 @@ final class Http2Server extends Server implements Connection.Server {
     return this;
   }
 
-  /** Puts together what handles a socket that was accepted. */
+  /** Sets up the pipeline of an accepted socket. */
   private final class Accepted extends ChannelInitializer<SocketChannel> {
     @Override
     protected void initChannel(SocketChannel socket) {
@@ -145,7 +145,7 @@ final class Http2Server extends Server implements Connection.Server {
           .execute(
               () -> {
                 Connection connection = socket.pipeline().get(Connection.class);
-                if (connection != null) { // a handshake has a time of its own
+                if (connection != null) { // the handshake has its own timeout
                   connection.relieve();
                 }
               });
@@ -166,7 +166,7 @@ final class Http2Server extends Server implements Connection.Server {
             settings.handshakeNanos()));
   }
 
-  /** Goes on when both sides have agreed on HTTP/2. */
+  /** Continues when both sides have agreed on HTTP/2. */
   private final class Negotiated extends ApplicationProtocolNegotiationHandler {
     private final ConnectionMemory memory;
 
@@ -260,7 +260,7 @@ final class Http2Server extends Server implements Connection.Server {
     connections.forEach(connection -> connection.drain("shutting down"));
     for (Channel socket : sockets) {
       if (socket.pipeline().get(Preface.class) != null) {
-        socket.close(); // nothing was asked
+        socket.close(); // no call was made
       }
     }
     if (sockets.isEmpty()) {

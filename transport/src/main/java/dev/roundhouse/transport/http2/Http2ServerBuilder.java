@@ -41,11 +41,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Makes a gRPC server on Netty's HTTP/2. Services, interceptors, filters and settings are those of
- * any {@link ServerBuilder}; what this server does not have is refused. Services are called on
- * event loops and must not block them. For one thread.
+ * any {@link ServerBuilder}; unsupported options are refused. Services are called on event loops
+ * and must not block them. For one thread.
  */
 public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> {
-  /** What a call takes at least, of the memory that connections and calls have. */
+  /** The least that a call takes of the memory for connections and calls. */
   public static final long LEAST_CALL_BYTES = CallOpener.CALL_BYTES;
 
   private static final Logger log = LoggerFactory.getLogger(Http2ServerBuilder.class);
@@ -93,7 +93,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return new Http2ServerBuilder(address);
   }
 
-  /** Listens with TLS; clients must speak HTTP/2 by ALPN. */
+  /** Listens with TLS; clients must negotiate HTTP/2 by ALPN. */
   public Http2ServerBuilder tls(
       KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
       throws SSLException {
@@ -102,7 +102,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   }
 
   /**
-   * The same, with what holds at the moment.
+   * The same, with a context that may change.
    *
    * @param current asked for each connection, for one of {@link #tlsContext}
    */
@@ -111,7 +111,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
-  /** What {@link #tls(Supplier)} gives. */
+  /** A context for {@link #tls(Supplier)}. */
   public static SslContext tlsContext(
       KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
       throws SSLException {
@@ -128,57 +128,57 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
         .build();
   }
 
-  /** Where everything is counted that peers make the server keep; without it there is no limit. */
+  /** Counts everything the server keeps for peers; without it there is no limit. */
   public Http2ServerBuilder peerMemory(PeerMemory account) {
     memory = account;
     return this;
   }
 
-  /** Who hears of connections and calls as they begin and end. */
+  /** Told of connections and calls as they begin and end. */
   public Http2ServerBuilder loadListener(LoadListener listener) {
     load = listener;
     return this;
   }
 
   /**
-   * Who hears why when the server cannot be relied on any more: a thread of it is gone, and some or
-   * all of its connections hang. Without it there is a line in the log.
+   * Told the cause when a thread of the server has died, and some or all of its connections hang.
+   * Without it the failure is logged.
    */
   public Http2ServerBuilder failureListener(Consumer<Throwable> listener) {
     failed = listener;
     return this;
   }
 
-  /** Sends calls on that the forwarder takes. Interceptors do not see them. */
+  /** Forwards the calls that the forwarder takes. Interceptors do not see them. */
   public Http2ServerBuilder forward(CallForwarder forwarder) {
     this.forwarder = forwarder;
     return this;
   }
 
-  /** Calls that a connection may have at a time; its client waits with further ones. */
+  /** Concurrent calls of a connection; its client makes further ones wait. */
   public Http2ServerBuilder maxConcurrentStreams(int most) {
     maxConcurrentStreams = positive("maxConcurrentStreams", most);
     return this;
   }
 
   /**
-   * Calls that all connections together may have at a time, which takes memory for each; further
-   * ones end with RESOURCE_EXHAUSTED.
+   * Concurrent calls of all connections together, each of which takes memory; further ones end with
+   * RESOURCE_EXHAUSTED.
    */
   public Http2ServerBuilder maxCalls(int most) {
     maxCalls = positive("maxCalls", most);
     return this;
   }
 
-  /** Further ones are closed when they have been accepted. */
+  /** Connections above this are accepted and closed. */
   public Http2ServerBuilder maxConnections(int most) {
     maxConnections = positive("maxConnections", most);
     return this;
   }
 
   /**
-   * What a client may send to a call before it must hear that it was read. Of a call that is sent
-   * on, as much is held at most, each way.
+   * What a client may send to a call before it is acknowledged as read. For a forwarded call, at
+   * most this much is held each way.
    */
   public Http2ServerBuilder streamWindow(int bytes) {
     streamWindowBytes = positive("streamWindow", bytes);
@@ -186,15 +186,15 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   }
 
   /**
-   * A call ends whose message, or request of one message, has begun to arrive and of which less
-   * than 16 KiB has come in so long; so does a connection whose frame does.
+   * Ends a call whose message, or single-message request, has begun to arrive and then brings less
+   * than 16 KiB in this time; likewise a connection with an incomplete frame.
    */
   public Http2ServerBuilder stalledMessageTimeout(long time, TimeUnit unit) {
     stalledNanos = unit.toNanos(time);
     return this;
   }
 
-  /** A call ends of whose answer the client has read less than 16 KiB in so long. */
+  /** Ends a call whose client reads less than 16 KiB of the answer in this time. */
   public Http2ServerBuilder unreadAnswerTimeout(long time, TimeUnit unit) {
     unreadNanos = unit.toNanos(time);
     return this;
@@ -274,7 +274,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return this;
   }
 
-  /** What a client may take to connect, with TLS or without, until it has sent its settings. */
+  /** Time to connect, with TLS or without, until the client's settings have arrived. */
   @Override
   public Http2ServerBuilder handshakeTimeout(long time, TimeUnit unit) {
     handshakeNanos = unit.toNanos(time);
@@ -370,7 +370,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return new Http2Server(address, threads, settings, services);
   }
 
-  /** Half of the processors: what one peer has uncompressed must leave some for all others. */
+  /** Half of the processors: one peer's decompression must leave some for the others. */
   private static int inflatingThreads() {
     return Math.clamp(Runtime.getRuntime().availableProcessors() / 2, 1, MAX_INFLATING);
   }
@@ -385,7 +385,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     return Map.copyOf(methods);
   }
 
-  /** The first interceptor that was added is the last before the service, as in any builder. */
+  /** The first interceptor added is the last before the service, as in any builder. */
   private <Q, R> ServerMethodDefinition<Q, R> intercepted(ServerMethodDefinition<Q, R> method) {
     ServerMethodDefinition<Q, R> with = method;
     for (ServerInterceptor interceptor : interceptors) {

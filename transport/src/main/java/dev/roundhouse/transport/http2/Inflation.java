@@ -12,16 +12,16 @@ import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Undoes the compression of one message, a step at a time, into memory that grows with what comes
- * out and is counted before it does. For one thread at a time.
+ * Decompresses one message, a step at a time, into memory that grows with the output and is counted
+ * first. For one thread at a time.
  */
 final class Inflation {
-  /** What zlib and its streams take. */
+  /** Memory of zlib and its streams. */
   private static final int STATE_BYTES = 48 << 10;
 
   private static final int LEAST_BYTES = 1 << 10;
 
-  /** What comes out of most messages, as a multiple of what went in. */
+  /** Output of most messages as a multiple of the input. */
   private static final int LIKELY_RATIO = 4;
 
   private static final int GROWTH = 2;
@@ -36,8 +36,8 @@ final class Inflation {
   private long held;
 
   /**
-   * @param compressed taken
-   * @param most bytes that may come out
+   * @param compressed owned by this
+   * @param most output bytes allowed
    */
   Inflation(
       ReceivedMessage compressed,
@@ -53,11 +53,11 @@ final class Inflation {
   }
 
   /**
-   * Goes on.
+   * Decompresses further.
    *
-   * @param bytes that come out at most
-   * @return whether all has come out
-   * @throws StatusException when it cannot be read, or is too much; close it then
+   * @param bytes of output at most
+   * @return whether all is decompressed
+   * @throws StatusException when it is corrupt or too large; close it then
    */
   boolean step(int bytes) throws StatusException {
     try {
@@ -147,7 +147,7 @@ final class Inflation {
     held -= bytes;
   }
 
-  /** What came out, once all has; counted until it is let go. */
+  /** The message, once complete; counted until released. */
   ReceivedMessage finish() {
     ByteBuf whole = out;
     out = null;
@@ -160,7 +160,7 @@ final class Inflation {
             whole.nioBuffer(0, whole.readableBytes()), whole, memory.of(Kept.INFLATED), bytes);
   }
 
-  /** Lets go of everything. */
+  /** Releases everything. */
   void close() {
     if (in != null) {
       try {

@@ -9,19 +9,18 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the messages of one stream together from what arrives of them, one copy for each byte. A
- * small message goes to an array; a large one to pooled memory that grows with what has arrived and
- * is counted before it does, so that a client that only announces much takes little. A small one is
- * counted when it has to wait for the rest of it, which few do. A message that is complete goes on
- * counting what it was counted for. For one event loop.
+ * Assembles the messages of one stream with one copy of each byte. A small message goes to an
+ * array; a large one to pooled memory that grows with what has arrived and is counted first, so a
+ * client that only announces much takes little. A small message is counted only when it has to wait
+ * for its rest, which is rare. A complete message stays counted. For one event loop.
  */
 final class MessageAssembly {
   private static final int PREFIX_BYTES = 5;
 
-  /** Up to here the collector is cheaper than a pool that another thread gives back to. */
+  /** Up to this size the collector is cheaper than a pool to which another thread gives back. */
   static final int MAX_HEAP_BYTES = 1 << 16;
 
-  /** What a large message gets at once. */
+  /** Initial memory of a large message. */
   private static final int FIRST_BYTES = 1 << 20;
 
   private static final int GROWTH = 4;
@@ -30,7 +29,7 @@ final class MessageAssembly {
   private final MemoryBudget budget;
   private final int maxMessageBytes;
 
-  /** Of the prefix: its bytes so far, and how many. */
+  /** The prefix's bytes so far, and their number. */
   private long prefix;
 
   private int prefixBytes;
@@ -48,11 +47,11 @@ final class MessageAssembly {
   }
 
   /**
-   * Reads on.
+   * Reads further.
    *
-   * @param data moved through
+   * @param data read
    * @return a message that is complete, to be released; null when all data has been read
-   * @throws StatusException when the message may not be received; call no more after that
+   * @throws StatusException when the message may not be received; do not call again after that
    */
   @Nullable ReceivedMessage next(ByteBuf data) throws StatusException {
     if (prefixBytes < PREFIX_BYTES && !readPrefix(data)) {
@@ -78,7 +77,7 @@ final class MessageAssembly {
     return prefixBytes > 0;
   }
 
-  /** How much of the message has arrived, for people. */
+  /** How much of the message has arrived, as text. */
   String progress() {
     return prefixBytes < PREFIX_BYTES
         ? prefixBytes + " bytes of its prefix"
@@ -93,7 +92,7 @@ final class MessageAssembly {
     held += bytes;
   }
 
-  /** Gives back what is held of a message that is not complete, when nothing more is read. */
+  /** Releases what is held of an incomplete message. */
   void close() {
     if (large != null) {
       large.release();

@@ -14,14 +14,14 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
-/** Puts a message that is answered behind the prefix that gRPC gives each, in pooled memory. */
+/** Puts gRPC's prefix before an answer's message, in pooled memory. */
 final class MessageFrame {
   private static final int PREFIX_BYTES = 5;
 
   private MessageFrame() {}
 
   /**
-   * Encodes a message, with one copy of it where it says its size, and none of what it lends.
+   * Encodes a message, with one copy if it knows its size, and none of what it lends.
    *
    * @param message closed in any case
    * @param compressor null to send it as it is
@@ -53,12 +53,12 @@ final class MessageFrame {
     }
   }
 
-  /** Puts a message together out of what is copied and what is lent. */
+  /** Assembles a message from copied and lent bytes. */
   private static final class Parts implements BufferWritable.Sink {
     private final ByteBufAllocator allocator;
     private final ByteBuf copied;
 
-    /** Only when something is lent. */
+    /** Null unless something is lent. */
     private @Nullable CompositeByteBuf all;
 
     Parts(ByteBufAllocator allocator, ByteBuf begun) {
@@ -132,7 +132,7 @@ final class MessageFrame {
   }
 
   /**
-   * @param size of the message, as the prefix says it
+   * @param size of the message, written in the prefix
    * @param room for it
    */
   private static ByteBuf begun(ByteBufAllocator allocator, int size, int room, boolean compressed) {

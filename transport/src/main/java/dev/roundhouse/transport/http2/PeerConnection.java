@@ -11,14 +11,14 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What connections to clients and to other servers have in common. */
+/** Common to connections to clients and to other servers. */
 public abstract class PeerConnection extends Http2ConnectionHandler {
-  /** Of a window, below which Netty opens it again; it takes nothing for all of it. */
+  /** The share of a window below which Netty opens it again. */
   private static final float AT_ONCE = 0.9999f;
 
   /**
    * Streams that a client of our servers may reset in {@link #WINDOW_SECONDS}, and as many that it
-   * may make them reset. Those who send calls on stay below it.
+   * may make them reset. Forwarding servers stay below it.
    */
   public static final int MOST_RESETS = 2000;
 
@@ -47,7 +47,7 @@ public abstract class PeerConnection extends Http2ConnectionHandler {
     begin(active);
   }
 
-  /** The connection stands; maybe called twice. */
+  /** The connection is established; may be called twice. */
   protected abstract void begin(ChannelHandlerContext active);
 
   public final ChannelHandlerContext context() {
@@ -58,7 +58,7 @@ public abstract class PeerConnection extends Http2ConnectionHandler {
     return known;
   }
 
-  /** Has what was written leave with all that is written in this turn of the event loop. */
+  /** Flushes together with everything written in this turn of the event loop. */
   public final void flushSoon() {
     if (!flushing) {
       flushing = true;
@@ -73,8 +73,8 @@ public abstract class PeerConnection extends Http2ConnectionHandler {
   }
 
   /**
-   * Lets a connection have as much on its way as a stream: it begins with 64 KiB, for which a peer
-   * that sends more would have to wait again and again.
+   * Widens the connection's window to a stream's: it begins with 64 KiB, which would make a peer
+   * that sends more wait.
    */
   protected final void widen(int bytes) {
     Http2LocalFlowController window = connection().local().flowController();
@@ -91,9 +91,9 @@ public abstract class PeerConnection extends Http2ConnectionHandler {
   }
 
   /**
-   * Has a stream's window be opened by {@link #open} alone: Netty would keep it as wide as it was
-   * in the beginning. To be called before what has come is counted as read: the peer's answer to
-   * our settings sets it back.
+   * From now on only {@link #open} opens the stream's window: Netty would keep it at its initial
+   * size. Call before what has arrived is counted as read: the peer's answer to our settings sets
+   * it back.
    */
   public final void steer(Http2Stream stream) {
     Http2LocalFlowController window = connection().local().flowController();
@@ -112,7 +112,7 @@ public abstract class PeerConnection extends Http2ConnectionHandler {
     return connection().local().flowController().windowSize(stream);
   }
 
-  /** Lets the peer send more to a stream that is steered. */
+  /** Lets the peer send more to a steered stream. */
   public final void open(Http2Stream stream, int bytes) {
     DefaultHttp2LocalFlowController window =
         (DefaultHttp2LocalFlowController) connection().local().flowController();
@@ -121,7 +121,7 @@ public abstract class PeerConnection extends Http2ConnectionHandler {
       if (window.windowUpdateRatio(stream) < AT_ONCE) {
         window.windowUpdateRatio(stream, AT_ONCE);
       }
-      window.incrementWindowSize(stream, wide); // up to there it is opened
+      window.incrementWindowSize(stream, wide); // it is opened up to there
       window.incrementWindowSize(stream, -wide);
     } catch (Http2Exception e) {
       onError(context(), true, e);

@@ -17,15 +17,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Waits for what every client of HTTP/2 sends first, before anything is sent to it: whoever begins
- * with HTTP/1, TLS or a line of a proxy is told in HTTP/1.1 what port this is, and others would not
- * understand that. For one event loop.
+ * Waits for the HTTP/2 client preface before anything is sent: a client that begins with HTTP/1,
+ * TLS or a PROXY line is told in HTTP/1.1 what port this is, and would not understand anything
+ * else. For one event loop.
  */
 final class Preface extends ChannelInboundHandlerAdapter {
   private static final Logger log = LoggerFactory.getLogger(Preface.class);
   private static final byte[] EXPECTED = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII);
 
-  /** Of those who can be told, or whose operator may see it. */
+  /** Beginnings of other protocols whose client, or its operator, can read the answer. */
   private static final List<byte[]> OTHERS =
       Stream.of(
               "GET ",
@@ -53,7 +53,7 @@ final class Preface extends ChannelInboundHandlerAdapter {
               + TEXT)
           .getBytes(US_ASCII);
 
-  /** What a client sends that has not read our answer. */
+  /** Bytes discarded from a client that has not read our answer. */
   private static final long FORGOTTEN_BYTES = 1 << 16;
 
   private static final long FORGOTTEN_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -63,14 +63,14 @@ final class Preface extends ChannelInboundHandlerAdapter {
   private final long mostNanos;
   private @Nullable Future<?> alarm;
 
-  /** What has come of it. */
+  /** What has arrived of it. */
   private @Nullable ByteBuf part;
 
   private boolean refused;
 
   /**
-   * @param begins adds what speaks HTTP/2 behind this
-   * @param load hears of whoever speaks otherwise
+   * @param begins adds the HTTP/2 handlers behind this
+   * @param load told of clients that speak another protocol
    * @param mostNanos that it may take
    */
   Preface(Runnable begins, LoadListener load, long mostNanos) {
@@ -113,7 +113,7 @@ final class Preface extends ChannelInboundHandlerAdapter {
     ctx.pipeline().remove(this);
   }
 
-  /** True when the next bytes are those from an offset on. */
+  /** True when the bytes from this offset are next. */
   private static boolean begins(byte[] with, int offset, ByteBuf data, int count) {
     return Unpooled.wrappedBuffer(with, offset, count)
         .equals(data.slice(data.readerIndex(), count));
@@ -124,7 +124,7 @@ final class Preface extends ChannelInboundHandlerAdapter {
     ByteBuf come =
         part == null
             ? data
-            : Unpooled.wrappedBuffer(part.retainedDuplicate(), data); // of which data is a part now
+            : Unpooled.wrappedBuffer(part.retainedDuplicate(), data); // data is now a part of it
     boolean known =
         OTHERS.stream()
             .anyMatch(
@@ -139,7 +139,7 @@ final class Preface extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Says what port this is to a client that does not speak HTTP/2, and ends its connection. */
+  /** Tells a client that does not speak HTTP/2 what port this is, and closes its connection. */
   static void tell(ChannelHandlerContext ctx, LoadListener load) {
     log.debug("{} does not speak HTTP/2", ctx.channel().remoteAddress());
     load.otherProtocol();
@@ -158,7 +158,7 @@ final class Preface extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** As when it hangs up. */
+  /** For example when it hangs up. */
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     log.debug("connection of {} failed", ctx.channel().remoteAddress(), cause);

@@ -8,13 +8,13 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes of one message: a stream for marshallers that read one, and as they lie for those that
- * know better. Large ones are in pooled memory outside the heap. The call releases that when the
- * service has been told of the message, and of the end of the request where that is one message;
- * who needs the bytes longer retains them before, and counts them. Read by one thread.
+ * The bytes of one message: as a stream for marshallers that read one, and directly for those that
+ * can use them. Large ones are in pooled memory outside the heap. The call releases that once the
+ * service has been told of the message, and, for a single-message request, of its end; to use the
+ * bytes longer, retain them before, and count them. Read by one thread.
  */
 public final class ReceivedMessage extends InputStream implements KnownLength {
-  /** What a message takes besides its bytes: this, its buffer, and its place where it waits. */
+  /** A message besides its bytes: this object, its buffer, and its slot in the queue. */
   private static final int OBJECT_BYTES = 256;
 
   private final ByteBuffer bytes;
@@ -24,9 +24,9 @@ public final class ReceivedMessage extends InputStream implements KnownLength {
 
   /**
    * @param bytes from position to limit
-   * @param pooled the memory they are in, taken; null when the collector frees it
-   * @param budget where it is counted while the call keeps it
-   * @param held as it is already
+   * @param pooled their memory, now owned by this; null for memory that the collector frees
+   * @param budget counts it while the call keeps it
+   * @param held bytes already counted
    */
   ReceivedMessage(ByteBuffer bytes, @Nullable ByteBuf pooled, MemoryBudget budget, long held) {
     this.bytes = bytes;
@@ -35,7 +35,7 @@ public final class ReceivedMessage extends InputStream implements KnownLength {
     this.held = held;
   }
 
-  /** One without a byte. */
+  /** An empty message. */
   static ReceivedMessage empty() {
     return new ReceivedMessage(ByteBuffer.allocate(0), null, MemoryBudget.UNLIMITED, 0);
   }
@@ -43,7 +43,7 @@ public final class ReceivedMessage extends InputStream implements KnownLength {
   /**
    * Counts the message, which has to wait, unless it is counted already.
    *
-   * @return null when it is counted; otherwise why not
+   * @return null when counted; otherwise why not
    */
   @Nullable String keep() {
     if (held > 0) {
@@ -55,7 +55,7 @@ public final class ReceivedMessage extends InputStream implements KnownLength {
     return refusal;
   }
 
-  /** Gives back what it was counted for: whoever handles it now counts it. */
+  /** Stops counting it here: its handler counts it from now on. */
   void letGo() {
     if (held > 0) {
       budget.giveBack(held);
@@ -63,7 +63,7 @@ public final class ReceivedMessage extends InputStream implements KnownLength {
     }
   }
 
-  /** What has not been read yet, from position to limit. */
+  /** What has not been read, from position to limit. */
   public ByteBuffer bytes() {
     return bytes;
   }

@@ -12,17 +12,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The messages of a call's request: puts them together, uncompresses them, and hands over as many
- * as were asked for. Those behind them wait, and little more comes while they do. On the event loop
- * of the connection, but for what says otherwise.
+ * The messages of a call's request: assembles and decompresses them, and hands over as many as were
+ * requested. The rest waits, and little more is accepted meanwhile. On the connection's event loop,
+ * except where noted.
  */
 final class RequestMessages<Q> {
   private static final Logger log = LoggerFactory.getLogger(RequestMessages.class);
 
-  /** What is uncompressed at once on the event loop; of what is more, the rest has its turns. */
+  /** Decompressed directly on the event loop; the rest is done in turns elsewhere. */
   private static final int INFLATED_AT_ONCE = 1 << 14;
 
-  /** A turn of what is uncompressed: about a millisecond. */
+  /** One turn of decompression: about a millisecond. */
   private static final int INFLATED_IN_TURN = 1 << 19;
 
   private final ServerStream stream;
@@ -33,31 +33,31 @@ final class RequestMessages<Q> {
   private final MessageAssembly assembly;
   private @Nullable ArrayDeque<Waiting> backlog;
 
-  /** The only message of the request, which the service has been handed. */
+  /** The only message of the request, already handed to the service. */
   private @Nullable ReceivedMessage single;
 
   private long requested;
   private int handed;
 
-  /** A message is being uncompressed; those behind it wait. */
+  /** A message is being decompressed; those behind it wait. */
   private boolean inflating;
 
   /** The service knows that there are no more. */
   private boolean endHanded;
 
-  /** The call. On the event loop but where said. */
+  /** The call. On the event loop except where noted. */
   interface Owner {
-    /** The request cannot be read, or the service does not want it. */
+    /** The request is invalid, or the service does not want it. */
     void end(Status status);
 
-    /** The service has failed, or this side has. */
+    /** The service or this transport has failed. */
     void failed(Throwable cause);
 
-    /** True when nobody wants the messages any more. Any thread. */
+    /** True when the messages are no longer wanted. Any thread. */
     boolean isCancelled();
   }
 
-  /** A message that nobody has asked for yet. */
+  /** A message that has not been requested yet. */
   private record Waiting(ReceivedMessage message, boolean compressed) {}
 
   RequestMessages(
@@ -115,7 +115,7 @@ final class RequestMessages<Q> {
     }
   }
 
-  /** Asks for so many messages more. Any thread. */
+  /** Requests this many more messages. Any thread. */
   void request(int count) {
     Connection connection = stream.connection();
     if (!connection.inEventLoop()) {
@@ -137,24 +137,24 @@ final class RequestMessages<Q> {
     return handed;
   }
 
-  /** True when messages wait: what has come is not counted as read, so that little more comes. */
+  /** True when messages wait: what arrives is then not counted as read, so little more comes. */
   private boolean isBehind() {
     return inflating || (backlog != null && !backlog.isEmpty());
   }
 
-  /** True when messages are here, or part of one. */
+  /** True when there are messages, or part of one. */
   boolean isHolding() {
     return isBehind() || assembly.isWithinMessage();
   }
 
-  /** True when the client is to send the rest of a message, or of the only one. */
+  /** True when the client has yet to send the rest of a message, or of the only one. */
   boolean awaitsClient() {
     boolean isIncomplete =
         method.getType().clientSendsOneMessage() && stream.state() == ServerStream.State.OPEN;
     return !inflating && (isIncomplete || assembly.isWithinMessage());
   }
 
-  /** How much of a message has come, for people. */
+  /** How much of a message has arrived, as text. */
   String progress() {
     return assembly.progress();
   }
@@ -179,7 +179,7 @@ final class RequestMessages<Q> {
     keep(message);
   }
 
-  /** Hands over what was asked for. */
+  /** Hands over what was requested. */
   void deliver() {
     if (inflating) {
       return;
@@ -197,7 +197,7 @@ final class RequestMessages<Q> {
     if (stream.state() == ServerStream.State.HALF_CLOSED_REMOTE && !endHanded) {
       endHanded = true;
       if (single != null) {
-        single.letGo(); // the service counts what it takes, and must not find it counted already
+        single.letGo(); // the service counts what it takes; it must not be counted twice
       }
       try {
         service.halfClose();
@@ -228,14 +228,14 @@ final class RequestMessages<Q> {
       owner.failed(e);
     } finally {
       if (method.getType().clientSendsOneMessage() && single == null && !stream.isEnded()) {
-        single = message; // the service acts on it when it hears that there is no other
+        single = message; // the service acts on it once it knows that there is no other
       } else {
         drop(message);
       }
     }
   }
 
-  /** Small messages at once; of large ones the rest elsewhere, in turns. */
+  /** Decompresses small messages here, the rest of large ones elsewhere, in turns. */
   private void inflate(ReceivedMessage message) {
     if (decompressor == null) {
       drop(message);
@@ -271,7 +271,7 @@ final class RequestMessages<Q> {
     }
   }
 
-  /** On a thread for that. */
+  /** On a decompression thread. */
   private boolean inflateInTurn(Inflation inflation) {
     Connection connection = stream.connection();
     Status failure = null;
@@ -306,11 +306,11 @@ final class RequestMessages<Q> {
       drop(message);
       return;
     }
-    hand(message); // counted until it is let go, as it was uncompressed
+    hand(message); // counted until released, as decompressed
     deliver();
   }
 
-  /** Lets go of all that has come, when nobody wants it any more. */
+  /** Releases all messages, which are no longer wanted. */
   void close() {
     assembly.close();
     releaseSingle();

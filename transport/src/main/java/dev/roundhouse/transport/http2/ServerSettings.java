@@ -14,27 +14,27 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all connections of a server have in common. Immutable.
+ * Settings shared by all connections of a server. Immutable.
  *
  * @param tls asked for each connection; null for plain text
- * @param methods by path without the slash before it
- * @param fallback asked for methods that are not among them
- * @param forwarder takes calls that are for other servers; null for none
+ * @param methods by path without the leading slash
+ * @param fallback asked for other methods
+ * @param forwarder takes calls for other servers; may be null
  * @param filters told of each connection, in this order
  * @param headers of all calls
- * @param memory where everything is counted that peers make the server keep
- * @param inflating has the threads that uncompress what is large
- * @param load hears of connections and calls
- * @param failed hears why when a thread of the server is gone
- * @param maxMessageBytes of one message, uncompressed too
+ * @param memory counts everything the server keeps for peers
+ * @param inflating threads that decompress large messages
+ * @param load told of connections and calls
+ * @param failed told the cause when a thread of the server has died
+ * @param maxMessageBytes of one message, also decompressed
  * @param maxMetadataBytes of one call's header fields
  * @param maxConcurrentStreams calls of one connection at a time
  * @param maxCalls of all connections together; further ones are refused
- * @param maxConnections sockets, those in a handshake included
- * @param streamWindowBytes that a client may send to one stream before it is asked for more
+ * @param maxConnections sockets, including those in a handshake
+ * @param streamWindowBytes that a client may send to one stream unacknowledged
  * @param handshakeNanos from the connection to the first frame of HTTP/2
- * @param stalledNanos after which a call ends whose message has stopped arriving
- * @param unreadNanos after which a call ends whose answer its client has stopped reading
+ * @param stalledNanos after which a call with a stalled message ends
+ * @param unreadNanos after which a call with an unread answer ends
  * @param keepAlive of connections that are established
  */
 record ServerSettings(

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A stream of a client's connection: which side may still send, what is written to it, and whether
- * its client goes on sending and reading. What it carries is the business of its {@link
- * StreamListener}. On the connection's event loop.
+ * its client keeps sending and reading. Its {@link StreamListener} handles the content. On the
+ * connection's event loop.
  */
 public final class ServerStream {
 
@@ -42,13 +42,13 @@ public final class ServerStream {
   /** Bytes that the stream is counted for. */
   private long kept;
 
-  /** How far a stream is; it goes from one to a later one. */
+  /** States of a stream, in order. */
   public enum State {
     /** Both sides may send. */
     OPEN,
-    /** The client has sent all. */
+    /** The client has sent everything. */
     HALF_CLOSED_REMOTE,
-    /** The answer's end is written, though it may not have left. What still comes is dropped. */
+    /** The answer's end is written, but maybe not sent. Further input is dropped. */
     HALF_CLOSED_LOCAL,
     /** This side has reset it. */
     RESET,
@@ -56,13 +56,13 @@ public final class ServerStream {
     CLOSED
   }
 
-  /** Hears of data on its way to the client. */
+  /** Told what becomes of data written to the client. */
   public interface Departure {
     /**
-     * It has left, or never will.
+     * It has been sent, or never will be.
      *
      * @param bytes of the data
-     * @param sent whether it has left
+     * @param sent whether it has been sent
      */
     void left(int bytes, boolean sent);
   }
@@ -80,7 +80,7 @@ public final class ServerStream {
     return state;
   }
 
-  /** True once nothing more is written, and nothing more of the client wanted. */
+  /** True once nothing more is written or wanted from the client. */
   public boolean isEnded() {
     return state.compareTo(State.HALF_CLOSED_LOCAL) >= 0;
   }
@@ -90,12 +90,12 @@ public final class ServerStream {
     return state.compareTo(State.RESET) >= 0;
   }
 
-  /** True once the client has been told anything. */
+  /** True once anything has been sent to the client. */
   public boolean isAnswered() {
     return headersWritten;
   }
 
-  /** What hears of it; null as long as it is no call. */
+  /** The listener; null while it is not a call. */
   @Nullable StreamListener listener() {
     return listener;
   }
@@ -104,29 +104,29 @@ public final class ServerStream {
     return progress;
   }
 
-  /** Bytes that have come and are not counted as read. */
+  /** Bytes received and not counted as read. */
   int unread() {
     return unread;
   }
 
-  /** What was sent, less what the client has allowed by WINDOW_UPDATE. */
+  /** Bytes sent, less what the client has allowed by WINDOW_UPDATE. */
   long sentLessCredit() {
     Http2RemoteFlowController window = connection.connection().remote().flowController();
     return (long) window.initialWindowSize() - window.windowSize(stream);
   }
 
-  /** True while data is here that was written. */
+  /** True while written data has not been sent. */
   boolean isLeaving() {
     return progress.isLeaving();
   }
 
-  // Of its connection.
+  // The connection's.
 
   public EventLoop eventLoop() {
     return connection.context().channel().eventLoop();
   }
 
-  /** What the connection keeps; the same for all its streams. */
+  /** Memory of the connection, shared by its streams. */
   public ConnectionMemory memory() {
     return connection.memory();
   }
@@ -135,7 +135,7 @@ public final class ServerStream {
     return connection.headers();
   }
 
-  /** What the client may send to the stream before it hears that it was read. */
+  /** What the client may send to the stream unacknowledged. */
   public int windowBytes() {
     return connection.windowBytes();
   }
@@ -144,12 +144,12 @@ public final class ServerStream {
     return connection.maxMessageBytes();
   }
 
-  // What arrives.
+  // Receiving.
 
   /**
    * Counts the stream until it is closed.
    *
-   * @return null when it is counted; otherwise why not
+   * @return null when counted; otherwise why not
    */
   @Nullable String keep(long bytes) {
     String refusal = memory().take(Kept.CALL, bytes);
@@ -159,14 +159,14 @@ public final class ServerStream {
     return refusal;
   }
 
-  /** From here on its listener hears what arrives. */
+  /** Sets the listener for what arrives from now on. */
   void listen(StreamListener to) {
     listener = to;
     connection.callBegan();
   }
 
   /**
-   * @return how many of all bytes the client may send again; the others are counted as read later
+   * @return how many of the bytes are counted as read now; the others follow later
    */
   int receive(ByteBuf data, int padding, boolean endOfStream) {
     int bytes = data.readableBytes() + padding;
@@ -194,12 +194,12 @@ public final class ServerStream {
     }
   }
 
-  /** The last byte of so many messages has arrived. */
+  /** The last byte of this many messages has arrived. */
   public void completed(int messages) {
     progress.completed(messages);
   }
 
-  /** Counts all that has come as read. */
+  /** Counts all that has arrived as read. */
   void readOn() {
     if (unread > 0) {
       int bytes = unread;
@@ -214,23 +214,23 @@ public final class ServerStream {
     }
   }
 
-  /** Has the stream's window be opened by {@link #openWindow} alone. */
+  /** From now on only {@link #openWindow} opens the stream's window. */
   public void steer() {
     connection.steer(stream);
   }
 
-  /** What the client may send at the moment. */
+  /** What the client may send now. */
   public int window() {
     return connection.window(stream);
   }
 
-  /** Lets the client send more to a stream that is steered. */
+  /** Lets the client send more to a steered stream. */
   public void openWindow(int bytes) {
     connection.open(stream, bytes);
     connection.flushUnlessReading();
   }
 
-  /** The client lets so many bytes more be sent. */
+  /** The client allows this many more bytes. */
   void allowed(int bytes) {
     progress.allowed(bytes);
   }
@@ -249,7 +249,7 @@ public final class ServerStream {
     }
   }
 
-  // What is written.
+  // Writing.
 
   public void writeHeaders(Http2Headers headers) {
     headersWritten = true;
@@ -258,9 +258,9 @@ public final class ServerStream {
   }
 
   /**
-   * Parts of composed data are written one after the other: cut to frames alone, they cost less.
+   * Parts of a composite are written one by one: cutting frames from each is cheaper.
    *
-   * @param data taken
+   * @param data owned by this
    */
   public void writeData(ByteBuf data, Departure of) {
     ChannelHandlerContext to = connection.context();
@@ -288,7 +288,8 @@ public final class ServerStream {
   }
 
   /**
-   * Writes the end of the answer. Who has no listener is told not to go on once it has left.
+   * Writes the end of the answer. A client of a stream without a listener is told to stop once it
+   * has been sent.
    *
    * @param counted whether the connection's memory counts it until then
    */
@@ -307,7 +308,7 @@ public final class ServerStream {
     written.addListener(this::endLeft);
   }
 
-  /** Ends with a text, in the place of messages and trailers. */
+  /** Ends with a text in place of messages and trailers. */
   void writeEnd(String text) {
     state = State.HALF_CLOSED_LOCAL;
     ChannelHandlerContext to = connection.context();
@@ -327,12 +328,12 @@ public final class ServerStream {
     }
   }
 
-  /** Sends what is written with all that is written in this turn of the event loop. */
+  /** Flushes together with everything written in this turn of the event loop. */
   public void flushSoon() {
     connection.flushSoon();
   }
 
-  /** Tells a client whose call has been answered that the rest of its request is not needed. */
+  /** Tells the client of an answered call that the rest of its request is not needed. */
   public void stopSending() {
     if (stream.state().remoteSideOpen()) {
       reset(Http2Error.NO_ERROR);
@@ -345,9 +346,9 @@ public final class ServerStream {
     connection.flushUnlessReading();
   }
 
-  // How it ends before its time.
+  // Early ends.
 
-  /** The client's deadline has passed: it is told, or has given up too when it does not read. */
+  /** The client's deadline has passed: it is told; if it does not read, it has given up too. */
   public void endLate() {
     StreamListener of = listener;
     if (of == null || isGivenUp()) {

@@ -12,7 +12,7 @@ import io.netty.handler.codec.http2.Http2Stream;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The streams of a connection, and what its client's frames mean for them. On its event loop. */
+/** A connection's streams, and what its client's frames mean for them. On its event loop. */
 final class ServerStreams extends Http2EventAdapter {
   private final Connection connection;
   private final Connection.Server server;
@@ -32,7 +32,7 @@ final class ServerStreams extends Http2EventAdapter {
     key = connection.connection().newKey();
   }
 
-  /** Shows all of them to an action, which may end them. */
+  /** Passes all of them to an action, which may end them. */
   void forEach(Consumer<ServerStream> action) throws Http2Exception {
     connection
         .connection()

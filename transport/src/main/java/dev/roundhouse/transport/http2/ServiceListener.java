@@ -11,7 +11,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a service hears of one call, in the call's context. On the connection's event loop. */
+/**
+ * Calls the service's listener of one call, in the call's context. On the connection's event loop.
+ */
 final class ServiceListener<Q> {
   private static final Logger log = LoggerFactory.getLogger(ServiceListener.class);
 
@@ -51,7 +53,7 @@ final class ServiceListener<Q> {
   /**
    * Hands a message over; throws what the service or its marshaller does.
    *
-   * @param message borrowed; let go when the service counts it itself
+   * @param message borrowed; no longer counted here when the service counts it
    */
   void message(ReceivedMessage message) {
     ServerCall.Listener<Q> to = listener;
@@ -84,14 +86,14 @@ final class ServiceListener<Q> {
     }
   }
 
-  /** More can be answered. */
+  /** The call is ready for more answers. */
   void ready() {
     if (!listenerNotified) {
       tell(ServerCall.Listener::onReady);
     }
   }
 
-  /** The answer has left; nothing when the service knows how the call has ended. */
+  /** The answer has been sent; no effect when the service already knows the end. */
   void complete() {
     if (!listenerNotified) {
       listenerNotified = true;

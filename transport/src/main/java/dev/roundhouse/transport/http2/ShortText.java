@@ -1,6 +1,9 @@
 package dev.roundhouse.transport.http2;
 
-/** What a client has sent, as it is told to it again: whoever sends much must not be sent much. */
+/**
+ * Shortens what a client has sent when it is quoted back to it: a long text must not bring a long
+ * answer.
+ */
 final class ShortText {
   private static final int MOST_CHARACTERS = 255;
 

@@ -11,8 +11,8 @@ import io.netty.handler.codec.http2.Http2Error;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Ends what the client of a connection has stopped sending or reading: calls one by one, and the
- * connection when not even a frame arrives, or its socket takes nothing. For its event loop.
+ * Ends what a client has stopped sending or reading: calls one by one, and the connection when no
+ * whole frame arrives, or its socket takes nothing. For its event loop.
  */
 final class StalledPeer {
   private static final Status UNREAD =
@@ -24,7 +24,7 @@ final class StalledPeer {
   private final StallWatch socket = new StallWatch();
   private long messagesWritten;
 
-  /** What the client has allowed for all streams together by WINDOW_UPDATE. */
+  /** What the client has allowed by WINDOW_UPDATE for all streams together. */
   private long credit;
 
   StalledPeer(Connection connection, LoadListener load) {
@@ -36,12 +36,12 @@ final class StalledPeer {
     credit += bytes;
   }
 
-  /** A message has left, or never will. */
+  /** A message has been sent, or never will be. */
   void written() {
     messagesWritten++;
   }
 
-  /** Ends calls whose messages have begun to arrive and do not get on; or the connection. */
+  /** Ends calls with stalled incoming messages, or the connection. */
   void endArrivals(long nowNanos, long timeoutNanos) {
     FrameCutter cutter = connection.context().pipeline().get(FrameCutter.class);
     if (cutter == null || !cutter.isWithin()) {
@@ -63,7 +63,7 @@ final class StalledPeer {
         });
   }
 
-  /** What a client may not send because we do not read is no fault of its own. */
+  /** A client is not to blame for what it may not send because we do not read. */
   private static boolean isArrivalStalled(
       ServerStream stream, StreamListener call, long nowNanos, long timeoutNanos) {
     boolean awaited = !stream.isEnded() && stream.unread() == 0 && call.awaitsClient();
@@ -86,7 +86,7 @@ final class StalledPeer {
         });
   }
 
-  /** Gives up calls whose answers are not read; the connection, when its socket takes nothing. */
+  /** Gives up calls whose answers are not read, or the connection when its socket takes nothing. */
   void endDepartures(long nowNanos, long timeoutNanos) {
     connection.forEachStream(
         stream -> {
@@ -110,7 +110,7 @@ final class StalledPeer {
     long sent = credit - streams.remote().flowController().windowSize(streams.connectionStream());
     if (socket.hasStalled(messagesWritten, sent, nowNanos, timeoutNanos)) {
       load.stalled();
-      channel.config().setOption(ChannelOption.SO_LINGER, 0); // or the system waits on
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // otherwise the system keeps waiting
       connection.giveUp("nothing is read");
     }
   }

@@ -24,9 +24,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads that serve a server's sockets, by epoll where there is epoll. Netty ends a loop on an
- * {@link Error} and says so in a log line; its sockets, perhaps the one that listens, then hang for
- * ever. Here the server hears of it. Thread-safe.
+ * The threads that serve a server's sockets, by epoll where available. Netty ends a loop on an
+ * {@link Error} with only a log line; its sockets, perhaps the listening one, then hang forever.
+ * Here the server is told. Thread-safe.
  */
 public final class EventLoops {
   private final Class<? extends ServerChannel> listener;
@@ -36,8 +36,8 @@ public final class EventLoops {
 
   /**
    * @param name of the threads
-   * @param ended called on a loop's thread when it ends though nobody has stopped it, with the
-   *     reason where that is known
+   * @param ended called on a loop's thread when it ends without having been stopped, with the
+   *     reason if known
    */
   public EventLoops(String name, int threads, Consumer<Throwable> ended) {
     this(
@@ -76,7 +76,7 @@ public final class EventLoops {
     }
   }
 
-  /** Of a server's sockets, with what all of ours have in common. */
+  /** A bootstrap with the options common to all our servers. */
   public ServerBootstrap bootstrap() {
     return new ServerBootstrap()
         .group(loops)
@@ -102,7 +102,7 @@ public final class EventLoops {
     return bound.channel();
   }
 
-  /** Native transports say otherwise than Java's that another has the port. */
+  /** Native transports report a port in use differently from Java. */
   private static Throwable portable(Throwable failure) {
     String why = String.valueOf(failure.getMessage());
     if (!(failure instanceof BindException) && why.contains("Address already in use")) {
@@ -114,9 +114,9 @@ public final class EventLoops {
   }
 
   /**
-   * Ends them.
+   * Stops the loops.
    *
-   * @param seconds that tasks have which are still to run
+   * @param seconds for pending tasks
    * @return done when all have ended
    */
   public Future<?> stop(int seconds) {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 record DispatchSnapshot(
     @Nullable DispatchState state, Map<String, LaneState> lanes, @Nullable String unknownBecause) {
 
-  /** How long somebody who looks is let wait: the thread answers between two executions. */
+  /** How long a reader waits: the thread answers between two executions. */
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   /** Asks, and waits for the answer, but not for long. */
@@ -58,7 +58,7 @@ record DispatchSnapshot(
     }
   }
 
-  /** Of several versions, the one that answers when none is asked for. */
+  /** Of several versions, the default one. */
   private static LaneState newer(LaneState a, LaneState b) {
     return new BigInteger(a.version()).compareTo(new BigInteger(b.version())) > 0 ? a : b;
   }

@@ -40,7 +40,7 @@ public final class ModelsEndpoint {
             .toList());
   }
 
-  /** One model; 404 when there is none of that name. */
+  /** One model; 404 for an unknown name. */
   @ReadOperation
   public @Nullable ModelDetails model(@Selector String name) {
     if (engine.model(name).isEmpty()) {

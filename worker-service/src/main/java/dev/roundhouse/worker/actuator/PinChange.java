@@ -16,7 +16,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /** Pins a model's weights or lets them leave, and keeps a record of it. Thread-safe. */
 final class PinChange {
-  /** How long somebody is let wait: weights of a gigabyte take less than a second to bring. */
+  /** How long a caller waits: a gigabyte of weights takes less than a second to load. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final Engine engine;

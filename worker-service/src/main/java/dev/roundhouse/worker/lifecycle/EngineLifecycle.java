@@ -29,24 +29,22 @@ import org.springframework.context.event.ContextClosedEvent;
  * Starts the models before the first port opens and closes the engine after the last has closed.
  *
  * <p>Stopping: readiness goes off when the context begins to close, for {@link LameDuck} before
- * anything else; then the gRPC server, whose phase is the highest, sends GOAWAY and lets calls on
- * their way end, still accepted by the engine, so that none of them fails; only then is the engine
- * drained of what is left and closed. When {@code shutdown.drain} is over before that, the engine
- * is closed first: what still waits is told so while there is a connection to tell it on.
+ * anything else; then the gRPC server, whose phase is the highest, sends GOAWAY and lets current
+ * calls end, still accepted by the engine, so that none of them fails; only then is the engine
+ * drained and closed. When {@code shutdown.drain} is over before that, the engine is closed first,
+ * so that waiting calls can still be told.
  */
 public final class EngineLifecycle
     implements SmartLifecycle, DisposableBean, ApplicationListener<ContextClosedEvent> {
   private static final Logger log = LoggerFactory.getLogger(EngineLifecycle.class);
 
-  /** What the process exits with when it is told to end and something still uses the device. */
+  /** Exit code when the process is told to end and something still uses the device. */
   public static final int CODE_IN_USE = 143;
 
   /** What loads get in any case: those that notice that they are to stop need a moment. */
   private static final Duration LAST_LOADS = Duration.ofSeconds(1);
 
-  /**
-   * What answers get that lie in the device's memory, once there is nobody left to send them to.
-   */
+  /** Time for answers in the device's memory once no client is left. */
   private static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
 
   private final Engine engine;
@@ -66,10 +64,11 @@ public final class EngineLifecycle
   private boolean deviceInUse;
 
   /**
-   * @param device taken: closed when nothing uses it any more
-   * @param compilation taken: closed first, so that loads end that wait for a compiler process
+   * @param device owned by this: closed when no longer used
+   * @param compilation owned by this: closed first, which ends loads that wait for a compiler
+   *     process
    * @param exit ends the process with a code, without waiting for anything
-   * @param journal says which models are loaded last
+   * @param journal decides which models are loaded last
    */
   public EngineLifecycle(
       Engine engine,
@@ -94,7 +93,7 @@ public final class EngineLifecycle
             repository, () -> RepositoryScan.of(settings.directories()), settings.loadAttempts());
   }
 
-  /** What is on disk, for whoever may ask for it to be loaded. */
+  /** The models on disk. */
   public ModelRepository repository() {
     return repository;
   }
@@ -192,7 +191,7 @@ public final class EngineLifecycle
         close();
       }
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // nobody does so; stop() closes all the same
+      Thread.currentThread().interrupt(); // not expected; stop() closes all the same
     }
   }
 

@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears from the file system that something in some folders has changed. It may not: network drives
- * tell of no changes that others make, and what one user may listen to is limited. So whoever is
- * told looks at the files, and looks now and then without being told. Thread-safe.
+ * File system notifications of changes in some folders. They may be missed: network drives do not
+ * report others' changes, and the number of watches per user is limited. So the listener looks at
+ * the files, and also polls now and then. Thread-safe.
  */
 final class FolderSignals implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(FolderSignals.class);
@@ -32,8 +32,8 @@ final class FolderSignals implements AutoCloseable {
   }
 
   /**
-   * @param onChange called on a thread of its own, for each change; returns at once
-   * @throws IOException when the system gives no more of what it listens by
+   * @param onChange called on a separate thread for each change; returns at once
+   * @throws IOException when the system has no more watches
    */
   static FolderSignals open(Runnable onChange) throws IOException {
     FolderSignals signals = new FolderSignals(FileSystems.getDefault().newWatchService(), onChange);
@@ -42,10 +42,10 @@ final class FolderSignals implements AutoCloseable {
   }
 
   /**
-   * Listens to these folders, and to no others any more.
+   * Watches exactly these folders.
    *
    * @param folders real paths
-   * @return true when one of them was not listened to before: something may have changed unheard
+   * @return true when one of them was not watched before: a change may have been missed
    */
   synchronized boolean cover(Set<Path> folders) {
     keys.entrySet()
@@ -72,7 +72,7 @@ final class FolderSignals implements AutoCloseable {
         } catch (ClosedWatchServiceException e) {
           return false;
         } catch (IOException e) {
-          if (folder.toFile().isDirectory()) { // or it has gone since
+          if (folder.toFile().isDirectory()) { // or it has been removed
             tellOfLimit(folder, e);
             return more;
           }
@@ -97,7 +97,7 @@ final class FolderSignals implements AutoCloseable {
       while (true) {
         WatchKey key = service.take();
         key.pollEvents();
-        boolean unused = key.reset(); // one that is not valid any more is dropped by cover
+        boolean unused = key.reset(); // an invalid key is dropped by cover
         onChange.run();
       }
     } catch (ClosedWatchServiceException | InterruptedException e) {

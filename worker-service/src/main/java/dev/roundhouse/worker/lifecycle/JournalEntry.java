@@ -84,13 +84,13 @@ final class JournalEntry {
     if (crashed && running != null && (loading.isEmpty() || loading.contains(running))) {
       return new Verdict(List.of(running), Strike.Kind.RUN, "the process crashed during its run");
     }
-    // Without the report of a crash a run says nothing: somebody may have killed a busy process.
+    // Without a crash report a run proves nothing: a busy process may have been killed.
     return new Verdict(
         new ArrayList<>(loading), Strike.Kind.LOAD, "the process ended while it was loaded");
   }
 
   /**
-   * @param blamed one that is to blame, or several of which one may be
+   * @param blamed the model to blame, or several suspects
    */
   record Verdict(List<Key> blamed, Strike.Kind kind, String how) {}
 }

@@ -27,10 +27,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The files of the journal, which several processes share: two of each process, {@code ID.run},
- * which it holds locked for as long as it lives and where its dispatch thread notes whose run is on
- * the device, and {@code ID.log}; and {@code strikes}, changed by whoever holds {@code lock}. A
- * lock ends with its process whatever ends it, also where processes have numbers of their own
- * (containers).
+ * which it keeps locked while it lives and where its dispatch thread records whose run is on the
+ * device, and {@code ID.log}; and {@code strikes}, changed under {@code lock}. A lock ends with its
+ * process however that ends, also across containers with separate process numbers.
  */
 final class JournalFolder {
   private static final Logger log = LoggerFactory.getLogger(JournalFolder.class);

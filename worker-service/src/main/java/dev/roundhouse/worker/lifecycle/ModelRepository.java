@@ -26,8 +26,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The models on disk and what the engine is told of them: which to load, which versions, and in
- * mode explicit what callers ask for. Thread-safe; methods that look at files block on the disk.
+ * The models on disk and what the engine loads of them: which models, which versions, and in mode
+ * explicit what callers ask for. Thread-safe; methods that look at files block on the disk.
  */
 public final class ModelRepository {
   private final Engine engine;
@@ -64,7 +64,7 @@ public final class ModelRepository {
   }
 
   /**
-   * Starts to load what is to serve from the start.
+   * Begins the loads at start-up.
    *
    * @param scan what there is
    * @return by name; each completes when it is ready or has failed

@@ -5,10 +5,9 @@ import dev.roundhouse.platform.lifecycle.ReadinessChanged;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
- * Whether the worker says it is ready: from the moment that every model of the start has finished
- * loading until it is told to stop, whatever is loaded later. A model that failed does not hold the
- * others back. If strict: while every model is loaded. Costs the same however many models there
- * are. Thread-safe.
+ * The worker's readiness: from when all models of the start have finished loading until it is told
+ * to stop, whatever is loaded later. A failed model does not hold the others back. If strict: while
+ * every model is loaded. The cost does not depend on the number of models. Thread-safe.
  */
 public final class Readiness {
   private final Engine engine;

@@ -16,11 +16,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What lies in the repository at one moment, by model name.
+ * The repository's content at one moment, by model name.
  *
- * @param models a name is taken from the first directory that has it
- * @param hidden folders of which another directory has the name already
- * @param unreadable directories of which nothing can be said, and why
+ * @param models each from the first directory that has the name
+ * @param hidden folders whose name another directory already has
+ * @param unreadable directories that cannot be read, and why
  * @param folders real paths of those in which something may change that the next look would see
  */
 record RepositoryScan(

@@ -67,7 +67,7 @@ final class RepositoryWatch implements AutoCloseable {
     this.loadAttempts = loadAttempts;
   }
 
-  /** Takes note of what is loaded already, from these files. */
+  /** Records the models already loaded from these files. */
   synchronized void begin(RepositoryScan atStart) {
     complain(atStart);
     atStart.models().forEach((name, found) -> models.put(name, new Model(found)));
@@ -234,7 +234,7 @@ final class RepositoryWatch implements AutoCloseable {
         repository.refresh(found.folder()).thenAccept(status -> loaded(name, files, status)));
   }
 
-  /** Takes note of how a load ended. */
+  /** Records how a load ended. */
   synchronized void loaded(String name, String files, ModelStatus status) {
     Model model = models.get(name);
     if (model == null || !model.acted.equals(files)) {

@@ -37,7 +37,7 @@ record Strike(JournalEntry.Key key, int count, Kind kind, Instant when, String h
     return "%d\t%s\t%d\t%s\t%s".formatted(count, kind, when.getEpochSecond(), how, key.line());
   }
 
-  /** Empty for a line that is none. */
+  /** Empty for an invalid line. */
   static Optional<Strike> read(String line) {
     String[] parts = line.split("\t", -1);
     if (parts.length != 7) {

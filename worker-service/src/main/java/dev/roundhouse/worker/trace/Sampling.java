@@ -4,9 +4,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Which setting holds for which model. Immutable, but for what the samplers count.
+ * The setting of each model. Immutable except for the samplers' counts.
  *
- * @param global of every model that has none of its own
+ * @param global for models without an own one
  * @param models by name
  */
 record Sampling(Sampler global, Map<String, Sampler> models) {

@@ -11,9 +11,9 @@ import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 
 /**
- * Copies tensors that are to be traced: as much of them as a trace may hold, counted before it is
- * taken where requests count their memory. What there is no room for is left out; no request fails
- * for its trace, and none that lies on a device is copied from there for it. Thread-safe.
+ * Copies tensors for traces: as much as a trace may hold, counted first in the memory of requests.
+ * What does not fit is left out; no request fails because of its trace, and tensors on a device are
+ * not copied from it. Thread-safe.
  */
 final class TensorCopies {
   private static final byte[] NOTHING = {};
@@ -24,7 +24,7 @@ final class TensorCopies {
 
   /**
    * @param most bytes of a request's inputs together, and of its outputs
-   * @param take false when there are no so many bytes
+   * @param take false when there are not enough bytes
    */
   TensorCopies(int most, LongPredicate take, LongConsumer giveBack) {
     this.most = most;
@@ -60,7 +60,7 @@ final class TensorCopies {
     return copies;
   }
 
-  /** The copies are not needed any more. */
+  /** The copies are no longer needed. */
   void giveBack(TracedTensors tensors) {
     giveBack(tensors.byteSize());
   }

@@ -8,9 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Where traces go: one file, and others with a number behind its name, of which the oldest is
- * replaced when there are as many as there may be. What clients ask for does not fill a disk. One
- * thread's.
+ * The trace files: one file, and others with a number behind its name, the oldest of which is
+ * replaced at the limit, so clients cannot fill a disk. For one thread.
  */
 final class TraceFiles {
   private final Path path;
@@ -40,7 +39,7 @@ final class TraceFiles {
     return path;
   }
 
-  /** A file with a number; whoever has written to it before writes to it no longer. */
+  /** A file with a number; an earlier writer writes to it no longer. */
   Path next() {
     Path file = numbered(nextIndex);
     nextIndex = (nextIndex + 1) % mostFiles;
@@ -49,10 +48,9 @@ final class TraceFiles {
   }
 
   /**
-   * Makes room for what is about to be written to a file, by removing the oldest of those with
-   * numbers.
+   * Makes room in advance of a write, by removing the oldest numbered file.
    *
-   * @return false when there is none
+   * @return false when there is no such file
    */
   boolean makeRoom(Path file, long added) throws IOException {
     look();

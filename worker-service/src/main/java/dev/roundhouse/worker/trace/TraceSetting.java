@@ -5,9 +5,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is traced of the requests of one model, or of all.
  *
- * @param levels what of them; nothing when no request is traced
- * @param rate one of so many is
- * @param count how many are, in all; -1 for no end
+ * @param levels traced parts; none when no request is traced
+ * @param rate one in this many is traced
+ * @param count requests to trace in all; -1 for no limit
  * @param logFrequency traces in a file; 0 for all
  */
 record TraceSetting(TraceLevels levels, int rate, int count, int logFrequency) {

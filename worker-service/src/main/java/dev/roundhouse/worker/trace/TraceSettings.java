@@ -34,9 +34,9 @@ public final class TraceSettings {
   private Sampling sampling;
 
   /**
-   * @param configured what holds where nothing else is set
-   * @param file that traces are written to, as callers are told; empty when nothing can be traced
-   * @param isKnown whether there is a model of a name
+   * @param configured the default
+   * @param file of traces, as shown to callers; empty when nothing can be traced
+   * @param isKnown whether a model exists
    */
   TraceSettings(TraceSetting configured, String file, Predicate<String> isKnown, Tracer tracer) {
     this.configured = configured;
@@ -104,7 +104,7 @@ public final class TraceSettings {
   }
 
   /**
-   * @param recounts whose count begins again; null for nobody's
+   * @param recounts whose count begins again; null for none
    */
   private Sampling sampling(Map<String, Own> next, @Nullable String recounts) {
     TraceSetting global = next.getOrDefault(ALL, Own.NOTHING).over(configured);

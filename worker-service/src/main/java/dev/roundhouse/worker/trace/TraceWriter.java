@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes traces to files, on the thread {@code trace}, which is there from when the first request
- * may be traced. Whoever hands one over never waits: when too many lie there it is dropped, and
- * counted. Thread-safe.
+ * Writes traces to files, on the thread {@code trace}, started when the first request may be
+ * traced. Handing one over never blocks: when the queue is full it is dropped, and counted.
+ * Thread-safe.
  */
 final class TraceWriter implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TraceWriter.class);

@@ -166,7 +166,7 @@ final class Classification implements AnswerForm {
       sink.onEnd(outcome);
     }
 
-    /** The request must end: its client would wait for ever. */
+    /** The request must end: its client would wait forever. */
     private void fail(Answer part, Throwable cause) {
       part.close();
       log.error("the classes of an answer could not be told", cause);

@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Something that is kept across restarts: in the cache directory, elsewhere, or not at all.
+ * A file kept across restarts: in the cache directory, elsewhere, or not at all.
  *
  * @param what is lost without it, for the log
  * @param key of the setting that names another place

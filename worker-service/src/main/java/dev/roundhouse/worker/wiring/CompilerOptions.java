@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
-/** Options of XLA's for every program, written as text: they get the type that they look like. */
+/** XLA options for every program, written as text and typed by their form. */
 final class CompilerOptions {
   private static final String KEY = "roundhouse.worker.compile.options";
   private static final Pattern NAME = Pattern.compile("xla_[a-z0-9_]+");
@@ -31,7 +31,7 @@ final class CompilerOptions {
   private CompilerOptions() {}
 
   /**
-   * @throws StartRefusedException for a name that no option of XLA's can have
+   * @throws StartRefusedException for a name that no XLA option can have
    */
   static CompileOptions parse(Map<String, String> texts) {
     CompileOptions options = CompileOptions.DEFAULTS;
@@ -48,8 +48,8 @@ final class CompilerOptions {
   }
 
   /**
-   * Compiles the smallest program, so that an option that the compiler refuses is heard of now and
-   * not from every model.
+   * Compiles the smallest program, so that an option that the compiler refuses is reported now and
+   * not by every model.
    */
   static void check(Map<String, String> texts, Device device) {
     if (texts.isEmpty()) {

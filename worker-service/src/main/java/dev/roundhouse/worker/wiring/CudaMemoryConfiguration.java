@@ -13,7 +13,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Whether clients can register memory on the GPU; tests put another in its place. */
+/** Whether clients can register GPU memory; tests replace it. */
 @Configuration(proxyBeanMethods = false)
 class CudaMemoryConfiguration {
   private static final Logger log = LoggerFactory.getLogger(CudaMemoryConfiguration.class);

@@ -18,7 +18,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.util.unit.DataSize;
 
-/** Opens the device; tests put another in its place. */
+/** Opens the device; tests replace it. */
 @Configuration(proxyBeanMethods = false)
 class DeviceConfiguration {
 

@@ -58,7 +58,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
-/** The engine, its life, and what the actuator shows of it. */
+/** The engine, its lifecycle, and its actuator views. */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(WorkerProperties.class)
 class EngineConfiguration {
@@ -72,7 +72,7 @@ class EngineConfiguration {
 
   private static final String LINK_ROOTS = WorkerProperties.PREFIX + ".repository.link-roots";
 
-  /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
+  /** Runs before the first bean is made, so that a typo is the first error reported. */
   @Bean
   static BeanFactoryPostProcessor unknownKeyCheck(Environment environment) {
     return beans -> {
@@ -114,7 +114,7 @@ class EngineConfiguration {
         engine, device, compilation, readiness, properties, context, processExit, journal);
   }
 
-  /** What ends the process; a test puts another in its place. */
+  /** Ends the process; tests replace it. */
   @Bean
   @ConditionalOnMissingBean(name = "processExit")
   IntConsumer processExit() {

@@ -36,8 +36,8 @@ import org.springframework.grpc.server.service.GrpcServiceDiscoverer;
 import org.springframework.util.unit.DataSize;
 
 /**
- * The gRPC server. Tests and benches that compare it with grpc-java's transport start a worker with
- * that, by a property of the JVM; it is no setting.
+ * The gRPC server. Tests and benchmarks that compare it with grpc-java's transport select that by a
+ * JVM property; it is not a setting.
  */
 @Configuration(proxyBeanMethods = false)
 class GrpcServerConfiguration {
@@ -47,7 +47,7 @@ class GrpcServerConfiguration {
   /** Wide enough that one call carries large tensors at the link's rate. */
   private static final int STREAM_WINDOW = (int) DataSize.ofMegabytes(8).toBytes();
 
-  /** Those of the library, and deflate. Answers are sent as they are, as by Triton's defaults. */
+  /** The library's, and deflate. Answers are sent uncompressed, as by Triton's defaults. */
   @Bean
   CompressorRegistry grpcCompressors() {
     CompressorRegistry registry = CompressorRegistry.newEmptyInstance();
@@ -57,13 +57,13 @@ class GrpcServerConfiguration {
     return registry;
   }
 
-  /** Those of the library, and deflate. */
+  /** The library's, and deflate. */
   @Bean
   DecompressorRegistry grpcDecompressors() {
     return DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true);
   }
 
-  /** Boot's, with our time to drain, and some for telling callers that it is over. */
+  /** Boot's, with our drain time, and some more for telling callers that it is over. */
   private static GrpcServerLifecycle lifecycle(
       GrpcServerFactory factory, WorkerProperties properties, ApplicationEventPublisher events) {
     Duration drain = properties.shutdown().drain();
@@ -76,7 +76,7 @@ class GrpcServerConfiguration {
   @Conditional(OnHttp2.class)
   static class Http2 {
 
-    /** Takes the place of the factory that Boot makes when there is none. */
+    /** Replaces the factory that Boot would make. */
     @Bean
     Http2GrpcServerFactory http2GrpcServerFactory(
         GrpcServerProperties grpc,
@@ -125,13 +125,13 @@ class GrpcServerConfiguration {
               ConnectionShare.perConnection(server.maxUnread().toBytes(), MAX_UNREAD));
     }
 
-    /** As many as there is memory for, if they have next to no metadata. */
+    /** As many as there is memory for, with almost no metadata. */
     private static long maxCalls(ServerProperties server, PeerMemory memory) {
       long room = memory.standingLimit() / Http2ServerBuilder.LEAST_CALL_BYTES;
       return server.maxCalls() == 0 ? room : Math.min(room, server.maxCalls());
     }
 
-    /** As many as configured, and as there are file descriptors for. */
+    /** As many as configured, and as file descriptors allow. */
     private static int maxConnections(ServerProperties server) {
       return DescriptorShare.ofProcess().connections(server.maxConnections(), 1);
     }

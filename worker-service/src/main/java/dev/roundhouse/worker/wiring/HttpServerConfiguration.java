@@ -47,14 +47,14 @@ class HttpServerConfiguration {
         browsers);
   }
 
-  /** Uncompresses bodies, with half of the processors. */
+  /** Decompresses bodies, with half of the processors. */
   @Bean(destroyMethod = "close")
   FairTurns httpInflating() {
     return new FairTurns(
         "http-inflate", Math.max(1, Runtime.getRuntime().availableProcessors() / 2));
   }
 
-  /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
+  /** HTTP requests have the same drain time as gRPC calls. */
   @Bean
   SmartInitializingSingleton httpDrain(
       DefaultLifecycleProcessor lifecycle, WorkerProperties properties) {

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Puts the device under the configured numerics, before the engine has it. */
+/** Applies the configured numerics to the device, before the engine has it. */
 @Configuration(proxyBeanMethods = false)
 class NumericsConfiguration {
   private static final Logger log = LoggerFactory.getLogger(NumericsConfiguration.class);

@@ -8,8 +8,8 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * Gives options written as text the type that they are known to have, else the one they look like;
- * a plugin aborts on one of another type.
+ * Gives options written as text their known type, else the type they look like; a plugin aborts on
+ * a wrong type.
  */
 final class PluginClientOptions {
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,18}");

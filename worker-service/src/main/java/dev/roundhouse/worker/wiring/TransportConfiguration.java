@@ -54,13 +54,13 @@ import org.springframework.core.env.Environment;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 import org.springframework.grpc.server.service.GrpcServiceConfigurer;
 
-/** The servers, and which port each has. */
+/** The servers and their ports. */
 @Configuration(proxyBeanMethods = false)
 class TransportConfiguration {
 
   static final Duration LAST_ANSWERS = Duration.ofSeconds(1);
 
-  /** What clients make the worker keep, over gRPC and HTTP. */
+  /** Memory that the worker keeps for clients, over gRPC and HTTP. */
   @Bean
   PeerMemory peerMemory(Engine engine) {
     return new PeerMemory(new EngineMemory(engine));
@@ -145,7 +145,7 @@ class TransportConfiguration {
     return new ModelStatisticsAnswers(engine, device.description());
   }
 
-  /** Clients are told the log's name and not its folder. */
+  /** Clients see the log's name and not its folder. */
   @Bean
   LogSettings logSettings(Environment environment) {
     LogFile file = LogFile.get(environment);

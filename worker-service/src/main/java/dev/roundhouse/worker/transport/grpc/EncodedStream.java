@@ -13,9 +13,7 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A message as gRPC takes it: it asks for the length and has the bytes written to where they go.
- */
+/** A message as gRPC takes it: with a known length, and written directly to its destination. */
 final class EncodedStream extends InputStream implements KnownLength, Drainable, BufferWritable {
   private final EncodedMessage message;
   private @Nullable InputStream copied;
@@ -77,7 +75,7 @@ final class EncodedStream extends InputStream implements KnownLength, Drainable,
     return bytes().read(to, offset, length);
   }
 
-  /** For those who read: the transport within a process does. */
+  /** For readers, such as the in-process transport. */
   private InputStream bytes() throws IOException {
     if (copied == null) {
       ByteArrayOutputStream all = new ByteArrayOutputStream(message.byteSize());

@@ -17,18 +17,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One ModelInfer call: takes the answer, writes it, and gives its place in the memory budget back
- * when the client has been sent all of it, or has gone.
+ * One ModelInfer call: takes the answer, writes it, and returns its memory budget when the client
+ * has been sent all of it, or is gone.
  *
- * <p>Flow control decides when the answer leaves. Until then its large outputs are sent from where
- * they are, and small ones from buffers of the connection: the answer's own memory is given back
- * when nothing is sent from it any more, its bytes stay counted until the call is closed.
+ * <p>Flow control decides when the answer is sent: large outputs in place, small ones from buffers
+ * of the connection. The answer's own memory is released once nothing more is sent from it; its
+ * bytes stay counted until the call is closed.
  */
 final class InferCall implements AnswerSink {
   /** The answer has been handed to gRPC, or never will be. */
   private static final int WRITTEN = 1;
 
-  /** The call is over: everything was sent, or the client has gone. */
+  /** The call is over: everything was sent, or the client is gone. */
   private static final int CLOSED = 2;
 
   private final ServerCallStreamObserver<EncodedMessage> call;
@@ -38,7 +38,7 @@ final class InferCall implements AnswerSink {
   private @Nullable LentAnswer answer; // published by seen
 
   /**
-   * @param exchange taken: closed when the answer has been written or given up
+   * @param exchange owned by this: closed when the answer has been written or given up
    */
   InferCall(ServerCallStreamObserver<EncodedMessage> call, InferExchange exchange) {
     this.call = call;
@@ -78,7 +78,7 @@ final class InferCall implements AnswerSink {
 
   private void write(@Nullable LentAnswer part, Outcome outcome) {
     if (call.isCancelled()) {
-      return; // nobody reads it, so it need not be encoded
+      return; // no one reads it: not encoded
     }
     EncodedMessage message;
     try {
@@ -87,7 +87,7 @@ final class InferCall implements AnswerSink {
       fail(e);
       return;
     } catch (Error e) {
-      // The call must end: its client would wait for ever.
+      // The call must end: its client would wait forever.
       fail(new IllegalStateException("no answer could be made", e));
       return;
     }
@@ -106,7 +106,7 @@ final class InferCall implements AnswerSink {
     return ResponseEncoder.encode(exchange.response(part, outcome, Map.of())).lentBy(part);
   }
 
-  /** Called on the connection's event loop, once at least. */
+  /** Called on the connection's event loop, at least once. */
   private void onClosed() {
     if ((seen.getAndUpdate(bits -> bits | CLOSED) & WRITTEN) != 0) {
       Answer part = answer;

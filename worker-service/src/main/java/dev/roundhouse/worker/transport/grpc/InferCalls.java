@@ -19,8 +19,8 @@ import org.springframework.context.event.EventListener;
 
 /**
  * Takes ModelInfer and ModelStreamInfer calls, on event loops. When the worker stops, streams end
- * as soon as what they have asked is answered: one whose client waits for nothing would hold the
- * server up for as long as it may drain. Thread-safe.
+ * once their requests are answered: an idle stream would delay the server for the whole drain time.
+ * Thread-safe.
  */
 public final class InferCalls {
   private final Inference inference;
@@ -29,7 +29,7 @@ public final class InferCalls {
   private volatile boolean stopping;
 
   /**
-   * @param texts what callers are told
+   * @param texts error texts for callers
    */
   public InferCalls(Inference inference, ClientText texts) {
     this.inference = inference;
@@ -74,7 +74,7 @@ public final class InferCalls {
     return stream;
   }
 
-  /** Takes note that a stream is over. */
+  /** A stream is over. */
   void closed(InferStream stream) {
     streams.remove(stream);
   }

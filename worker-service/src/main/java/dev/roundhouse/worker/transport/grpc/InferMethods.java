@@ -29,13 +29,13 @@ import java.net.SocketAddress;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** ModelInfer and ModelStreamInfer, whose messages never become protobuf's objects. */
+/** ModelInfer and ModelStreamInfer, without protobuf objects for messages. */
 final class InferMethods {
   /** Whether a stream's client wants the first failure to end the stream with its status. */
   static final Context.Key<Boolean> FAILS_WHOLE =
       Context.keyWithDefault("triton-grpc-error", false);
 
-  /** What the stream's connection holds; null where nobody counts. */
+  /** Memory of the stream's connection; null when not counted. */
   static final Context.Key<@Nullable ConnectionMemory> MEMORY = Context.key("connection-memory");
 
   private static final Metadata.Key<String> STRICT =
@@ -49,7 +49,7 @@ final class InferMethods {
 
   private InferMethods() {}
 
-  /** ModelInfer of a caller. */
+  /** ModelInfer with its caller. */
   interface Unary {
     /**
      * @param spentNanos of the request's own budget
@@ -58,12 +58,12 @@ final class InferMethods {
         InferMessage message, int caller, long spentNanos, StreamObserver<EncodedMessage> answer);
   }
 
-  /** ModelStreamInfer of a caller. */
+  /** ModelStreamInfer with its caller. */
   interface Bidi {
     StreamObserver<InferMessage> stream(int caller, StreamObserver<EncodedMessage> answers);
   }
 
-  /** A service with other methods in the place of its own two. */
+  /** The service with these in place of its own two methods. */
   static ServerServiceDefinition in(ServerServiceDefinition service, Unary infer, Bidi stream) {
     var unary = GRPCInferenceServiceGrpc.getModelInferMethod();
     var bidi = GRPCInferenceServiceGrpc.getModelStreamInferMethod();

@@ -37,9 +37,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ModelStreamInfer call: requests run side by side, and are answered in the order in which they
- * came. A request that fails is answered with an error and the stream goes on, unless the client
- * has asked for a status: then the first failure ends it.
+ * One ModelStreamInfer call: requests run concurrently and are answered in order. A request that
+ * fails is answered with an error and the stream goes on, unless the client has asked for a status:
+ * then the first failure ends it.
  *
  * <p>Messages are written by whichever thread finds the next answer ready, never by two at once,
  * and only while the client reads: an answer that must wait stays in the engine's memory, where it
@@ -48,19 +48,18 @@ import org.slf4j.LoggerFactory;
 final class InferStream implements StreamObserver<InferMessage> {
   private static final Logger log = LoggerFactory.getLogger(InferStream.class);
 
-  /** Requests of one stream that have been read and not been answered. */
+  /** Requests of one stream that were read and not answered. */
   static final int MOST_OPEN = 1024;
 
   /**
-   * An answer with more bytes, which a transport may copy, is written by the thread that has made
-   * it, or by one that nobody waits for: never by the dispatch thread, or an event loop, that comes
-   * by.
+   * A larger answer, which a transport may copy, is written only by the thread that made it, or by
+   * one that delays no one: never by the dispatch thread or an event loop in passing.
    */
   private static final long LARGE_BYTES = 256 << 10;
 
   /**
-   * What a turn takes besides the inputs and the answer that the engine counts: the turn, the
-   * exchange, the request as each layer has it.
+   * A turn besides the inputs and the answer that the engine counts: the turn, the exchange, the
+   * request's objects in each layer.
    */
   private static final long TURN_BYTES = 2 << 10;
 
@@ -74,33 +73,33 @@ final class InferStream implements StreamObserver<InferMessage> {
   private final boolean failsWhole;
   private final int caller;
 
-  /** Where turns are counted; null where nobody counts. */
+  /** Counts turns; null when not counted. */
   private final @Nullable ConnectionMemory memory;
 
   private final Queue<Turn> turns = new ConcurrentLinkedQueue<>();
 
-  /** How often somebody has asked for answers to be written; whoever finds 0 writes them. */
+  /** Pending requests to write answers; the thread that finds 0 writes them. */
   private final AtomicInteger wanted = new AtomicInteger();
 
   private final AtomicBoolean over = new AtomicBoolean();
   private volatile boolean halfClosed;
   private volatile @Nullable StatusRuntimeException endsWith;
 
-  /** There was no memory for a turn: none that comes after is taken. */
+  /** There was no memory for a turn: no later one is taken. */
   private volatile @Nullable StatusRuntimeException noMemory;
 
-  /** Written, and perhaps not sent: their bytes stay counted. Of who writes. */
+  /** Written, maybe not sent: still counted. For the writing thread. */
   private final ArrayDeque<Answer> unsent = new ArrayDeque<>();
 
-  /** No message is written any more. Of who writes; others may look. */
+  /** No more messages are written. Set by the writing thread; others may read it. */
   private volatile boolean ended;
 
   /**
    * @param calls told when the stream is over
-   * @param callNanos what is left to the whole stream
-   * @param failsWhole the first failure is to end the stream with its status
-   * @param caller who asks; 0 when that is not known
-   * @param memory where turns are counted; null where nobody counts
+   * @param callNanos time left for the whole stream
+   * @param failsWhole whether the first failure ends the stream with its status
+   * @param caller the caller; 0 when unknown
+   * @param memory counts turns; null when not counted
    */
   InferStream(
       ServerCallStreamObserver<EncodedMessage> call,
@@ -144,7 +143,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
   }
 
-  /** Counts a turn; without room for one the stream ends with what was asked before. */
+  /** Counts a turn; without room for one the stream ends after what was asked before. */
   private boolean takeTurn() {
     String refusal = memory == null ? null : memory.take(Kept.CALL, TURN_BYTES);
     if (refusal == null) {
@@ -172,13 +171,13 @@ final class InferStream implements StreamObserver<InferMessage> {
     onClosed();
   }
 
-  /** Ends the stream as soon as what was asked is answered. Any thread. */
+  /** Ends the stream once what was asked is answered. Any thread. */
   void stop() {
     endsWith = Status.UNAVAILABLE.withDescription("Server exiting").asRuntimeException();
     write();
   }
 
-  /** Called on the connection's event loop, once at least. */
+  /** Called on the connection's event loop, at least once. */
   private void onClosed() {
     calls.closed(this);
     over.set(true);
@@ -191,8 +190,8 @@ final class InferStream implements StreamObserver<InferMessage> {
   }
 
   /**
-   * @param own the turn that this thread has just made the answer of; null when it comes by
-   * @param patient nobody waits for this thread
+   * @param own the turn whose answer this thread has just made; null for a thread in passing
+   * @param patient whether this thread delays no one
    */
   private void write(@Nullable Turn own, boolean patient) {
     if (wanted.getAndIncrement() != 0) {
@@ -233,7 +232,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
   }
 
-  /** Nobody reads them. */
+  /** Drops answers that no one reads. */
   private void dropReady() {
     closeUnsent();
     for (Turn turn = turns.peek(); turn != null && turn.done; turn = turns.peek()) {
@@ -280,8 +279,8 @@ final class InferStream implements StreamObserver<InferMessage> {
   }
 
   /**
-   * What was thrown while writing costs the stream: its client would wait for ever. Throws nothing,
-   * or nobody would write or close anything any more.
+   * A failure while writing ends the stream: its client would wait forever. Must not throw, or
+   * nothing would be written or closed any more.
    */
   private void giveUp(Throwable thrown) {
     boolean told = ended;
@@ -386,7 +385,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
 
     /**
-     * The answer has been written: its memory is free when nothing is sent from it any more, its
+     * The answer has been written: its memory is released once nothing is sent from it, and its
      * bytes count until they are sent.
      */
     void free(ArrayDeque<Answer> counted) {
@@ -406,7 +405,7 @@ final class InferStream implements StreamObserver<InferMessage> {
       }
     }
 
-    /** What waits to be written needs no inputs any more. */
+    /** An answer waiting to be written needs no inputs. */
     private void letGoInputs() {
       InferExchange begun = exchange;
       if (begun != null) {

@@ -70,7 +70,7 @@ public final class InferenceGrpcService implements BindableService, AsyncService
   private final InferCalls calls;
   private final Extensions extensions;
 
-  /** What looks at every model is not for the event loops. */
+  /** Checks of every model do not run on the event loops. */
   private final Executor looks = task -> Thread.ofVirtual().name("statistics").start(task);
 
   public InferenceGrpcService(
@@ -273,7 +273,7 @@ public final class InferenceGrpcService implements BindableService, AsyncService
                 .thenApply(done -> CudaSharedMemoryUnregisterResponse.getDefaultInstance()));
   }
 
-  /** What answers the calls of Triton's extensions, whichever transport they come by. */
+  /** Handlers of Triton's extensions, for all transports. */
   public record Extensions(
       ModelConfigs configs,
       ModelStatisticsAnswers statistics,

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An answer that connections send from where it is. Its owner may give it back at any time; that is
- * done when nothing of it is waiting to be sent any more. Thread-safe.
+ * An answer that connections send in place. Its owner may release it at any time; that takes effect
+ * once nothing of it is waiting to be sent. Thread-safe.
  */
 final class LentAnswer implements Answer, EncodedMessage.Lender {
   private static final int FREED = 1;
@@ -17,11 +17,11 @@ final class LentAnswer implements Answer, EncodedMessage.Lender {
 
   private final Answer answer;
 
-  /** How many refer to it, and what its owner has said. */
+  /** The number of references, and whether its owner has released it. */
   private final AtomicInteger state = new AtomicInteger();
 
   /**
-   * @param answer taken
+   * @param answer owned by this
    */
   LentAnswer(Answer answer) {
     this.answer = answer;
@@ -57,7 +57,7 @@ final class LentAnswer implements Answer, EncodedMessage.Lender {
     settle(state.updateAndGet(before -> before | FREED | CLOSED));
   }
 
-  /** Repeated harmlessly, as the answer's own methods are. */
+  /** Harmless when repeated, like the answer's own methods. */
   private void settle(int now) {
     if (now >= BORROWER) {
       return;

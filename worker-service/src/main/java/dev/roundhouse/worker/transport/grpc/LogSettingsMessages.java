@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Changes what is logged as a message asks, and says what holds then. */
+/** Changes log settings by a message, and returns the current ones. */
 final class LogSettingsMessages {
   private LogSettingsMessages() {}
 

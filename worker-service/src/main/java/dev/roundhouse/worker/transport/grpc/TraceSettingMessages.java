@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Changes what is traced as a message asks, and says what holds then. */
+/** Changes trace settings by a message, and returns the current ones. */
 final class TraceSettingMessages {
   private TraceSettingMessages() {}
 

@@ -12,7 +12,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How a call that has one request and one answer is answered, now or later, or refused. */
+/** Answers, now or later, or refuses a call with one request and one answer. */
 public final class UnaryAnswer {
   private static final Logger log = LoggerFactory.getLogger(UnaryAnswer.class);
 
@@ -31,9 +31,9 @@ public final class UnaryAnswer {
   }
 
   /**
-   * Answers with what is made in time.
+   * Answers with what is made later.
    *
-   * @param asked begins it; what it throws, and what its answer fails with, is told to the caller
+   * @param asked begins it; what it throws, or its future fails with, is sent to the caller
    */
   public static <T> void later(StreamObserver<T> call, Supplier<CompletableFuture<T>> asked) {
     CompletableFuture<T> answer;
@@ -54,7 +54,7 @@ public final class UnaryAnswer {
             });
   }
 
-  /** What really failed: stages that depend on others wrap it. */
+  /** The actual failure: dependent stages wrap it. */
   public static Throwable cause(Throwable failure) {
     Throwable cause = failure;
     while (cause instanceof CompletionException && cause.getCause() != null) {
@@ -73,7 +73,7 @@ public final class UnaryAnswer {
     call.onError(status(refusal(failure)));
   }
 
-  /** What a caller is told of a failure; one that is not the caller's to know is logged. */
+  /** The refusal sent to a caller; an internal failure is logged. */
   static WireException refusal(Throwable failure) {
     if (failure instanceof WireException refusal) {
       return refusal;

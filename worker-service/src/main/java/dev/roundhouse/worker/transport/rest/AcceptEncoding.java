@@ -14,12 +14,11 @@ final class AcceptEncoding {
   private AcceptEncoding() {}
 
   /**
-   * What the client likes best of what there is; gzip of those it likes the same. What it likes
-   * less than none, and what it does not name, is not used. One that takes nothing there is gets
-   * the answer as it is.
+   * The supported coding that the client prefers; gzip among equals. A coding preferred less than
+   * identity, or not named, is not used. A client that accepts none gets the answer uncompressed.
    *
-   * @param small true when the answer does not get smaller, so that it is left as it is unless the
-   *     client refuses that
+   * @param small true when compression would not shrink the answer: it stays uncompressed unless
+   *     the client refuses that
    */
   static ContentCoding choose(@Nullable String header, boolean small) {
     AcceptEncoding accepted = new AcceptEncoding();
@@ -28,7 +27,7 @@ final class AcceptEncoding {
     }
     double gzip = accepted.orAny(accepted.gzip, 0);
     double deflate = accepted.orAny(accepted.deflate, 0);
-    // Not named, it is taken, but after all that are.
+    // Not named, it is accepted, but after all that are named.
     double identity = accepted.orAny(accepted.identity, Double.MIN_VALUE);
     double best = Math.max(gzip, deflate);
     if (best <= 0 || best < identity || (small && identity > 0)) {
@@ -58,7 +57,7 @@ final class AcceptEncoding {
     }
   }
 
-  /** 1 when none is given; 0 for what is no quality: it would be a guess. */
+  /** 1 when absent; 0 when invalid, since that would be a guess. */
   private static double quality(String[] parts) {
     for (int i = 1; i < parts.length; i++) {
       String part = parts[i].strip().toLowerCase(Locale.ROOT);

@@ -10,9 +10,9 @@ import java.nio.charset.CharsetDecoder;
 import java.nio.charset.StandardCharsets;
 import tools.jackson.core.JsonGenerator;
 
-/** Writes the elements of an output as JSON, flat, as they are sent. */
+/** Writes the elements of an output as flat JSON while they are sent. */
 final class ElementsJson {
-  /** Written at once; then others have a turn of the processor. */
+  /** Written before yielding the processor. */
   private static final int PIECE_ELEMENTS = 1 << 15;
 
   private ElementsJson() {}

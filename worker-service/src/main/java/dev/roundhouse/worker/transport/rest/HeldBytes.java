@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
 
-/** Bytes in memory, each growth of which is taken from a hold first. For one thread. */
+/** Bytes in memory; each growth is first taken from a hold. For one thread. */
 final class HeldBytes extends OutputStream {
   private static final int FIRST_BYTES = 1 << 10;
   private static final int MAX_ARRAY_BYTES = Integer.MAX_VALUE - 8;

@@ -16,9 +16,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to one inference over HTTP, from the engine to the connection. Written on the
- * connection's event loop, which sends tensors from where they are; what takes the processor for
- * long, much JSON, compression, or a copy to memory that the client shares, has a virtual thread.
+ * The answer to one HTTP inference, from the engine to the connection. Written on the connection's
+ * event loop, tensors in place; CPU-heavy work (much JSON, compression, or a copy to shared memory)
+ * runs on a virtual thread.
  */
 final class HttpInferAnswer implements AnswerSink {
   private final InferExchange exchange;
@@ -85,7 +85,7 @@ final class HttpInferAnswer implements AnswerSink {
       } else {
         write(writer);
       }
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       fail(e);
     }
   }

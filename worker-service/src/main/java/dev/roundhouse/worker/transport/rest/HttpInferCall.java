@@ -18,11 +18,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 
 /**
- * One inference over HTTP, from its request to the engine. Read on the connection's event loop,
- * unless that takes the processor for long: then on a virtual thread.
+ * One HTTP inference, from its request to the engine. Read on the connection's event loop, or on a
+ * virtual thread when that is CPU-heavy.
  */
 final class HttpInferCall implements RequestHandler {
-  /** Of JSON that is read before others on a thread would notice. */
+  /** JSON that is short enough to read on an event loop. */
   private static final int BRIEF_BYTES = 16 << 10;
 
   private final InferRoutes routes;
@@ -43,7 +43,7 @@ final class HttpInferCall implements RequestHandler {
         Thread.ofVirtual().name("http-read").start(() -> begin(request, reply, memory));
         return;
       }
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       HttpFailure.tell(reply, routes.texts(), "", e, memory::close);
       return;
     }
@@ -68,7 +68,7 @@ final class HttpInferCall implements RequestHandler {
   private void begin(ReceivedRequest request, Reply reply, MemoryHold memory) {
     try {
       submit(request, reply, memory);
-    } catch (Throwable e) { // an Error too: the client would wait for ever
+    } catch (Throwable e) { // an Error too: the client would wait forever
       HttpFailure.tell(reply, routes.texts(), "", e, memory::close);
     }
   }

@@ -37,7 +37,7 @@ final class InferReader {
   private static final String BINARY = "binary_data";
   private static final String BINARY_BY_DEFAULT = "binary_data_output";
 
-  /** What is made of an input or an output, besides its texts, its shape and its elements. */
+  /** An input or output besides its texts, its shape and its elements. */
   private static final int TENSOR_BYTES = 256;
 
   private final String model;
@@ -125,7 +125,7 @@ final class InferReader {
         binaryAt > jsonLength);
   }
 
-  /** What some clients say again in the body must be what the path says. */
+  /** What some clients repeat in the body must match the path. */
   private void requireSame(String property, String inPath) {
     if (isNull()) {
       return;
@@ -212,7 +212,7 @@ final class InferReader {
     private Map<String, ParameterValue> of = Map.of();
     private @Nullable ByteBuffer elements;
 
-    /** Where {@code data} begins when it came before what it is read by; else negative. */
+    /** Where {@code data} begins when it precedes what it is read by; else negative. */
     private long dataAt = -1;
 
     private boolean hasData;
@@ -285,8 +285,8 @@ final class InferReader {
     }
 
     /**
-     * Null, with the array skipped, when the datatype or the shape is none: whoever checks the
-     * request says so.
+     * Null, with the array skipped, when the datatype or the shape is missing or invalid: the
+     * request's check reports that.
      */
     private @Nullable ByteBuffer elements(JsonParser array, long at) {
       Optional<DType> dtype = DType.fromKserveName(String.valueOf(datatype));

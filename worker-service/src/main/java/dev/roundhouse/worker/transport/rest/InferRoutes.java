@@ -11,9 +11,9 @@ import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
 
-/** Answers inference over HTTP, on event loops; all else is answered by others. Thread-safe. */
+/** Answers HTTP inference on event loops; others answer the rest. Thread-safe. */
 public final class InferRoutes implements RequestRoutes {
-  /** What a client is told whose body is too large. */
+  /** Told to a client whose body is too large. */
   public static final String REMEDY =
       "send less, or raise roundhouse.worker.server.max-message-size";
 
@@ -25,10 +25,10 @@ public final class InferRoutes implements RequestRoutes {
   private final RequestRoutes others;
 
   /**
-   * @param texts what callers are told
+   * @param texts error texts for callers
    * @param maxBodyBytes of a body, uncompressed
-   * @param inflating has the threads that uncompress bodies
-   * @param others answer what is no inference
+   * @param inflating threads that decompress bodies
+   * @param others answer everything else
    */
   public InferRoutes(
       Inference inference,

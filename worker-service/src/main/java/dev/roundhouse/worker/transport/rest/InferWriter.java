@@ -28,7 +28,7 @@ import tools.jackson.core.JsonGenerator;
 final class InferWriter {
   static final String JSON_LENGTH = "Inference-Header-Content-Length";
 
-  /** An answer with less of tensors does not get smaller by being compressed. */
+  /** Tensors below this size are not worth compressing. */
   private static final int SMALL_BYTES = 1 << 10;
 
   /** Of tensors, that are written as JSON before others on a thread would notice. */
@@ -89,7 +89,7 @@ final class InferWriter {
     return AcceptEncoding.choose(accepted, tensorBytes < SMALL_BYTES);
   }
 
-  /** True when writing takes the processor for long: much JSON, or compression. */
+  /** True when writing is CPU-heavy: much JSON, or compression. */
   boolean takesLong(@Nullable String accepted) {
     long jsonBytes = 0;
     for (ResponseTensor output : outputs) {

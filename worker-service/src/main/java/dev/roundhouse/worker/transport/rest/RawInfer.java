@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A request that is nothing but the bytes of its one tensor: the model says what they are. One row;
- * one axis beside the batch may be of any size. Every output is answered as a binary tensor.
+ * A request that is only the bytes of its one tensor, described by the model. One row; one axis
+ * beside the batch may be of any size. Every output is answered as a binary tensor.
  */
 final class RawInfer {
   private RawInfer() {}

@@ -5,8 +5,8 @@ import dev.roundhouse.kserve.status.WireException;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Memory that a client has registered under a name. Closed when it has been unregistered and nobody
- * uses it any more. Thread-safe.
+ * Memory that a client has registered under a name. Closed once it is unregistered and no longer
+ * used. Thread-safe.
  */
 abstract sealed class ClientRegion permits SystemRegion, CudaRegion {
   private final String name;
@@ -45,7 +45,7 @@ abstract sealed class ClientRegion permits SystemRegion, CudaRegion {
     closeMemory();
   }
 
-  /** Nobody uses it any more. Does not wait. */
+  /** It is no longer used. Does not wait. */
   abstract void closeMemory();
 
   /**

@@ -125,19 +125,19 @@ public final class ClientRegions implements AutoCloseable {
   }
 
   /**
-   * Forgets a region of a POSIX object; harmless when there is none.
+   * Unregisters a region of a POSIX object; harmless when there is none.
    *
-   * @param name empty for every one
+   * @param name empty for all
    */
   public void unregister(String name) {
     var unused = regions.remove(SystemRegion.class, name);
   }
 
   /**
-   * What is registered of POSIX objects, by name.
+   * The registered regions of POSIX objects, by name.
    *
-   * @param name empty for every one
-   * @throws WireException NOT_FOUND when there is none of that name
+   * @param name empty for all
+   * @throws WireException NOT_FOUND when there is no region of that name
    */
   public List<Registered> status(String name) {
     if (name.isEmpty()) {
@@ -236,7 +236,7 @@ public final class ClientRegions implements AutoCloseable {
     MessageLimits.requireName("shared memory region name", name);
   }
 
-  /** What somebody is told who wants to share memory where that is off. */
+  /** The refusal while shared memory is off. */
   static WireException disabled() {
     return new WireException(
         WireStatus.UNIMPLEMENTED,

@@ -4,7 +4,7 @@ import dev.roundhouse.cuda.CudaMemory;
 
 /** Whether memory on the worker's GPU can be registered. */
 public sealed interface CudaAccess {
-  /** The worker computes on no GPU of NVIDIA's. */
+  /** The worker's device is not an NVIDIA GPU. */
   CudaAccess NO_GPU = new None("its device is no GPU of NVIDIA's");
 
   /**
@@ -18,9 +18,9 @@ public sealed interface CudaAccess {
   record Off() implements CudaAccess {}
 
   /**
-   * It cannot.
+   * No access.
    *
-   * @param why as clients are told, to follow a colon
+   * @param why reason for clients, to follow a colon
    */
   record None(String why) implements CudaAccess {}
 }

@@ -115,10 +115,10 @@ public final class CudaRegions {
   }
 
   /**
-   * Forgets a region; harmless when there is none. Its memory is closed when no request uses it any
-   * more.
+   * Unregisters a region; harmless when there is none. Its memory is closed once no request uses
+   * it.
    *
-   * @param name empty for every one
+   * @param name empty for all
    * @return done when it is closed, so that its owner may free it, but in a second at the latest:
    *     requests that still use it are known to their client
    */
@@ -131,10 +131,10 @@ public final class CudaRegions {
   }
 
   /**
-   * What is registered, by name.
+   * The registered regions, by name.
    *
-   * @param name empty for every one
-   * @throws WireException NOT_FOUND when there is none of that name
+   * @param name empty for all
+   * @throws WireException NOT_FOUND when there is no region of that name
    */
   public List<Registered> status(String name) {
     if (name.isEmpty()) {
@@ -192,7 +192,7 @@ public final class CudaRegions {
         "failed to register CUDA shared memory region '" + name + "': " + format.formatted(values));
   }
 
-  /** Closes what is open; call when no request is open any more. */
+  /** Closes what is open; call when no request is open. */
   void close() {
     if (thread != null) {
       thread.close();

@@ -6,7 +6,7 @@ import dev.roundhouse.kserve.status.WireException;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A part of a region that a request uses. Closed by whoever took it. */
+/** A part of a region in use by a request, which closes it. */
 public final class Lease implements AutoCloseable {
   private final ClientRegion region;
   private final RegionRange range;

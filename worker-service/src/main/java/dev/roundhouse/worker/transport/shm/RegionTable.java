@@ -69,7 +69,7 @@ final class RegionTable {
     taken.remove(name);
   }
 
-  /** The region of a name, used once more by the caller; null when there is none. */
+  /** The region of a name, with one more user; null for an unknown name. */
   synchronized @Nullable ClientRegion use(String name) {
     ClientRegion region = regions.get(name);
     return region != null && region.use() ? region : null;
@@ -104,7 +104,7 @@ final class RegionTable {
     return gone;
   }
 
-  /** Forgets all, and takes none any more. */
+  /** Forgets all regions, and takes no more. */
   void close() {
     synchronized (this) {
       closed = true;
