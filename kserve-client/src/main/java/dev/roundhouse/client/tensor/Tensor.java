@@ -12,8 +12,8 @@ import java.util.List;
 /**
  * Elements of one type in a shape, row-major and little-endian as on the wire.
  *
- * <p>One that is made of an array or a segment <i>borrows</i> it: what is written there before a
- * call has ended may be sent. One of an answer has memory of its own. Reading is thread-safe.
+ * <p>A tensor made from an array or segment <i>borrows</i> it: writes before a call has ended may
+ * be sent. An answer's tensor owns its memory. Reading is thread-safe.
  */
 public final class Tensor {
   static {
