@@ -216,7 +216,7 @@ public final class Tensor {
     return shape.length == 0 ? Shape.of(count) : Shape.of(shape);
   }
 
-  /** The same elements in another shape of as many. */
+  /** The same elements in another shape of the same size. */
   public Tensor reshaped(long... dims) {
     return of(dtype, Shape.of(dims), bytes);
   }
@@ -254,12 +254,12 @@ public final class Tensor {
     return bytes.byteSize();
   }
 
-  /** The bytes as the wire has them, to be read; not a copy. */
+  /** The bytes in wire format, read-only; not a copy. */
   public MemorySegment bytes() {
     return bytes.asReadOnly();
   }
 
-  /** The bytes for whoever sends them, who may look for the array behind. */
+  /** The bytes for sending; the sender may use the backing array. */
   public MemorySegment sendable() {
     return bytes;
   }
