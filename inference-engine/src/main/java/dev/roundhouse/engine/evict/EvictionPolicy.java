@@ -57,7 +57,11 @@ public interface EvictionPolicy {
    */
   void hold(int slot);
 
-  /** Undoes one {@link #hold}. */
+  /**
+   * Undoes one {@link #hold}.
+   *
+   * @throws IllegalStateException when there is none
+   */
   void release(int slot);
 
   /**
