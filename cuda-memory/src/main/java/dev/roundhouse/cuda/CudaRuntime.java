@@ -12,9 +12,9 @@ import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.javacpp.Pointer;
 
 /**
- * CUDA's runtime through JavaCPP's wrapper. Copies go over streams of their own, one each way, that
- * wait for no other ({@code cudaStreamNonBlocking}): not for the runs of the plugin's, which has
- * the same primary context. Thread-safe; copies of one direction wait for each other.
+ * CUDA's runtime through JavaCPP's wrapper. Copies use two separate streams, one each way, that
+ * wait for no other ({@code cudaStreamNonBlocking}), not even for runs of the plugin, which has the
+ * same primary context. Thread-safe; copies of one direction wait for each other.
  */
 public final class CudaRuntime implements CudaMemory {
   /** Bytes that are copied at once where host memory is of the JVM's heap. */

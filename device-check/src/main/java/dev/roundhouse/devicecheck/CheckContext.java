@@ -79,8 +79,8 @@ public record CheckContext(
   }
 
   /**
-   * Opens the device that is checked, on a CPU as one with memory of its own: what goes there is
-   * copied, large tensors in parts.
+   * Opens the device that is checked, on a CPU as one with separate memory: uploads are copied,
+   * large tensors in parts.
    */
   public PjrtDevice openCopyingDevice() {
     return openCopyingDevice(PjrtDeviceOptions.DEFAULTS);

@@ -13,8 +13,8 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Where a step tells what it found: one JSON object per line of a file, each there as soon as it is
- * told, whatever becomes of the process afterwards. For one thread.
+ * Where a step reports its findings: one JSON object per line of a file, each written at once, so
+ * it survives the process. For one thread.
  */
 public final class Findings implements AutoCloseable {
   private static final JsonMapper JSON = JsonMapper.builder().build();
@@ -29,7 +29,7 @@ public final class Findings implements AutoCloseable {
     return new Findings(Files.newBufferedWriter(file));
   }
 
-  /** What a process told before it ended; a last line that is not whole is left out. */
+  /** What a process reported before it ended; an incomplete last line is dropped. */
   static List<Finding> read(Path file) throws IOException {
     List<Finding> found = new ArrayList<>();
     try {

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * One thing to find out about a device. Runs in a process of its own, in which the device is empty,
- * and is made there by a public constructor without parameters.
+ * One thing to find out about a device. Runs in a separate process with an empty device, where it
+ * is created by a public no-argument constructor.
  */
 public interface Step {
 
@@ -24,8 +24,8 @@ public interface Step {
   }
 
   /**
-   * Finds it out, and tells each finding as soon as it is known: what was told before a step fails,
-   * crashes or is cut off is reported all the same.
+   * Runs the step, and reports each finding at once: findings from before a failure, crash or
+   * timeout are kept.
    *
    * @throws Exception when the rest cannot be found out; the step has failed then
    */

@@ -17,7 +17,7 @@ record StepProcess(CheckContext context, Path logs) {
 
   private static final Duration THREAD_DUMP = Duration.ofSeconds(1);
 
-  /** The child's exit code for a step that gave up, which it has told in its findings. */
+  /** The child's exit code for a step that gave up, as its findings say. */
   static final int GAVE_UP = 3;
 
   /**
@@ -104,13 +104,13 @@ record StepProcess(CheckContext context, Path logs) {
         + (code > 128 ? ", which is signal " + (code - 128) : "");
   }
 
-  /** It goes to the log, for whoever wants to know where the step hung. */
+  /** It goes to the log, to show where the step hung. */
   private static void askForThreadDump(Process process) throws IOException, InterruptedException {
     new ProcessBuilder("sh", "-c", "kill -QUIT " + process.pid()).start().waitFor();
     process.waitFor(THREAD_DUMP.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /** Children first: once the parent is gone nobody knows them. */
+  /** Children first: once the parent is gone they cannot be found. */
   private static void killAll(Process process) {
     process.descendants().forEach(ProcessHandle::destroyForcibly);
     process.destroyForcibly();

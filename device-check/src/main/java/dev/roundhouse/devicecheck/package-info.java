@@ -1,7 +1,7 @@
 /**
  * Finds out what a device does and how fast: runs each {@link dev.roundhouse.devicecheck.Step} in a
- * process of its own, so that a step that hangs, crashes or keeps memory costs no other, and prints
- * and writes what they found. The parent process never touches the device.
+ * separate process, so that a step that hangs, crashes or keeps memory does not affect others, and
+ * prints and writes their findings. The parent process never touches the device.
  */
 @NullMarked
 package dev.roundhouse.devicecheck;

@@ -69,14 +69,14 @@ public final class Engine implements AutoCloseable {
             lanes());
     reports = new EngineReports(options, registry, requests, floors);
     admin = new EngineAdmin(registry, requests, loader, residency, costs, threads.unloader());
-    // First of all, so that nothing says "ready" while the open requests are being ended.
+    // Comes first, so that nothing says "ready" while the open requests are being ended.
     requests.failStop().requested().thenAccept(requests::failAdmission);
     threads.start(requests.dispatch());
   }
 
   /**
-   * What was being loaded when the engine failed has not ended: the process dies over it. What
-   * comes after is not begun.
+   * A load in progress when the engine failed is not reported as ended: the process dies of it.
+   * Loads requested later are not started.
    */
   private ModelLoadListener untilFailed(ModelLoadListener loads) {
     return new ModelLoadListener() {
@@ -121,12 +121,12 @@ public final class Engine implements AutoCloseable {
     return new Engine(options, device, new OwnThreads(options));
   }
 
-  /** What is loaded, unloaded, moved and weighed. */
+  /** Loads, unloads, moves and weights models. */
   public EngineAdmin admin() {
     return admin;
   }
 
-  /** What there is to say of models, weights and the dispatch thread. */
+  /** Reports on models, weights and the dispatch thread. */
   public EngineReports reports() {
     return reports;
   }
@@ -134,14 +134,16 @@ public final class Engine implements AutoCloseable {
   /**
    * Submits a request; its answer goes to its sink. Never blocks. A request can be submitted once.
    *
-   * @return what the request can be taken back with
-   * @throws IllegalStateException when it has been submitted before
+   * @return a handle to cancel the request
+   * @throws IllegalStateException when it was already submitted
    */
   public Submission submit(InferenceRequest request) {
     return requests.submit(request);
   }
 
-  /** The version of a model that answers or, when none does, the one that says best why. */
+  /**
+   * The version of a model that answers or, when none does, the one whose status best explains why.
+   */
   public Optional<ModelStatus> model(String name) {
     return model(name, "");
   }
@@ -174,8 +176,8 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * True when a version is ready and yet refuses its requests, as its weights are not on the device
-   * and only the operator has them brought.
+   * True when a version is ready but refuses requests because its weights are not on the device and
+   * only the operator can load them.
    */
   public boolean awaitsOperator(String name, String version) {
     return !options.residency().selfManaged()
@@ -205,9 +207,8 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Bytes that accepted requests need, which are limited for all models together: inputs until the
-   * request has ended, answers until their receiver has closed them; and what {@link #takeBytes}
-   * took.
+   * Bytes that accepted requests need, limited across all models: inputs until the request has
+   * ended, answers until their receiver has closed them; plus what {@link #takeBytes} took.
    */
   public long heldBytes() {
     return requests.heldBytes();
@@ -219,15 +220,15 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Takes bytes of those that are limited, for a request that is still being received or an answer
-   * that is being written; false, taking none, when the limit does not allow it. Who submits the
-   * request gives the bytes of its inputs back first, as admission takes them too.
+   * Reserves bytes against the limit, for a request that is still being received or an answer that
+   * is being written; false, reserving none, when the limit does not allow it. Give back a
+   * request's input bytes before submitting it: admission reserves them too.
    */
   public boolean takeBytes(long count) {
     return requests.bytes().take(count);
   }
 
-  /** Counts bytes that are held whatever the limit is. */
+  /** Counts bytes as held regardless of the limit. */
   public void takeBytesAnyway(long count) {
     requests.bytes().takeAnyway(count);
   }
@@ -238,49 +239,45 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * True when requests are accepted and no model is still loading that nothing serves yet. Models
-   * that failed do not count: the others serve. Costs the same however many models there are.
+   * True when requests are accepted and every model that is still loading already has a serving
+   * version. Failed models do not count. Constant time in the number of models.
    */
   public boolean isReady() {
     return isServing() && registry.loading() == 0;
   }
 
-  /** True while requests are accepted, of whatever models there are. */
+  /** True while requests are accepted, whatever the state of the models. */
   public boolean isServing() {
     return !draining && isAlive();
   }
 
-  /**
-   * False when the engine has failed and will not answer any more: the process should end and be
-   * started again.
-   */
+  /** False when the engine has failed and no longer answers: the process should be restarted. */
   public boolean isAlive() {
     return requests.failStop().cause() == null;
   }
 
   /**
-   * Has the engine fail as it does when its device is lost, for a server that cannot bring it
-   * requests any more. Every open request is ended. Any thread; the first cause counts.
+   * Fails the engine as if its device were lost, for a server that can no longer pass it requests.
+   * Every open request is ended. Any thread; the first cause counts.
    */
   public void fail(Throwable cause) {
     requests.failStop().request(cause);
   }
 
   /**
-   * Completes with the cause as soon as the engine is known to have failed; never otherwise. What
-   * hangs on it runs on a thread of the engine, before the open requests are told, and must be
-   * brief.
+   * Completes with the cause as soon as the engine is known to have failed; never otherwise.
+   * Dependents run on an engine thread before the open requests are notified, and must be brief.
    */
   public CompletableFuture<Throwable> failing() {
     return requests.failStop().requested();
   }
 
-  /** As {@link #failing}, when every open request has been told. */
+  /** As {@link #failing}, once every open request has been notified. */
   public CompletableFuture<Throwable> failed() {
     return requests.failStop().ended();
   }
 
-  /** The clock that deadlines of requests are on. */
+  /** The clock of request deadlines. */
   public long nanoTime() {
     return options.clock().nanoTime();
   }
@@ -291,7 +288,7 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Refuses new requests and waits for those accepted; none of them is held any more.
+   * Refuses new requests and waits for accepted ones; stops holding batches.
    *
    * @return true when all have ended within the budget
    */
@@ -314,19 +311,19 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Waits until receivers have closed every answer that lies in the device's memory, as large ones
-   * do where that is the host's (see {@link dev.roundhouse.engine.device.DeviceBuffer#view}). They
-   * stay readable when this engine is closed; the device must not be before.
+   * Waits until receivers have closed every answer held in device memory, as large ones are where
+   * the host can read it (see {@link dev.roundhouse.engine.device.DeviceBuffer#view}). They stay
+   * readable after this engine is closed, so close the device only afterwards.
    *
-   * @return true when there is none, or none any more within the budget
+   * @return true when none is left within the budget
    */
   public boolean awaitAnswers(Duration budget) throws InterruptedException {
     return awaitNone(requests::lentAnswers, budget);
   }
 
   /**
-   * Ends what still waits, stops the threads and frees every model. Waits for a compile that is
-   * under way, however long it takes. Answers that have been given stay their receivers'.
+   * Ends waiting requests, stops the threads and frees every model. Waits for a running compile,
+   * however long it takes. Delivered answers remain with their receivers.
    */
   @Override
   public void close() {

@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * What an operator does with an engine: loads and unloads models, says where their weights wait and
- * how much of the device they are due. Thread-safe.
+ * Operator control of an engine: loads and unloads models, sets where their weights wait and their
+ * share of the device. Thread-safe.
  */
 public final class EngineAdmin {
   private final ModelRegistry registry;
@@ -54,10 +54,9 @@ public final class EngineAdmin {
   }
 
   /**
-   * Starts to load what a policy selects of the versions in a model's folder, again if it serves
-   * already. What serves under that name goes on until the new is ready, and stays if the new fails
-   * or any other version that is selected. A name that was not known is, as loading, when this
-   * returns.
+   * Starts to load the versions that a policy selects from a model's folder, reloading those that
+   * already serve. What serves under that name continues until the new version is ready, and stays
+   * if any selected version fails. A new name is registered as loading when this returns.
    *
    * @return completes with the newest version, ready, or with one that failed and why; never
    *     exceptionally
@@ -66,13 +65,13 @@ public final class EngineAdmin {
     return loader.load(modelFolder, policy, false);
   }
 
-  /** As {@link #load(Path, VersionPolicy)}, but versions whose files are what serves stay. */
+  /** As {@link #load(Path, VersionPolicy)}, but versions whose files have not changed stay. */
   public CompletableFuture<ModelStatus> refresh(Path modelFolder, VersionPolicy policy) {
     return loader.load(modelFolder, policy, true);
   }
 
   /**
-   * Starts to load a model that has been read already, replacing what serves as that version.
+   * Starts to load a model that is already read, replacing the serving model of that version.
    *
    * @param image its weights are borrowed until the load has ended
    * @return completes with ready or failed; never exceptionally
@@ -87,8 +86,7 @@ public final class EngineAdmin {
   }
 
   /**
-   * Has a name answer no more. Requests that were accepted run; then programs and weights are
-   * freed.
+   * Stops a name from answering. Accepted requests still run; then programs and weights are freed.
    *
    * @return completes when that is done, at once when there is nothing to free; exceptionally when
    *     the engine is closed first
@@ -103,11 +101,11 @@ public final class EngineAdmin {
   }
 
   /**
-   * Changes a ready model's share of the device, from its next run on: of each of its versions, and
-   * of those that are loaded later.
+   * Changes a ready model's share of the device from its next run on, for all its versions,
+   * including those loaded later.
    *
    * @param weight relative to other models, above 0
-   * @return false when no such model is ready, or too many changes are on their way
+   * @return false when no such model is ready, or too many changes are pending
    */
   public boolean setWeight(String name, double weight) {
     if (!(weight > 0 && weight < Double.POSITIVE_INFINITY)) {
@@ -130,13 +128,12 @@ public final class EngineAdmin {
   }
 
   /**
-   * Says where the weights of a ready model wait: on the device, which they never leave, or in host
-   * memory or their files, from which they come when they are needed. Of each of its versions, and
-   * of those that are loaded later.
+   * Sets where the weights of a ready model wait: pinned on the device, or in host memory or their
+   * files, to be loaded on demand. Applies to all its versions, including those loaded later.
    *
    * @return completes when they are on the device, or may leave it; exceptionally, with a {@link
    *     dev.roundhouse.engine.device.DeviceException}, when they do not fit beside what is pinned
-   *     or cannot be brought; with {@link IllegalStateException} when no such model is ready;
+   *     or cannot be loaded; with {@link IllegalStateException} when no such model is ready;
    *     cancelled when the engine stops first
    */
   public CompletableFuture<Void> setResidency(String name, ServingDefaults.Residency residency) {
@@ -158,18 +155,18 @@ public final class EngineAdmin {
         .thenRunAsync(
             () -> {
               model.setResidency(residency);
-              // What is let go of may be gigabytes: not on the dispatch thread.
+              // May free gigabytes: not on the dispatch thread.
               serving.forEach(each -> weights.keepAs(each.weights(), residency));
             },
             unloader);
   }
 
   /**
-   * Takes all weights off the device that are neither pinned nor in use, so that what comes next
-   * lies together, and brings those of some models back.
+   * Evicts all weights that are neither pinned nor in use, to defragment device memory, and reloads
+   * those of some models.
    *
-   * @param reload names; those of models that are not ready are left out
-   * @return completes when they are there; exceptionally when a model cannot be brought; cancelled
+   * @param reload model names; those not ready are skipped
+   * @return completes when they are loaded; exceptionally when a model cannot be loaded; cancelled
    *     when the engine stops first
    */
   public CompletableFuture<Compacted> compact(List<String> reload) {
@@ -184,17 +181,15 @@ public final class EngineAdmin {
   }
 
   /**
-   * Writes what runs cost to the file for it, if the engine has one, so that the next start knows.
-   * {@link Engine#close} does so too; whoever wants to survive a crash calls this now and then.
-   * Blocks on the disk.
+   * Writes run costs to the engine's cost file, if it has one, for the next start. {@link
+   * Engine#close} does so too; call this periodically to survive a crash. Blocks on the disk.
    */
   public void saveCosts() {
     costs.save(registry.slots().all());
   }
 
   /**
-   * Runs what is held for more requests, and holds nothing any more: for whoever is about to stop
-   * and would rather not wait for a delay to pass.
+   * Runs held batches and stops holding: for a shutdown that should not wait for a delay to pass.
    */
   public void stopHolding() {
     requests.dispatch().stopHolding();

@@ -18,27 +18,27 @@ import java.util.function.Supplier;
 /**
  * How an engine is set up.
  *
- * @param discipline makes what decides which ready model runs next, a new one each time it is
- *     asked: one for the device, one of the same kind for the link that weights come over
- * @param costAlpha how much the latest run counts in what a run is expected to cost, in (0, 1]
+ * @param discipline factory for what decides which ready model runs next: one for the device, one
+ *     for the link that loads weights
+ * @param costAlpha weight of the latest run in the expected cost of a run, in (0, 1]
  * @param maxQueueDepth requests that may wait per model
- * @param maxQueuedBytes bytes that accepted requests may need together: inputs, and the answers
- *     they were promised until those have been written
- * @param maxAnswerBytes what one answer may have at most
- * @param maxQueueDelay how long a batch that could be larger may be held for more requests; zero
- *     holds none
+ * @param maxQueuedBytes total bytes that accepted requests may need: inputs, and their answers
+ *     until written
+ * @param maxAnswerBytes most bytes of one answer
+ * @param maxQueueDelay how long an undersized batch may be held for more requests; zero for not at
+ *     all
  * @param maxHandOver requests that may be between acceptance and the dispatch thread
  * @param compileThreads models that are loaded at once
- * @param spin how long the dispatch thread looks for work before it parks; when a run of an
- *     accelerator is about to end it stays awake in any case
- * @param watchdog how long the device and the dispatch thread may take before the engine has failed
+ * @param spin how long the dispatch thread looks for work before it parks; it always stays awake
+ *     when an accelerator's run is about to end
+ * @param watchdog how long a device call or dispatch turn may take before the engine fails
  * @param residency how weights come to the device and leave it
- * @param links into which files of bundles may lead
- * @param costFile where what runs cost is kept across restarts; empty to keep nothing
- * @param models what differs for single models, by name
- * @param loads told of every load
- * @param runMark told of every run
- * @param limitNames what messages call the limits that an operator may raise
+ * @param links what links in bundles may point to
+ * @param costFile file that keeps run costs across restarts; empty for none
+ * @param models per-model options, by name
+ * @param loads listener for every load
+ * @param runMark notified of every run
+ * @param limitNames names of the limits in messages that tell an operator to raise them
  * @param clock for deadlines, waits and simulated devices
  */
 public record EngineOptions(
@@ -85,7 +85,7 @@ public record EngineOptions(
           NanoClock.SYSTEM);
 
   /**
-   * @throws IllegalArgumentException when a value is out of its bounds; names it
+   * @throws IllegalArgumentException when a value is out of bounds; names it
    */
   public EngineOptions {
     models = Map.copyOf(models);
@@ -121,7 +121,7 @@ public record EngineOptions(
     return new Builder(this);
   }
 
-  /** What is wanted of a model. */
+  /** The options of a model. */
   public ModelOptions of(String model) {
     return models.getOrDefault(model, ModelOptions.DEFAULT);
   }

@@ -24,14 +24,14 @@ import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** What there is to say of an engine: models, weights, the dispatch thread. Thread-safe. */
+/** Reports on an engine: models, weights, the dispatch thread. Thread-safe. */
 public final class EngineReports {
   private final EngineOptions options;
   private final ModelRegistry registry;
   private final RequestPath requests;
   private final HostWeightStore floors;
 
-  /** What makes a moment on the engine's clock one of the calendar. */
+  /** Offset from the engine's clock to nanoseconds since 1970. */
   private final long nanosSince1970;
 
   EngineReports(
@@ -44,13 +44,13 @@ public final class EngineReports {
         TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - options.clock().nanoTime();
   }
 
-  /** Every version of every model, those that failed or were unloaded included. */
+  /** Every version of every model, including failed and unloaded ones. */
   public List<ModelStatus> index() {
     return registry.index();
   }
 
   /**
-   * What has been counted for the versions that are ready, by name, then ascending.
+   * Counts of the ready versions, by name, then version.
    *
    * @param name empty for every model
    * @param version empty for every version
@@ -93,17 +93,20 @@ public final class EngineReports {
         .toList();
   }
 
-  /** Every model, by name; of its versions the one that answers, or says best why none does. */
+  /**
+   * One status per model, by name: of the version that answers, or of the one that best explains
+   * why none does.
+   */
   public List<ModelStatus> models() {
     return registry.statuses();
   }
 
-  /** Models that serve although newer files of them could not be loaded, and why; by name. */
+  /** Models that serve although newer files of theirs failed to load, and why; by name. */
   public SortedMap<String, String> stale() {
     return registry.stale();
   }
 
-  /** What there is to say of every model, by name; see {@link #details(String)}. */
+  /** A report on every model, by name; see {@link #details(String)}. */
   public List<ModelReport> details() {
     return registry.models().stream()
         .flatMap(model -> report(model).stream())
@@ -112,8 +115,8 @@ public final class EngineReports {
   }
 
   /**
-   * What there is to say of one model: state, weights and programs of the version that answers,
-   * counts of all together.
+   * A report on one model: state, weights and programs of the version that answers, counts over all
+   * versions.
    */
   public Optional<ModelReport> details(String name) {
     return registry.find(name).flatMap(this::report);
@@ -153,8 +156,8 @@ public final class EngineReports {
   }
 
   /**
-   * Asks the dispatch thread where everything stands; it answers between two batches, in time in
-   * proportion to the number of models.
+   * Asks the dispatch thread for its state; it answers between batches, in time linear in the
+   * number of models.
    *
    * @return cancelled when the engine stops first
    */
@@ -171,17 +174,17 @@ public final class EngineReports {
                     options.maxQueueDepth()));
   }
 
-  /** What has been counted for a model since the engine was opened, whichever version it was. */
+  /** Counts for a model since the engine was opened, over all versions. */
   public Optional<ModelTotals> counters(String name) {
     return registry.find(name).map(RegisteredModel::totals);
   }
 
-  /** How many sequences are under way, of all models that keep state between requests. */
+  /** Open sequences of all stateful models. */
   public int sequences() {
     return requests.sequences();
   }
 
-  /** What weights take in host memory. */
+  /** Host memory that weights take. */
   public FloorTotals floors() {
     return floors.totals();
   }
@@ -191,12 +194,12 @@ public final class EngineReports {
     return requests.dispatch().residentWeightBytes();
   }
 
-  /** Models of which a version failed to load and is not loaded since. */
+  /** Models with a version that failed to load and has not been loaded since. */
   public int failedModels() {
     return registry.failed();
   }
 
-  /** Longest time between two choices of the dispatch thread while there was work. */
+  /** Longest time between two scheduling decisions while there was work. */
   public long longestDispatchCycleNanos() {
     return requests.dispatch().longestCycleNanos();
   }

@@ -9,13 +9,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** What runs an engine: threads of its own, or whoever steps it. */
+/** What runs an engine: its own threads, or a caller that steps it. */
 interface EngineThreads {
 
   /** Where models are loaded. */
   Executor compilers();
 
-  /** Where models that nothing uses any more are freed. */
+  /** Where unused models are freed. */
   Executor unloader();
 
   /** What delivers large outputs; null for the dispatch loop itself. */
@@ -27,14 +27,14 @@ interface EngineThreads {
   /** Begins to run the dispatch loop. */
   void start(DispatchProxy dispatch);
 
-  /** Sees to it that a future which the dispatch loop completes can be waited for. */
+  /** Makes a future that the dispatch loop completes safe to wait for. */
   <T> CompletableFuture<T> awaiting(CompletableFuture<T> future);
 
   /**
    * Lets loads and the running batch end, sheds what waits, and stops.
    *
-   * @param loads most time that loads, which cannot be interrupted, are given to end
-   * @return false when one has not ended, and its thread still uses the device
+   * @param loads longest wait for loads, which cannot be interrupted
+   * @return false when a load has not ended, so its thread still uses the device
    */
   boolean close(Duration loads);
 }

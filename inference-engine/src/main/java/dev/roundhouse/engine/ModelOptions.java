@@ -9,10 +9,10 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the operator wants of one model; what is empty is decided elsewhere.
+ * The operator's settings for one model; empty ones are decided elsewhere.
  *
  * @param weight share of the device relative to other models; empty for the manifest's
- * @param rowCap most rows that may run together; empty for no cap
+ * @param rowCap most rows per run; empty for no cap
  * @param maxQueueDelay how long an undersized batch may be held; empty for the engine's
  * @param residency where its weights wait between requests; empty for the manifest's
  */
@@ -26,10 +26,10 @@ public record ModelOptions(
           OptionalDouble.empty(), OptionalInt.empty(), Optional.empty(), Optional.empty());
 
   /**
-   * Where its weights wait: as asked at run time, configured, or written in its manifest; empty for
-   * what the engine does with any model.
+   * Where its weights wait: as set at run time, configured, or in its manifest; empty for the
+   * engine's default.
    *
-   * @param registered null when there was no such name before
+   * @param registered null for a new name
    */
   Optional<ServingDefaults.Residency> residency(
       @Nullable RegisteredModel registered, ServingDefaults manifest) {

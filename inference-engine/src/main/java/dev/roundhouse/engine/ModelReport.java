@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What an operator may want to know of a model at one moment. Numbers are read one by one while the
- * engine works, so they need not add up exactly unless it is at rest.
+ * One model at one moment, for operators. Numbers are read one by one while the engine works, so
+ * they add up exactly only when it is idle.
  *
  * @param waiting requests that are accepted and not yet in a batch
  * @param oldestWaitNanos how long the request at the front of the queue has waited; 0 for none
@@ -31,8 +31,8 @@ public record ModelReport(
   }
 
   /**
-   * One program, what a run of it costs the device and how often it ran: over a model's programs,
-   * the histogram of its batches.
+   * One program: the device time of a run and how often it ran. Over all programs, the histogram of
+   * batch sizes.
    *
    * @param variant index of its shape variant
    * @param batchSize rows it takes

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The threads {@code dispatch}, {@code outputs}, {@code weights}, {@code watchdog}, {@code
- * compile-n} and {@code unload}. A compile that hangs must not keep the process from ending, so
- * those that may are daemons.
+ * compile-n} and {@code unload}. Threads that may hang in a compile are daemons, so they cannot
+ * keep the process alive.
  */
 final class OwnThreads implements EngineThreads {
   private final EngineOptions options;
@@ -57,7 +57,7 @@ final class OwnThreads implements EngineThreads {
     return new WeightsThread(failStop);
   }
 
-  /** Models come and go also when the system has no thread left to give later on. */
+  /** Started now: models come and go even when the system has no threads left later. */
   @Override
   public void start(DispatchProxy proxy) {
     compilers.prestartAllCoreThreads();

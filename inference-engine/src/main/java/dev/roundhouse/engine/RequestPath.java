@@ -29,34 +29,34 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ObjLongConsumer;
 
 /**
- * The way of a request, top to bottom. Each step names the package that does it:
+ * The path of a request, top to bottom. Each step names its package:
  *
  * <ol>
- *   <li>{@code request} a transport makes an {@link InferenceRequest}, with the sink that its
- *       answer goes to, and submits it;
- *   <li>{@code admission} checks it against the contract of what its name leads to, a {@link
- *       Servable}, and the limits, on the caller's thread, takes the memory it needs from the
- *       budget, and hands it over; a model that calls others begins to, there;
- *   <li>{@code sequence} where it continues a sequence of a model that keeps state between
- *       requests, it waits for the step before it and is given what that has left;
- *   <li>{@code queue} it waits in its model's queue, as data of the dispatch thread;
+ *   <li>{@code request} a transport makes an {@link InferenceRequest} with a sink for its answer,
+ *       and submits it;
+ *   <li>{@code admission} on the caller's thread, checks it against the limits and the contract of
+ *       the {@link Servable} that its name resolves to, reserves its memory and hands it over; a
+ *       model that calls others starts here;
+ *   <li>{@code sequence} for a stateful model, it waits for the sequence's previous step and
+ *       receives the state that step left;
+ *   <li>{@code queue} it waits in its model's queue, owned by the dispatch thread;
  *   <li>{@code schedule} decides which model runs next and how many of its requests run together;
- *   <li>{@code lane} has the queue, the programs and the place of each model;
- *   <li>{@code residency} has the model's weights brought to the device when they are not there,
- *       out of the {@code floor} where they wait, and those leave that {@code evict} chooses;
- *   <li>{@code batch} takes the rows into a batch slot and copies their inputs, laid out as {@code
- *       layout} says, where the device reads them;
- *   <li>{@code dispatch} turns the {@code Pipeline} of slots: one batch armed, one on the {@code
+ *   <li>{@code lane} holds each model's queue, programs and scheduling state;
+ *   <li>{@code residency} loads the model's weights to the device from the {@code floor} where they
+ *       wait, evicting those that {@code evict} chooses;
+ *   <li>{@code batch} puts the rows into a batch slot and copies their inputs, in the {@code
+ *       layout}, to where the device reads them;
+ *   <li>{@code dispatch} runs the {@code Pipeline} of slots: one batch armed, one on the {@code
  *       device}, one being answered;
- *   <li>{@code deliver} cuts the outputs apart and answers, or lends a large answer that is all of
- *       a run's outputs where they lie, if the host reads them there; the bytes of an answer stay
- *       counted until its sink has closed it.
+ *   <li>{@code deliver} splits the outputs and answers, or lends a large answer in place when it is
+ *       all of a run's outputs and the host can read them; an answer's bytes stay counted until its
+ *       sink has closed it.
  * </ol>
  *
  * Thread-safe.
  */
 final class RequestPath {
-  /** Idle memory for answers that is kept, as a part of the budget. */
+  /** Idle answer memory that is kept, as a fraction of the budget. */
   private static final int POOL_PART = 4;
 
   private final EngineOptions options;
@@ -129,7 +129,7 @@ final class RequestPath {
           if (accounting.end(request, State.QUEUED, Outcome.Cancelled.BY_CALLER)) {
             return true;
           }
-          // It has just been taken, put back or ended: see which.
+          // It was just taken, put back or ended: check which.
         }
         case TAKEN -> {
           dispatch.cancelled();
@@ -142,7 +142,7 @@ final class RequestPath {
     }
   }
 
-  /** Opens the way to a model: completes once each of its programs has run. */
+  /** Starts serving a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ProgramModel model) {
     ServingRules rules = rules(model);
     return dispatch.activate(
@@ -155,7 +155,7 @@ final class RequestPath {
             rules.queue().delays()));
   }
 
-  /** How a model is served, by what its manifest and the operator want. */
+  /** How a model is served, from its manifest and the operator's settings. */
   ServingRules rules(Servable model) {
     ModelOptions own = options.of(model.name());
     RegisteredModel registered = registry.get(model.name());
@@ -172,12 +172,12 @@ final class RequestPath {
         DispatchProxy.WARM_UP_RUNS);
   }
 
-  /** Keeps a model's weights on the device, or lets them leave again. */
+  /** Keeps a model's weights on the device, or lets them be evicted. */
   CompletableFuture<Void> pin(ProgramModel model, boolean pinned) {
     return dispatch.pin(model, pinned);
   }
 
-  /** Closes the way to a model that admission does not find any more. */
+  /** Stops serving a model that admission no longer finds. */
   CompletableFuture<Void> retire(Servable model) {
     SequenceRules sequences = model.contract().sequences();
     if (sequences != null) {
@@ -186,32 +186,32 @@ final class RequestPath {
     return dispatch.retire(model);
   }
 
-  /** Gives a model another weight; false when too many commands are on their way. */
+  /** Changes a model's weight; false when too many commands are pending. */
   boolean setWeight(ProgramModel model, double weight) {
     return dispatch.setWeight(model, weight);
   }
 
-  /** How many sequences are under way. */
+  /** Open sequences. */
   int sequences() {
     return admission.sequences().count();
   }
 
-  /** Bytes that accepted requests, and answers that have not been written, hold. */
+  /** Bytes held by accepted requests and unwritten answers. */
   long heldBytes() {
     return bytes.held();
   }
 
-  /** What accepted requests, and those that are being received, need together. */
+  /** The byte budget of accepted requests and of those being received. */
   ByteBudget bytes() {
     return bytes;
   }
 
-  /** Refuses what comes from now on, but for the calls of metas that were accepted. */
+  /** Refuses new requests, except calls of accepted metas. */
   void closeAdmission() {
     admission.close();
   }
 
-  /** Answers that lie in the device's memory and have not been closed. */
+  /** Answers in device memory that have not been closed. */
   int lentAnswers() {
     return answers.runsLent();
   }
@@ -221,12 +221,12 @@ final class RequestPath {
     return failStop;
   }
 
-  /** Refuses everything that comes from now on. */
+  /** Refuses every new request. */
   void failAdmission(Throwable cause) {
     admission.fail(FailStop.text(cause));
   }
 
-  /** What the thread that runs the dispatch loop is started on. */
+  /** The dispatch loop's proxy, for the thread that runs it. */
   DispatchProxy dispatch() {
     return dispatch;
   }

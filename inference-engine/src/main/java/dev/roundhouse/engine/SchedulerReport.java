@@ -6,7 +6,7 @@ import dev.roundhouse.engine.dispatch.DispatchState;
  * The scheduler at one moment.
  *
  * @param dispatch as the dispatch thread saw it
- * @param heldBytes that accepted requests, and answers not yet written, hold
+ * @param heldBytes held by accepted requests and unwritten answers
  * @param maxQueuedBytes most they may hold
  * @param maxQueueDepth most requests that may wait per model
  */

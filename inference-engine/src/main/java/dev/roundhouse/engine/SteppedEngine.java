@@ -12,11 +12,11 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An engine without threads: nothing happens between two calls of {@link #step}. The same engine
- * otherwise, for tests and simulations; with a manual clock every run of it is the same.
+ * An engine without threads: nothing happens between calls of {@link #step}. Otherwise the same
+ * engine, for tests and simulations; deterministic with a manual clock.
  *
- * <p>Loading is done when {@link dev.roundhouse.engine.EngineAdmin#load} returns. Not thread-safe:
- * one thread calls everything, the engine's own methods included.
+ * <p>A load is done when {@link dev.roundhouse.engine.EngineAdmin#load} returns. Not thread-safe:
+ * one thread calls everything, including the engine's own methods.
  */
 public final class SteppedEngine implements AutoCloseable {
   private final Engine engine;
@@ -47,7 +47,7 @@ public final class SteppedEngine implements AutoCloseable {
     return loop.doWork();
   }
 
-  /** True when {@link #step} has, or will have once the device is done, something to do. */
+  /** True when {@link #step} has something to do, now or once the device is done. */
   public boolean hasWork() {
     return loop.hasWork() || loop.nextMomentNanos() != Long.MAX_VALUE;
   }
@@ -58,9 +58,9 @@ public final class SteppedEngine implements AutoCloseable {
   }
 
   /**
-   * When something is to be done that nothing else announces, on the engine's clock: a held batch
-   * is due, or it is time to arm the next one; if the clock does not reach it, {@link #step} does
-   * not do it. {@link Long#MAX_VALUE} when there is no such moment.
+   * Next timed work, on the engine's clock: a held batch is due, or the next one is to be armed;
+   * {@link #step} does it only once the clock is there. {@link Long#MAX_VALUE} when there is no
+   * such moment.
    */
   public long nextMomentNanos() {
     return loop.nextMomentNanos();
@@ -71,7 +71,7 @@ public final class SteppedEngine implements AutoCloseable {
     engine.close();
   }
 
-  /** Runs what would run elsewhere on the one thread there is. */
+  /** Runs everything on the one thread there is. */
   private static final class Stepping implements EngineThreads {
     private @Nullable DispatchProxy dispatch;
 

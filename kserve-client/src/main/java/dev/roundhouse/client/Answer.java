@@ -8,18 +8,18 @@ import org.jspecify.annotations.Nullable;
  * What a server answered.
  *
  * @param stats of the call
- * @param loan of the memory that holds outputs; null when none is shared. Given back when the
+ * @param loan of the shared memory that holds outputs; null when none is shared. Returned when the
  *     answer is closed
  */
 record Answer(ModelInferResponse response, CallStats stats, @Nullable Loan loan)
     implements AutoCloseable {
 
-  /** The outputs in memory of their own. */
+  /** A copy of the outputs. */
   InferResult read() {
     return AnswerReader.read(response, stats, loan, Place.COPY);
   }
 
-  /** The outputs where they lie, until the answer is closed. */
+  /** The outputs in place, valid until the answer is closed. */
   InferResult view() {
     return AnswerReader.read(response, stats, loan, Place.VIEW);
   }

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reads answers. One that makes no sense is the server's fault: INTERNAL, with what is wrong. */
+/** Reads answers. A malformed one is the server's fault: INTERNAL, with what is wrong. */
 final class AnswerReader {
   /** Largest array a JVM makes. */
   private static final long MOST_ARRAY_BYTES = Integer.MAX_VALUE - 8;

@@ -27,14 +27,14 @@ final class AnswerWait implements InferEnd {
       return end.get();
     } catch (ExecutionException e) {
       if (e.getCause() instanceof KServeException failure) {
-        // Made by another thread: who called is to be found in the trace.
+        // Made by another thread: rethrown here so the trace shows the caller.
         throw new KServeException(failure.code(), failure.text(), failure, failure.stats());
       }
       throw new IllegalStateException(e.getCause());
     }
   }
 
-  /** Nobody waits any more: an answer that has come, or comes, is closed. */
+  /** The waiter is gone: closes the answer, now or when it comes. */
   void abandon() {
     if (!end.cancel(false) && !end.isCompletedExceptionally()) {
       end.join().close();

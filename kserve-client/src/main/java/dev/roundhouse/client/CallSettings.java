@@ -9,11 +9,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * How calls are made.
  *
- * @param deadline of calls that have none of their own; null for none
+ * @param deadline of calls that set none; null for none
  * @param maxRequestBytes of one message
  * @param maxAnswerBytes of one message
- * @param token that a call shows, asked for at each attempt; null for none
- * @param budgetParameter whether the time that is left is told in a parameter too
+ * @param token of a call, fetched for each attempt; null for none
+ * @param budgetParameter whether the time left is also sent as a parameter
  * @param executor that completes futures
  */
 record CallSettings(

@@ -1,17 +1,17 @@
 package dev.roundhouse.client;
 
 /**
- * What a client has counted since it was made, over all calls of inference but streams.
+ * Counts of a client since it was made, over all inference calls except streams.
  *
- * @param calls that were begun
- * @param answered of them
- * @param failed of them, those that were cancelled too
- * @param attempts that were sent; above {@code calls} by what was retried
- * @param retriesWithoutBudget that were not made because too many others were
+ * @param calls begun
+ * @param answered calls answered
+ * @param failed calls failed, cancelled ones included
+ * @param attempts sent; exceeds {@code calls} by the retries
+ * @param retriesWithoutBudget retries not made because there were too many others
  * @param bytesSent on the wire
  * @param bytesReceived on the wire
  * @param sharedBytes that went through shared memory instead
- * @param registrations of shared memory, with those that a server had lost
+ * @param registrations of shared memory, including repeats after a server lost it
  */
 public record ClientCounters(
     long calls,

@@ -36,7 +36,7 @@ final class ClientLink {
   /**
    * What goes before a request.
    *
-   * @throws KServeException UNAUTHENTICATED when there should be a token and is none
+   * @throws KServeException UNAUTHENTICATED when a required token is missing
    */
   Metadata headers() {
     Metadata headers = new Metadata();

@@ -34,7 +34,7 @@ final class ControlCalls {
     this.link = link;
   }
 
-  /** Asks one server, and again while it is not to be had: for calls that change nothing. */
+  /** Asks one server, retrying while it is unavailable: for calls that change nothing. */
   <T> T ask(Function<GRPCInferenceServiceBlockingStub, T> question) {
     return ask(question, allowedNanos());
   }
@@ -85,7 +85,7 @@ final class ControlCalls {
     }
   }
 
-  /** Tells every server, each once. */
+  /** Calls every server once. */
   void tell(Duration deadline, Consumer<GRPCInferenceServiceBlockingStub> order) {
     for (Target target : link.targets.all()) {
       try {
@@ -96,7 +96,7 @@ final class ControlCalls {
     }
   }
 
-  /** Whether one server or more says yes; those that cannot be reached do not. */
+  /** Whether at least one server says yes; unreachable ones do not. */
   boolean any(Function<GRPCInferenceServiceBlockingStub, Boolean> question) {
     for (Target target : link.targets.all()) {
       try {

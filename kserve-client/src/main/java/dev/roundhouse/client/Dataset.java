@@ -10,10 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Many rows for one model, to be asked in chunks: {@link KServeClient#infer(Dataset)}. For one
- * thread.
- */
+/** Many rows for one model, sent in chunks: {@link KServeClient#infer(Dataset)}. For one thread. */
 public final class Dataset {
   private static final long ALIGNMENT = 64;
   private static final int DEFAULT_WINDOW = 4;
@@ -64,7 +61,7 @@ public final class Dataset {
     return new Dataset(model);
   }
 
-  /** An input of all rows along axis 0, borrowed until the data set is done. */
+  /** An input with all rows along axis 0, borrowed until the data set is done. */
   public Dataset input(String name, Tensor all) {
     TensorShape wanted = model.input(name);
     requireFirstAxis(wanted);
@@ -83,9 +80,9 @@ public final class Dataset {
   }
 
   /**
-   * An input whose rows are written when their turn comes, into memory that is used again.
+   * An input whose rows are written when needed, into reused memory.
    *
-   * @param row the shape of one row, without the axis of rows
+   * @param row the shape of one row, without the row axis
    */
   public Dataset input(String name, long rowCount, Shape row, RowSource source) {
     TensorShape wanted = model.input(name);
@@ -121,21 +118,24 @@ public final class Dataset {
     }
   }
 
-  /** Asks for an output, into memory that the client makes. Once one is named only those are. */
+  /**
+   * Requests an output, into memory that the client makes. Once one is named, only named ones are
+   * returned.
+   */
   public Dataset output(String name) {
     return output(name, rowShape(model.output(name)), null);
   }
 
-  /** Asks for an output, whose rows are placed one after the other in the caller's memory. */
+  /** Requests an output whose rows are placed consecutively in the caller's memory. */
   public Dataset output(String name, MemorySegment target) {
     return output(name, rowShape(model.output(name)), target);
   }
 
   /**
-   * Asks for an output whose extents the model does not fix.
+   * Requests an output whose extents the model does not fix.
    *
-   * @param row the shape of one row, without the axis of rows
-   * @param target null when the client is to make it
+   * @param row the shape of one row, without the row axis
+   * @param target null for memory that the client makes
    */
   public Dataset output(String name, Shape row, @Nullable MemorySegment target) {
     TensorShape given = model.output(name);
@@ -163,13 +163,13 @@ public final class Dataset {
     return this;
   }
 
-  /** Requests that are under way at once; 4 by default. */
+  /** Concurrent requests; 4 by default. */
   public Dataset window(int requests) {
     window = positive("window", requests);
     return this;
   }
 
-  /** How many chunks may fail before no more are sent; 16 by default. */
+  /** Failed chunks after which no more are sent; 16 by default. */
   public Dataset stopAfter(int failures) {
     mostFailures = positive("stopAfter", failures);
     return this;
@@ -222,7 +222,7 @@ public final class Dataset {
     return progress;
   }
 
-  /** Bytes that the rows of a chunk want in a buffer, aligned each; 0 when all are in memory. */
+  /** Bytes that a chunk's rows need in a buffer, each aligned; 0 when all are in memory. */
   long stagedBytes() {
     long bytes = 0;
     for (Input input : inputs.values()) {

@@ -5,13 +5,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What became of a data set.
+ * The outcome of a data set.
  *
- * @param outputs of all rows, by name; rows that failed are as their memory was before, zero where
+ * @param outputs of all rows, by name; failed rows keep their memory's previous content, zero where
  *     the client made it
- * @param failures in the order of the rows, neighbours with the same cause as one
- * @param chunks that were asked for
- * @param attempts that were sent for them
+ * @param failures in row order, adjacent rows with the same cause merged
+ * @param chunks requested
+ * @param attempts sent for them
  */
 public record DatasetResult(
     Map<String, Tensor> outputs, long rows, List<RowFailure> failures, long chunks, long attempts) {
@@ -25,7 +25,7 @@ public record DatasetResult(
     return output;
   }
 
-  /** How many rows were not answered. */
+  /** Rows that were not answered. */
   public long failedRows() {
     return failures.stream().mapToLong(RowFailure::rows).sum();
   }

@@ -21,8 +21,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A data set under way: one thread fills and sends chunks, as many as the window allows; whoever
- * completes their futures places the answers.
+ * A running data set: one thread fills and sends chunks, as many as the window allows; the threads
+ * that complete their futures place the answers.
  */
 final class DatasetRun {
   private static final long ALIGNMENT = 64;
@@ -98,7 +98,7 @@ final class DatasetRun {
     return failedChunks >= dataset.mostFailures() || thrown != null;
   }
 
-  /** Begins a chunk, which gives its place in the window back when it has ended. */
+  /** Begins a chunk, which frees its place in the window when it ends. */
   private void begin(long firstRow, long rows) throws InterruptedException {
     Span span = null;
     CompletableFuture<CallStats> call;
@@ -196,7 +196,7 @@ final class DatasetRun {
     }
   }
 
-  /** What the listener throws is thrown to whoever waits for the data set. */
+  /** An exception from the listener is thrown to the thread that waits for the data set. */
   private synchronized void tellProgress() {
     try {
       dataset.progress().onRows(answeredRows, failedRows, dataset.rows());

@@ -103,14 +103,14 @@ final class InferAttempt extends ClientCall.Listener<ModelInferResponse> {
     return wire;
   }
 
-  /** Gives back what it shares, once it has ended without an answer that may lie there. */
+  /** Gives its shared memory back, once it has ended without an answer in it. */
   void endLoan(Status status) {
     if (loan != null) {
       loan.end(settled(status));
     }
   }
 
-  /** Whether the server writes no more to memory that it was lent. */
+  /** Whether the server has stopped writing to lent memory. */
   private boolean settled(Status status) {
     return switch (status.getCode()) {
       case CANCELLED, DEADLINE_EXCEEDED -> wire.unsent();
@@ -119,7 +119,7 @@ final class InferAttempt extends ClientCall.Listener<ModelInferResponse> {
   }
 
   /**
-   * @throws KServeException when what was sent is not what the caller had in memory
+   * @throws KServeException when what was sent differs from the caller's memory
    */
   void requireSent() {
     if (message != null) {

@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of inference: its attempts, one after the other, until one is answered, or none may be
- * made any more. Its end is told exactly once.
+ * One inference call: attempts one after the other, until one is answered or no more are allowed.
+ * It ends exactly once.
  */
 final class InferCall {
   private final ClientLink link;
@@ -141,7 +141,7 @@ final class InferCall {
     return true;
   }
 
-  /** Whose answer has no room in a message will not find more of it: a text of grpc-java's. */
+  /** An answer too large for a message stays too large; the text is grpc-java's. */
   private static boolean tooLarge(Status status) {
     String description = status.getDescription();
     return description != null && description.contains("exceeds maximum size");
@@ -199,7 +199,7 @@ final class InferCall {
   /** Something went wrong on this side, before an attempt was sent. */
   private void refused(Throwable failure) {
     if (!(failure instanceof KServeException e)) {
-      // An Error too: whoever waits is told.
+      // An Error too: the waiter must be notified.
       Status status =
           failure instanceof StatusRuntimeException told
               ? told.getStatus()
@@ -210,7 +210,7 @@ final class InferCall {
       return;
     }
     Status status = Status.fromCode(e.code()).withDescription(e.text()).withCause(e.getCause());
-    // What this side refuses it would refuse again; a server that cannot be reached may be back.
+    // What this side refuses once it always refuses; an unreachable server may come back.
     if (e.code() != Status.Code.UNAVAILABLE || !retry(status, ServerReason.NONE)) {
       fail(status, stats(null, 0));
     }
@@ -295,7 +295,7 @@ final class InferCall {
     }
   }
 
-  /** Fails the call when what was sent is not what the caller had in memory. */
+  /** Fails the call when what was sent differs from the caller's memory. */
   private boolean lostItsMemory(InferAttempt attempt, CallStats stats) {
     try {
       attempt.requireSent();

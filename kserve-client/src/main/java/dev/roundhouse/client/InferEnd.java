@@ -1,6 +1,6 @@
 package dev.roundhouse.client;
 
-/** Who is told how a call ended: exactly one of these, once, by any thread; must not block. */
+/** Receives the end of a call: exactly one method, once, on any thread; must not block. */
 interface InferEnd {
   /**
    * @param answer taken; to be closed

@@ -5,7 +5,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 
-/** A call whose end is a future's. */
+/** Completes a future at a call's end. */
 final class InferFuture<T> implements InferEnd {
   final CompletableFuture<T> future = new CompletableFuture<>();
   private final Executor executor;
@@ -13,7 +13,7 @@ final class InferFuture<T> implements InferEnd {
 
   /**
    * @param executor that reads the answer and completes the future
-   * @param reader makes of an answer what is wanted, before the answer is closed
+   * @param reader converts an answer before it is closed
    */
   InferFuture(Executor executor, Function<Answer, T> reader) {
     this.executor = executor;

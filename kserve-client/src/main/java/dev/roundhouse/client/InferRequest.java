@@ -11,8 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a model is asked. Immutable but for the memory of its tensors, which it borrows; may be sent
- * any number of times, by any thread.
+ * A request to a model. Immutable except for the borrowed memory of its tensors; may be sent any
+ * number of times, by any thread.
  */
 public final class InferRequest {
   private final String model;
@@ -43,7 +43,7 @@ public final class InferRequest {
     return model;
   }
 
-  /** Empty for whichever the server serves. */
+  /** Empty for the server's default. */
   public String version() {
     return version;
   }
@@ -53,12 +53,14 @@ public final class InferRequest {
     return id;
   }
 
-  /** By name, in the order in which they were given. */
+  /** By name, in the order given. */
   public Map<String, Tensor> inputs() {
     return inputs;
   }
 
-  /** The outputs that are wanted, each with how many classes of it, 0 for itself; empty for all. */
+  /**
+   * The requested outputs, each with its number of classes, 0 for the output itself; empty for all.
+   */
   Map<String, Integer> outputs() {
     return outputs;
   }
@@ -67,12 +69,12 @@ public final class InferRequest {
     return parameters;
   }
 
-  /** How long the call may take with all its attempts; null for the client's default. */
+  /** Limit on the call with all its attempts; null for the client's default. */
   @Nullable Duration deadline() {
     return deadline;
   }
 
-  /** The sequence that it belongs to; null when to none. */
+  /** Its sequence; null for none. */
   @Nullable String sequence() {
     return sequence;
   }
@@ -88,7 +90,7 @@ public final class InferRequest {
 
   /** For one thread. */
   public static final class Builder {
-    /** Names that the protocol gives a meaning; each has a method here. */
+    /** Names reserved by the protocol; each has a method here. */
     private static final Set<String> OWN =
         Set.of(
             "sequence_id",
@@ -134,12 +136,12 @@ public final class InferRequest {
       return this;
     }
 
-    /** Asks for an output. Once one is named only those that are named are answered. */
+    /** Requests an output. Once one is named, only named ones are returned. */
     public Builder output(String name) {
       return outputClasses(name, 0);
     }
 
-    /** Asks for the highest classes of an output, as BYTES {@code value:index[:label]}. */
+    /** Requests the top classes of an output, as BYTES {@code value:index[:label]}. */
     public Builder classes(String name, int count) {
       if (count < 1) {
         throw new IllegalArgumentException(
@@ -163,7 +165,7 @@ public final class InferRequest {
       return set("priority", InferParameter.newBuilder().setUint64Param(priority).build());
     }
 
-    /** How long it may wait in the server's queue, to the microsecond; its models decide on it. */
+    /** Limit on the wait in the server's queue, to the microsecond, if the model allows one. */
     public Builder queueTimeout(Duration timeout) {
       long micros = timeout.toNanos() / 1000;
       if (micros < 1) {
@@ -172,7 +174,7 @@ public final class InferRequest {
       return set("timeout", Parameters.of(micros));
     }
 
-    /** How long the call may take with all its attempts, instead of the client's default. */
+    /** Limit on the call with all its attempts, instead of the client's default. */
     public Builder deadline(Duration deadline) {
       if (deadline.isNegative() || deadline.isZero()) {
         throw new IllegalArgumentException("a deadline is more than 0, got " + deadline);
@@ -205,7 +207,7 @@ public final class InferRequest {
       return set("sequence_end", Parameters.of(end));
     }
 
-    /** Asks the server where the time went; servers other than Roundhouse say nothing. */
+    /** Requests the server's timings; servers other than Roundhouse send none. */
     public Builder timings() {
       return set(Parameters.TIMINGS, Parameters.of(true));
     }

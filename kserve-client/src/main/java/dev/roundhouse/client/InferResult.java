@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What a model answered. Immutable; its tensors have memory of their own. */
+/** A model's answer. Immutable; its tensors own their memory. */
 public final class InferResult {
   private final String model;
   private final String version;
@@ -46,7 +46,7 @@ public final class InferResult {
     return id;
   }
 
-  /** By name, in the order in which they came. */
+  /** By name, in the order received. */
   public Map<String, Tensor> outputs() {
     return outputs;
   }
@@ -65,12 +65,12 @@ public final class InferResult {
     return output;
   }
 
-  /** Where the time went in the server, when it was asked and told. */
+  /** Timings from the server, when requested and sent. */
   public Optional<ServerTimings> timings() {
     return Optional.ofNullable(timings);
   }
 
-  /** False when a server says that more answers to the same request follow, in a stream. */
+  /** False when more answers to the same request follow in a stream. */
   public boolean last() {
     return last;
   }

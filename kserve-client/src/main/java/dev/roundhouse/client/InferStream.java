@@ -14,15 +14,15 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests and answers over one call. Roundhouse answers in the order of the requests; a request
- * that fails is told as {@link StreamAnswer.Failed}, and the stream goes on. Nothing is retried,
- * but what the server refuses for the memory that it was to share; its answer keeps its place.
+ * Requests and answers over one call. Roundhouse answers in request order; a failed request is
+ * reported as {@link StreamAnswer.Failed}, and the stream continues. Nothing is retried except
+ * requests refused because of shared memory; their answers keep their place.
  *
- * <p>Thread-safe: one thread may send while another takes answers. Who does both in one thread must
- * not send much more than the connection and the server hold, or both sides wait.
+ * <p>Thread-safe: one thread may send while another takes answers. A single thread that does both
+ * must not send much more than the connection and server buffer, or both sides wait.
  */
 public final class InferStream implements AutoCloseable {
-  /** Answers that may come before anybody takes them. */
+  /** Most answers that may come before they are taken. */
   private static final int AHEAD = 16;
 
   private final ClientLink link;
@@ -40,7 +40,7 @@ public final class InferStream implements AutoCloseable {
   /** Turns that share memory and may have to be sent again. */
   private int open;
 
-  /** A model has been asked that may answer often: answers cannot be told apart any more. */
+  /** A model that may answer many times was asked: answers can no longer be matched to requests. */
   private boolean manyAnswers;
 
   private @Nullable Status end;
@@ -64,8 +64,8 @@ public final class InferStream implements AutoCloseable {
   }
 
   /**
-   * Sends a request when the connection takes it, and waits until then. Its tensors are not needed
-   * any more when this returns. A deadline of the request is told to the server, which holds it.
+   * Sends a request when the connection takes it, and waits until then. Its tensors are free again
+   * when this returns. The server enforces the request's deadline.
    *
    * @throws KServeException when the stream has ended
    */
@@ -221,7 +221,7 @@ public final class InferStream implements AutoCloseable {
     }
   }
 
-  /** True when the server has ended it, or it was given up; answers may be left. */
+  /** True when the server has ended it, or it was closed; answers may be left. */
   boolean hasEnded() {
     lock.lock();
     try {
@@ -231,7 +231,7 @@ public final class InferStream implements AutoCloseable {
     }
   }
 
-  /** No more requests; answers still come. Harmless when repeated. */
+  /** Ends sending; answers still arrive. Idempotent. */
   public void halfClose() {
     lock.lock();
     try {
@@ -242,7 +242,7 @@ public final class InferStream implements AutoCloseable {
     }
   }
 
-  /** Under the lock: when nothing can be left to send again. */
+  /** Under the lock: once nothing may need resending. */
   private void tellHalfClose() {
     if (halfClosed && !told && open == 0 && end == null) {
       told = true;
@@ -254,7 +254,7 @@ public final class InferStream implements AutoCloseable {
    * Waits for the next answer.
    *
    * @return empty when the server has ended the stream, after all answers
-   * @throws KServeException when it ended otherwise, after the answers that had come
+   * @throws KServeException when it ended otherwise, after all answers received
    */
   public Optional<StreamAnswer> next() throws InterruptedException {
     StreamTurn next;
@@ -355,7 +355,7 @@ public final class InferStream implements AutoCloseable {
     }
   }
 
-  /** Gives up what has not been answered. Harmless when the stream has ended. */
+  /** Cancels unanswered requests. No effect when the stream has ended. */
   @Override
   public void close() {
     call.cancel("the stream was closed", null);

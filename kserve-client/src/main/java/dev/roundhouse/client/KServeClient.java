@@ -19,10 +19,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * A client of one KServe V2 server over gRPC, or of several that serve the same models.
- * Thread-safe; calls of all threads share its connections, one for each server.
+ * A client of one or more KServe V2 servers with the same models, over gRPC. Thread-safe; all
+ * threads share its connections, one per server.
  *
- * <p>Calls that block may be made by virtual threads. Closing it ends the calls that are under way.
+ * <p>Virtual threads may make blocking calls. Closing ends calls in progress.
  */
 public final class KServeClient implements AutoCloseable {
   private static final Duration CLOSE = Duration.ofSeconds(5);
@@ -36,7 +36,7 @@ public final class KServeClient implements AutoCloseable {
   }
 
   /**
-   * Begins a client.
+   * Starts building a client.
    *
    * @param targets {@code host:port} each
    */
@@ -45,7 +45,7 @@ public final class KServeClient implements AutoCloseable {
   }
 
   /**
-   * Asks a model and waits for its answer. An interrupt cancels the call.
+   * Sends a request and waits for the answer. An interrupt cancels the call.
    *
    * @throws KServeException when it is not answered
    */
@@ -54,9 +54,9 @@ public final class KServeClient implements AutoCloseable {
   }
 
   /**
-   * Asks a model. Cancelling the future, or completing it, cancels the call. The request's tensors
-   * are borrowed until the future is done; after a cancellation what is written to them may still
-   * be sent, but is not answered.
+   * Sends a request. Cancelling or completing the future cancels the call. The request's tensors
+   * are borrowed until the future is done; after a cancellation their content may still be sent,
+   * but is not answered.
    *
    * @return fails with {@link KServeException}
    */
@@ -65,8 +65,8 @@ public final class KServeClient implements AutoCloseable {
   }
 
   /**
-   * Asks a model for many rows, in chunks of which several are under way at once, and waits for all
-   * of them. Chunks that fail cost their rows only. An interrupt cancels what is under way.
+   * Sends many rows to a model in concurrent chunks, and waits for all. A failed chunk costs only
+   * its rows. An interrupt cancels chunks in progress.
    *
    * @throws IllegalArgumentException when the data set does not fit the model
    */
@@ -95,61 +95,61 @@ public final class KServeClient implements AutoCloseable {
     return end.future;
   }
 
-  /** Opens a stream without a deadline. To be closed. */
+  /** Opens a stream without a deadline. Close it. */
   public InferStream stream() {
     return InferStream.open(link, null);
   }
 
   /**
-   * Opens a stream. To be closed.
+   * Opens a stream. Close it.
    *
-   * @param deadline of all of it
+   * @param deadline for the whole stream
    */
   public InferStream stream(Duration deadline) {
     return InferStream.open(link, deadline);
   }
 
-  /** Whether a server or more is there. */
+  /** Whether at least one server is live. */
   public boolean live() {
     return control.any(stub -> stub.serverLive(ServerLiveRequest.getDefaultInstance()).getLive());
   }
 
-  /** Whether a server or more would serve its models. */
+  /** Whether at least one server is ready. */
   public boolean ready() {
     return control.any(
         stub -> stub.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
   }
 
-  /** Whether a server or more would serve the model. */
+  /** Whether at least one server is ready to serve the model. */
   public boolean ready(String model) {
     ModelReadyRequest request = ModelReadyRequest.newBuilder().setName(model).build();
     return control.any(stub -> stub.modelReady(request).getReady());
   }
 
-  /** What a server says of itself. */
+  /** A server's metadata. */
   public ServerInfo server() {
     var told = control.ask(stub -> stub.serverMetadata(ServerMetadataRequest.getDefaultInstance()));
     return new ServerInfo(told.getName(), told.getVersion(), List.copyOf(told.getExtensionsList()));
   }
 
-  /** What a model takes and gives. Asks the server each time. */
+  /** Inputs and outputs of a model. Asks the server each time. */
   public ModelShape shape(String model) {
     return control.shape(model, "");
   }
 
-  /** What a version of a model takes and gives. Asks the server each time. */
+  /** Inputs and outputs of a model version. Asks the server each time. */
   public ModelShape shape(String model, String version) {
     return control.shape(model, version);
   }
 
-  /** How a server is configured to serve a model. */
+  /** A server's configuration of a model. */
   public ModelConfig config(String model) {
     ModelConfigRequest request = ModelConfigRequest.newBuilder().setName(model).build();
     return control.ask(stub -> stub.modelConfig(request)).getConfig();
   }
 
   /**
-   * What a server has counted.
+   * A server's statistics.
    *
    * @param model empty for all models
    */
@@ -158,7 +158,7 @@ public final class KServeClient implements AutoCloseable {
     return control.ask(stub -> stub.modelStatistics(request)).getModelStatsList();
   }
 
-  /** The models of a server's repository, those too that are not loaded. */
+  /** The models in a server's repository, including unloaded ones. */
   public List<ModelState> models() {
     return control
         .ask(stub -> stub.repositoryIndex(RepositoryIndexRequest.getDefaultInstance()))
@@ -172,9 +172,9 @@ public final class KServeClient implements AutoCloseable {
   }
 
   /**
-   * Has every server load a model, or load it again, and waits until each has done so.
+   * Has every server load or reload a model, and waits for all.
    *
-   * @param deadline for each server; a model that is compiled takes its time
+   * @param deadline per server; compiling a model takes time
    */
   public void load(String model, Duration deadline) {
     var request = RepositoryModelLoadRequest.newBuilder().setModelName(model).build();
@@ -187,12 +187,12 @@ public final class KServeClient implements AutoCloseable {
     control.tell(deadline, stub -> stub.repositoryModelUnload(request));
   }
 
-  /** What was counted since the client was made. */
+  /** Counts since the client was made. */
   public ClientCounters counters() {
     return link.tally.counters();
   }
 
-  /** How many of the servers there is a connection to now. */
+  /** Servers that are connected now. */
   public int connected() {
     return (int)
         link.targets.all().stream()
@@ -200,7 +200,7 @@ public final class KServeClient implements AutoCloseable {
             .count();
   }
 
-  /** Ends calls that are under way with CANCELLED or UNAVAILABLE, and closes connections. */
+  /** Ends calls in progress with CANCELLED or UNAVAILABLE, and closes connections. */
   @Override
   public void close() {
     boolean again = link.closed;

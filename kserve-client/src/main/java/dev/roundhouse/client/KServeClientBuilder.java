@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Settings of a client, for one thread. */
+/** Builds a client. For one thread. */
 public final class KServeClientBuilder {
   private static final int WINDOW_BYTES = 8 << 20;
   private static final int DEFAULT_MESSAGE_BYTES = 512 << 20;
@@ -53,14 +53,14 @@ public final class KServeClientBuilder {
     this.targets = targets;
   }
 
-  /** Over TLS, with servers that the JVM's certificates vouch for. */
+  /** Uses TLS, trusting the JVM's certificates. */
   public KServeClientBuilder tls() {
     tls = true;
     return this;
   }
 
   /**
-   * Over TLS, with servers that these certificates vouch for.
+   * Uses TLS, trusting these certificates.
    *
    * @param certificates PEM
    */
@@ -70,7 +70,7 @@ public final class KServeClientBuilder {
   }
 
   /**
-   * Over TLS, with a certificate for servers that want to know who calls.
+   * Uses TLS with a client certificate.
    *
    * @param chain PEM
    * @param privateKey PEM, PKCS #8, not encrypted
@@ -81,35 +81,35 @@ public final class KServeClientBuilder {
     return tls();
   }
 
-  /** The name that a server's certificate has, where it is not the host. */
+  /** The name in the server's certificate, when it is not the host. */
   public KServeClientBuilder authority(String name) {
     authority = name;
     return this;
   }
 
   /**
-   * Shows a bearer token with every attempt of a call.
+   * Sends a bearer token with every attempt.
    *
-   * @param provider called by the thread that makes the call, or by one for retries
+   * @param provider called on the calling thread, or on one for retries
    */
   public KServeClientBuilder token(Supplier<String> provider) {
     token = Objects.requireNonNull(provider);
     return this;
   }
 
-  /** Lets a token go without TLS, where whoever is on the way can read it. */
+  /** Allows a token without TLS, readable by anyone on the path. */
   public KServeClientBuilder tokenInTheClear() {
     tokenInTheClear = true;
     return this;
   }
 
-  /** Largest message that is sent; 512 MiB by default. */
+  /** Largest message sent; 512 MiB by default. */
   public KServeClientBuilder maxRequestBytes(int bytes) {
     maxRequestBytes = positive("maxRequestBytes", bytes);
     return this;
   }
 
-  /** Largest message that is taken; 512 MiB by default. */
+  /** Largest message accepted; 512 MiB by default. */
   public KServeClientBuilder maxAnswerBytes(int bytes) {
     maxAnswerBytes = positive("maxAnswerBytes", bytes);
     return this;
@@ -123,8 +123,8 @@ public final class KServeClientBuilder {
   }
 
   /**
-   * Asks servers for a sign of life while calls are open, and gives up a connection without one.
-   * Servers refuse to be asked more often than they allow: Roundhouse and Triton every 5 minutes
+   * Sends keep-alive pings while calls are open, and drops a connection that does not reply.
+   * Servers refuse more frequent pings than they allow: Roundhouse and Triton every 5 minutes
    * unless configured otherwise.
    *
    * @param interval 10 s or more
@@ -139,7 +139,7 @@ public final class KServeClientBuilder {
     return this;
   }
 
-  /** How long a call may take with all its attempts, if it does not say; 10 s by default. */
+  /** Limit on a call with all its attempts, unless the call sets its own; 10 s by default. */
   public KServeClientBuilder deadline(Duration each) {
     if (each.isZero() || each.isNegative()) {
       throw new IllegalArgumentException(
@@ -155,8 +155,8 @@ public final class KServeClientBuilder {
   }
 
   /**
-   * Whether the time that is left is told in the parameter {@code reactant_timeout_ns} too, beside
-   * gRPC's own; true by default. Proxies that drop {@code grpc-timeout} pass it on.
+   * Whether to also send the time left in the parameter {@code reactant_timeout_ns}, which survives
+   * proxies that drop {@code grpc-timeout}; true by default.
    */
   public KServeClientBuilder budgetParameter(boolean told) {
     budgetParameter = told;
@@ -168,20 +168,20 @@ public final class KServeClientBuilder {
     return this;
   }
 
-  /** Whether tensors pass through memory that client and server share; as it can, by default. */
+  /** Whether to pass tensors through memory shared with the server; by default where possible. */
   public KServeClientBuilder sharedMemory(SharedMemory shared) {
     sharedMemory = Objects.requireNonNull(shared);
     return this;
   }
 
-  /** What completes futures; by default a virtual thread for each, which may block. */
+  /** Completes futures; by default a virtual thread each, which may block. */
   public KServeClientBuilder executor(Executor completes) {
     executor = Objects.requireNonNull(completes);
     return this;
   }
 
   /**
-   * Makes the client. Connections are made when they are first used.
+   * Builds the client. It connects on first use.
    *
    * @throws UncheckedIOException when a certificate or key cannot be read
    */

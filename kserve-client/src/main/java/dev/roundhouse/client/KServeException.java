@@ -3,7 +3,7 @@ package dev.roundhouse.client;
 import io.grpc.Status;
 import org.jspecify.annotations.Nullable;
 
-/** A call that was not answered: the code that gRPC has for it, and what the server said. */
+/** A failed call: its gRPC code, and the server's message. */
 public final class KServeException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -37,7 +37,7 @@ public final class KServeException extends RuntimeException {
     return text;
   }
 
-  /** What the call took; null when it was none of inference. */
+  /** What the call took; null when it was not an inference call. */
   public @Nullable CallStats stats() {
     return stats;
   }

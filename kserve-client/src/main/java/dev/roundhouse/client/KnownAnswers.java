@@ -11,9 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is known of the answers of models: how large they will be, and whether there is one to a
- * request. Asks the server, once for a model. Thread-safe; {@link #places} and {@link #answersOnce}
- * block.
+ * What is known of models' answers: their size, and whether a request gets exactly one. Asks the
+ * server once per model. Thread-safe; {@link #places} and {@link #answersOnce} block.
  */
 final class KnownAnswers {
   private static final Logger log = LoggerFactory.getLogger(KnownAnswers.class);
@@ -50,8 +49,8 @@ final class KnownAnswers {
   }
 
   /**
-   * Whether a model answers each request once, so that answers in a stream can be told apart by
-   * their order. Asks the server, once for a model.
+   * Whether a model answers each request once, so that a stream's answers match requests by order.
+   * Asks the server once per model.
    */
   boolean answersOnce(InferRequest request, long leftNanos) {
     String key = key(request);
@@ -71,7 +70,7 @@ final class KnownAnswers {
     }
   }
 
-  /** The bytes of the outputs that will come; empty when they are few, or nobody knows them. */
+  /** The bytes of the outputs that will come; empty when they are few or unknown. */
   Map<String, Long> places(InferRequest request, long leftNanos) {
     ModelShape shape = shape(request, leftNanos);
     if (shape == null) {

@@ -140,7 +140,7 @@ final class Loan {
   /**
    * Gives the slots back.
    *
-   * @param settled false when the server may still write an output: the slots are not used again
+   * @param settled false when the server may still write an output: the slots are not reused
    */
   void end(boolean settled) {
     if (settled || outputs.isEmpty()) {

@@ -10,11 +10,11 @@ import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /**
- * What a model takes and gives.
+ * Inputs and outputs of a model.
  *
- * @param versions that are served
- * @param maxBatch rows that the server runs together at most; 0 when requests run alone. Roundhouse
- *     takes more in one request and runs them in pieces, Triton refuses more
+ * @param versions served
+ * @param maxBatch most rows per run; 0 when requests run alone. Roundhouse runs larger requests in
+ *     pieces, Triton refuses them
  */
 public record ModelShape(
     String name,
@@ -50,7 +50,7 @@ public record ModelShape(
   }
 
   /**
-   * Holds a request against what the model takes, before it is sent.
+   * Checks a request against the model before it is sent.
    *
    * @throws IllegalArgumentException that says what is wrong, and what would be right
    */

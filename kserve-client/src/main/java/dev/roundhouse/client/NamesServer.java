@@ -14,8 +14,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says which server it was that could not be reached, or that speaks something else, of which
- * gRPC's own texts say nothing. What a server answers stays as it is.
+ * Names the server that could not be reached or speaks another protocol, which gRPC's own messages
+ * omit. Answers stay unchanged.
  */
 final class NamesServer implements ClientInterceptor {
   /** What gRPC says of a peer that does not speak HTTP/2, or speaks HTTP/2 without gRPC. */

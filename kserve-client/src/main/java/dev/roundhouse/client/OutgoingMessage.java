@@ -28,7 +28,7 @@ final class OutgoingMessage {
   private final List<MemorySegment> parts;
   private final long byteSize;
 
-  /** Why a part could not be read any more when it was its turn; null when all could. */
+  /** Why a part could no longer be read when sent; null when all could. */
   private volatile @Nullable RuntimeException lost;
 
   /**

@@ -1,6 +1,6 @@
 package dev.roundhouse.client;
 
-/** Who is told how far a data set is. */
+/** Receives a data set's progress. */
 @FunctionalInterface
 public interface Progress {
   /**

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Requests as the wire has them. */
+/** Encodes requests for the wire. */
 final class RequestHead {
   private RequestHead() {}
 

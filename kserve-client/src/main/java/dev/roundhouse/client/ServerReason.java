@@ -7,8 +7,8 @@ import io.grpc.Metadata;
 import java.util.Map;
 
 /**
- * What a Roundhouse server says beside a status, so that nobody has to read its texts. Other
- * servers say nothing.
+ * Details that a Roundhouse server sends with a status, so clients need not parse messages. Other
+ * servers send none.
  *
  * @param about what it refuses for; empty when it does not say
  * @param began whether the request may be what ended the server
@@ -33,7 +33,7 @@ record ServerReason(String about, boolean began) {
         about == null ? "" : about.getStringParam(), parameters.containsKey("roundhouse_began"));
   }
 
-  /** Whether nobody is to send the request again. */
+  /** Whether the request must not be retried. */
   boolean isFinal() {
     return began || about.equals(About.REQUEST.text());
   }

@@ -6,11 +6,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Where a request's time went in the server, as it says.
+ * Time spent in the server, as it reports.
  *
- * @param total from its arrival to its answer
- * @param batchRows of the batch that it ran in, those of other requests too
- * @param paddingRows that the batch was filled up with
+ * @param total from arrival to answer
+ * @param batchRows of its batch, other requests' rows included
+ * @param paddingRows added to the batch
  */
 public record ServerTimings(
     Duration total,

@@ -3,21 +3,20 @@ package dev.roundhouse.client;
 import dev.roundhouse.client.shm.SharedRegion;
 
 /**
- * Whether and how tensors pass through memory that client and server share.
+ * Whether and how tensors pass through memory shared with the server.
  *
- * @param bytes of the region, taken from {@code /dev/shm} when it is first used
- * @param slots that it is divided into; a request takes one or several neighbours
- * @param leastBytes of all inputs, or of all outputs, for them to go through shared memory; fewer
- *     are sent faster
+ * @param bytes of the region, taken from {@code /dev/shm} on first use
+ * @param slots in the region; a request takes one or more adjacent ones
+ * @param leastBytes of all inputs, or all outputs, to use shared memory; sending fewer is faster
  * @param name a part of the object's name, to tell clients apart
  */
 public record SharedMemory(Mode mode, long bytes, int slots, long leastBytes, String name) {
 
   /** When shared memory is used. */
   public enum Mode {
-    /** When the server shares it; else tensors are sent in messages, after a line in the log. */
+    /** When the server supports it; else tensors are sent in messages, after a line in the log. */
     AUTO,
-    /** Always; a call fails when it cannot be, and waits when no slot is free. */
+    /** Always; a call fails when it is impossible, and waits when no slot is free. */
     ON,
     /** Never. */
     OFF

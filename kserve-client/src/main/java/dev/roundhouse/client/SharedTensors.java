@@ -30,7 +30,7 @@ final class SharedTensors {
   /** Of each call that sets things up. */
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-  /** How long a server that could not be reached is not asked again. */
+  /** How long an unreachable server is not asked again. */
   private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final long GOODBYE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -373,7 +373,7 @@ final class SharedTensors {
     }
   }
 
-  /** Has a region that is worn out followed by another, which the next request sets up. */
+  /** Replaces a worn-out region by another, which the next request sets up. */
   void replace(RegionPool worn) {
     boolean mine;
     lock.lock();
@@ -403,7 +403,7 @@ final class SharedTensors {
     }
   }
 
-  /** Lends no more; the server is told, if it listens. */
+  /** Stops lending; tells the server, if it is reachable. */
   void close() {
     RegionPool last;
     lock.lock();

@@ -1,11 +1,11 @@
 package dev.roundhouse.client;
 
-/** What a stream told of one of its requests. */
+/** A stream's answer to one of its requests. */
 public sealed interface StreamAnswer {
   /** Of the request; empty when it had none. */
   String id();
 
-  /** The request was answered, or with models that answer many times, answered once more. */
+  /** An answer to the request; some models send several. */
   record Answered(InferResult result) implements StreamAnswer {
     @Override
     public String id() {

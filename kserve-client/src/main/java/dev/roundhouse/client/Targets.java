@@ -20,8 +20,8 @@ final class Targets {
   }
 
   /**
-   * The one with the fewest open calls of those that can be reached, in turn when several have as
-   * few; all steps of a sequence go to the same.
+   * The reachable one with the fewest open calls, round-robin among equals; all steps of a sequence
+   * go to the same.
    */
   Target pick(@Nullable String sequence) {
     if (all.size() == 1) {

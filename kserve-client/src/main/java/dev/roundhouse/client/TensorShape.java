@@ -6,9 +6,9 @@ import dev.roundhouse.bundle.tensor.Shape;
 /**
  * An input or output of a model.
  *
- * @param shape row-major; {@link Shape#ANY} where any extent will do
- * @param batchAxis the axis along which rows are counted; negative when there is none
- * @param optional true for an input that may be left out
+ * @param shape row-major; {@link Shape#ANY} for a free extent
+ * @param batchAxis the row axis; negative for none
+ * @param optional true for an input that may be omitted
  */
 public record TensorShape(String name, DType dtype, Shape shape, int batchAxis, boolean optional) {
 

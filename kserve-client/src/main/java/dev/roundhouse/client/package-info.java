@@ -1,7 +1,6 @@
 /**
- * A client of servers that speak KServe V2 over gRPC, Roundhouse and Triton among them. {@link
- * KServeClient} is the way in; it owns its connections, and all state that calls share is
- * thread-safe.
+ * A client of servers that speak KServe V2 over gRPC, Roundhouse and Triton among them. Start at
+ * {@link KServeClient}; it owns its connections, and all shared state is thread-safe.
  */
 @NullMarked
 package dev.roundhouse.client;

@@ -1,4 +1,4 @@
-/** How things are measured: in pairs, by processes of their own, with vCPUs asleep or awake. */
+/** How things are measured: in pairs, in separate processes, with vCPUs asleep or awake. */
 @NullMarked
 package dev.roundhouse.measure;
 

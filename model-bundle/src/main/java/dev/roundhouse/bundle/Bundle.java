@@ -49,7 +49,7 @@ public final class Bundle implements AutoCloseable {
     return directory;
   }
 
-  /** The contract; its batch sizes are those that programs are there for. */
+  /** The contract; its batch sizes are those that have programs. */
   public ModelSpec spec() {
     return spec;
   }

@@ -14,8 +14,8 @@ import java.util.TreeMap;
 
 /**
  * The files of a bundle by name, every one of them inside the folder or in one of the folders that
- * links may lead into. Names that start with a dot and those that Windows makes are no part of a
- * bundle: Kubernetes and desktops leave such entries behind.
+ * links may lead into. Dot files and those that Windows creates are not part of a bundle:
+ * Kubernetes and desktops leave such entries behind.
  */
 final class BundleFiles {
   private static final int MAX_DEPTH = 8;
@@ -45,7 +45,7 @@ final class BundleFiles {
     return files;
   }
 
-  /** True of what is no part of a bundle. */
+  /** True for a file that is not part of a bundle. */
   static boolean isHidden(Path path) {
     String name = path.getFileName().toString();
     return name.startsWith(".")

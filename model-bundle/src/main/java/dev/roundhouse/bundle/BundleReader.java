@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Reads a folder into a {@link Bundle}, or says by file name why it is none. */
+/** Reads a folder into a {@link Bundle}, or says why not, naming the file. */
 public final class BundleReader {
   static final String MANIFEST = "manifest.yaml";
   static final String WEIGHTS = "weights.safetensors";
@@ -46,7 +46,7 @@ public final class BundleReader {
     return read(directory, modelName, LinkRoots.NONE);
   }
 
-  /** As {@link #read(Path, String)}, of a bundle whose links may lead into some folders. */
+  /** As {@link #read(Path, String)}, of a bundle whose links may point into some folders. */
   public static Bundle read(Path directory, String modelName, LinkRoots roots) {
     Path folder = real(directory);
     if (!isBundle(folder)) {
@@ -74,8 +74,8 @@ public final class BundleReader {
   }
 
   /**
-   * The folder itself may be a link, as operators promote models by; what is in it may lead to
-   * where the operator allows.
+   * The folder itself may be a link, as used to promote models; links inside it may point where the
+   * operator allows.
    */
   private static Path real(Path directory) {
     try {

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.regex.Pattern;
 
 /**
- * Why a folder holds no bundle: a converter that could not make one has left the reason, so that it
- * is told where the model is missed.
+ * Why a folder holds no bundle: a converter that failed left the reason, to be shown where the
+ * model is missing.
  */
 final class ConversionRefusal {
   static final String FILE = "refused.txt";

@@ -5,11 +5,11 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Folders into which links of a bundle's files may lead, beside the bundle's own: caches and stores
- * that keep each file once, such as Hugging Face's, DVC's and nix's.
+ * Folders that links in a bundle may point into, besides the bundle's own: caches and stores that
+ * keep each file once, such as Hugging Face's, DVC's and nix's.
  *
  * @param folders may be links themselves; those that are not there hold nothing
- * @param setting what the operator names them by, told to who needs one more; empty for nothing
+ * @param setting name of the operator's setting, for messages; empty for none
  */
 public record LinkRoots(List<Path> folders, String setting) {
   /** No link leads out of a bundle. */

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Models that lie where none is looked for, so that they are missed aloud. */
+/** Models in places that are not searched, so that they are reported. */
 final class Misplaced {
   private static final Pattern MANIFESTS =
       Pattern.compile("manifest\\.ya?ml", Pattern.CASE_INSENSITIVE);

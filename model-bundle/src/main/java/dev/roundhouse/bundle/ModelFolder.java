@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 
 /**
  * A model's folder in a repository: a bundle, or numeric sub-folders that each hold one. A folder
- * that a converter has left a refusal in stands for the bundle that it could not make, and one that
- * holds a model where none is looked for for that model: reading it says what to do.
+ * with a converter's refusal stands for the bundle that was not made, and one with a model in a
+ * place not searched stands for that model: reading it says what to do.
  */
 public final class ModelFolder {
   private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,17}");

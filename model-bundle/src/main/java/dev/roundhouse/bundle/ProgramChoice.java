@@ -5,7 +5,7 @@ import java.util.Map;
 /**
  * The files that hold one program.
  *
- * @param general for every platform that has none of its own
+ * @param general for every platform without its own
  * @param own by platform, as file names call it
  */
 record ProgramChoice(ProgramFile general, Map<String, ProgramFile> own) {

@@ -116,7 +116,7 @@ final class ProgramFiles {
     }
   }
 
-  /** A bundle is served on any platform, so what is for one alone never stands alone. */
+  /** A bundle must serve on any platform, so a platform's own program needs a general one. */
   private void checkGeneral(BundleFiles files) {
     own.forEach(
         (general, byPlatform) -> {

@@ -15,8 +15,8 @@ public final class Repository {
 
   /**
    * Model folders sorted by name: sub-folders that hold a bundle or versions of one, and those that
-   * cannot be looked into, such as {@code lost+found}, of which reading says why. Hidden ones are
-   * none. A root that is not there has none.
+   * cannot be looked into, such as {@code lost+found}, of which reading says why. Hidden ones do
+   * not count. A missing root has none.
    *
    * @throws BundleException when the root cannot be listed
    */
@@ -25,8 +25,7 @@ public final class Repository {
   }
 
   /**
-   * Sub-folders sorted by name, hidden ones left out, whatever they hold. A root that is not there
-   * has none.
+   * Sub-folders sorted by name, except hidden ones, whatever they hold. A missing root has none.
    *
    * @throws BundleException when the root cannot be listed
    */

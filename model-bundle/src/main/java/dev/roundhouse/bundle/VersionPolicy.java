@@ -57,7 +57,7 @@ public sealed interface VersionPolicy {
   }
 
   /**
-   * What is to serve of what is there.
+   * Selects the versions to serve.
    *
    * @param versions ascending
    * @return ascending; a version that is named and not there is in it with the folder it should

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * that is empty counts as not set.
  */
 public final class CacheDirectory {
-  /** What to tell somebody for whom there is none. */
+  /** Advice when there is none. */
   public static final String ADVICE = "set HOME, ROUNDHOUSE_CACHE or XDG_CACHE_HOME";
 
   private CacheDirectory() {}

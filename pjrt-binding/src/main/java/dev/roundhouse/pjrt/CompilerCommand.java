@@ -49,7 +49,7 @@ final class CompilerCommand {
             "-XX:-UsePerfData",
             "-Xmx" + Math.max(64L << 20, limits.memoryBytes() / 4),
             "-XX:+ExitOnOutOfMemoryError",
-            // A crash is told in a few lines on standard error, and leaves no file behind.
+            // A crash prints a few lines on standard error, and leaves no file.
             "-XX:+DisplayVMOutputToStderr",
             "-XX:-CreateCoredumpOnCrash",
             "-XX:ErrorFile=/dev/null",

@@ -11,7 +11,7 @@ final class CompilerEnd {
   private static final int LAST_LINES = 3;
   private static final int SIGNALS = 128;
 
-  /** HotSpot tells of the signal and the frame, and then ends itself by SIGABRT. */
+  /** HotSpot reports the signal and the frame, and then ends itself by SIGABRT. */
   private static final Pattern SIGNAL = Pattern.compile("(SIG[A-Z]+) \\(0x\\w+\\)");
 
   private static final Pattern FRAME = Pattern.compile("# C +\\[.*");

@@ -3,7 +3,7 @@ package dev.roundhouse.pjrt;
 import java.time.Duration;
 
 /**
- * What one compile in a process of its own may take.
+ * Limits on one compile in a separate process.
  *
  * @param time from when the compile was asked for, the start of the process included
  * @param run of each run on trial, as long as the watchdog lets one take
@@ -14,7 +14,7 @@ public record CompilerLimits(Duration time, Duration run, long memoryBytes, Dura
   /** Until the next model that is loaded, when several are. */
   public static final Duration IDLE = Duration.ofSeconds(60);
 
-  /** Runs may take what is left of the time. */
+  /** Runs may take the remaining time. */
   public CompilerLimits(Duration time, long memoryBytes, Duration idle) {
     this(time, time, memoryBytes, idle);
   }

@@ -72,7 +72,7 @@ final class CompilerProcess {
   }
 
   /**
-   * Starts a process; what it is to do first is under way when this returns.
+   * Starts a process; its first task is running when this returns.
    *
    * @param folder its working directory
    */
@@ -186,7 +186,7 @@ final class CompilerProcess {
                 CompilerEnd.describe(exitCode, said.all())));
   }
 
-  /** Ends it, if what it is at takes too much. */
+  /** Ends it if its task exceeds the limits. */
   void check(CompilerLimits limits, long startedNanos) {
     Stage at = stage;
     long now = System.nanoTime();
@@ -226,7 +226,7 @@ final class CompilerProcess {
     return time.toMillis() / 1e3 + " s";
   }
 
-  /** Ends it now; whoever compiles is told this reason. */
+  /** Ends it now; the compile fails with this reason. */
   void kill(Code code, String why) {
     kill(new Kill(code, why));
   }
@@ -238,7 +238,7 @@ final class CompilerProcess {
     end();
   }
 
-  /** Ends it now; for one that nobody uses. */
+  /** Ends it now; for an idle process. */
   void end() {
     process.destroyForcibly();
   }

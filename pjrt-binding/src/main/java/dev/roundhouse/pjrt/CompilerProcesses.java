@@ -19,14 +19,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compiles in processes of their own: as many as there are compiles at once, each kept for the next
- * until it misbehaves or has nothing to do. Thread-safe.
+ * Compiles in separate processes: one per concurrent compile, each reused until it misbehaves or is
+ * idle too long. Thread-safe.
  */
 final class CompilerProcesses implements ProgramCompiler {
   private static final String STOPPING = "the server is stopping";
   private static final long CHECK_MILLIS = 20;
 
-  /** EAGAIN, as the JVM tells it: the limit of processes and threads is reached. */
+  /** EAGAIN, as the JVM reports it: the limit of processes and threads is reached. */
   private static final Pattern NO_PROCESS = Pattern.compile("error(: |=)11\\b");
 
   private final PjrtClient client;

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What a compiler process is asked for.
+ * A request to a compiler process.
  *
  * @param isTried an equal program has been run on trial, and this one need not be
  */

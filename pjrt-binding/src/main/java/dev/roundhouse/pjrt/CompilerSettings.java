@@ -13,8 +13,8 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * What a compiler process is told first: all that its compiles depend on. What this process has set
- * for its own plugin, in the environment too, the other does not see.
+ * The first message to a compiler process: all that its compiles depend on. What this process has
+ * set for its own plugin, in the environment too, the other does not see.
  *
  * @param plugin its file and flags
  * @param client what its client is created with

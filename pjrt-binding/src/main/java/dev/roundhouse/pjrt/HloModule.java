@@ -12,10 +12,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What we need to know of a compiled program and the C API does not tell: the types and layouts its
- * entry takes and returns, and whether it holds an op that would wait for ever. Read from the
- * optimised program, so it holds for text, bytecode and deserialised executables alike. Field
- * numbers are of xla/service/hlo.proto and xla/xla_data.proto.
+ * What the C API does not report about a compiled program: the types and layouts its entry takes
+ * and returns, and whether it holds an op that would wait forever. Read from the optimised program,
+ * so it holds for text, bytecode and deserialised executables alike. Field numbers are of
+ * xla/service/hlo.proto and xla/xla_data.proto.
  */
 record HloModule(List<Value> parameters, List<Value> results) {
 

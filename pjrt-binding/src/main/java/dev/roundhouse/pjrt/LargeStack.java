@@ -6,9 +6,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs a call on a thread of its own with a stack that XLA's recursive passes do not overflow; a
- * small stack ends the process. The caller waits, without regard to interrupts: there is no way to
- * cancel a compile, and its result must find its owner.
+ * Runs a call on a thread with a stack that XLA's recursive passes do not overflow; overflow kills
+ * the process. The caller waits, without regard to interrupts: there is no way to cancel a compile,
+ * and its result must find its owner.
  */
 final class LargeStack {
   private static final long STACK_BYTES = 256L << 20;

@@ -5,8 +5,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client has loaded, by what it was loaded from: programs that are equal, as those of models
- * that differ in their weights alone, are in memory once. Thread-safe.
+ * A client's loaded executables, by source: equal programs, as of models that differ only in
+ * weights, are in memory once. Thread-safe.
  */
 final class LoadedExecutables {
   private final Map<Key, LoadedExecutable> loaded = new HashMap<>();
@@ -27,7 +27,7 @@ final class LoadedExecutables {
     }
   }
 
-  /** One program less; true when that was the last, and what it ran is to be destroyed. */
+  /** One program less; true when that was the last, so the executable must be destroyed. */
   synchronized boolean leave(LoadedExecutable executable) {
     if (--executable.programs > 0) {
       return false;

@@ -42,7 +42,7 @@ final class MachineFingerprint {
     }
   }
 
-  /** Model and features of the first processor, as the kernel tells them. */
+  /** Model and features of the first processor, as the kernel reports them. */
   private static String cpu() {
     List<String> keys = List.of("model name", "flags", "Features", "CPU part");
     try (var lines = Files.lines(CPU_INFO)) {

@@ -7,8 +7,8 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A native object: alive until closed, once, by its owner. Whoever uses it holds it meanwhile, so
- * that it cannot be closed under a call or a run on another thread. Thread-safe.
+ * A native object: alive until closed, once, by its owner. A user holds it meanwhile, so that it
+ * cannot be closed during a call or a run on another thread. Thread-safe.
  */
 abstract class NativeHandle implements AutoCloseable {
   private static final int CLOSED = -1;

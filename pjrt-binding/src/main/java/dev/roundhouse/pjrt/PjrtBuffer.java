@@ -199,7 +199,7 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
     }
   }
 
-  /** Whoever waited for a tensor of which parts are missing would wait for ever. */
+  /** Waiting for a tensor with missing parts would never end. */
   private void checkWhole() {
     if (parts != null && !parts.isWhole()) {
       throw new DeviceException(

@@ -126,7 +126,7 @@ final class PjrtClient extends NativeHandle {
     return deviceKind;
   }
 
-  /** What the plugin tells of the device: a GPU's {@code compute_capability} and others. */
+  /** Device attributes reported by the plugin: a GPU's {@code compute_capability} and others. */
   Map<String, String> deviceAttributes() {
     return deviceAttributes;
   }
@@ -141,7 +141,7 @@ final class PjrtClient extends NativeHandle {
    *
    * @param name for messages
    * @param code StableHLO, borrowed; trusted: flipped bits in bytecode end the process
-   * @throws DeviceException when XLA refuses it, or it holds an op that waits for ever
+   * @throws DeviceException when XLA refuses it, or it holds an op that waits forever
    */
   PjrtExecutable compile(String name, byte[] code, CompileOptions options) {
     return compile(name, code, encoded(options));

@@ -11,8 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run: holds its program and arguments until somebody notices its end, owns its outputs until
- * closed.
+ * One run: holds its program and arguments until its end is noticed, owns its outputs until closed.
  */
 final class PjrtExecution implements Execution {
   private static final Logger log = LoggerFactory.getLogger(PjrtExecution.class);
@@ -85,7 +84,7 @@ final class PjrtExecution implements Execution {
     }
   }
 
-  /** What has ended without anybody's noticing may not be looked at without waiting. */
+  /** A run whose end was not noticed may not be read without waiting. */
   void checkEnded() {
     if (state.get() == State.RUNNING) {
       throw new DeviceException(

@@ -56,7 +56,7 @@ final class PjrtPartedUpload implements PartedUpload {
     public boolean isReady() {
       buffer.hold();
       try {
-        // That all went well is told by the tensor: a part's event only says that it is over.
+        // Success is reported by the tensor: a part's event only says that it is over.
         return parts.hasArrived(part) && (!last || buffer.isReady());
       } finally {
         buffer.release();

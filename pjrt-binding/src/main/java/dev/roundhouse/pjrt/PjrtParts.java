@@ -141,7 +141,7 @@ final class PjrtParts {
     }
   }
 
-  /** Those that failed stay, to be told by whoever waits for them. */
+  /** Failed ones stay, for their waiters to report. */
   private void forgetArrived() {
     if (waiting > 0) {
       return;

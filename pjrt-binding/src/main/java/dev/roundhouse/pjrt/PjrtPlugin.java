@@ -144,7 +144,7 @@ public final class PjrtPlugin {
     return apiVersion;
   }
 
-  /** What the plugin tells of itself: xla_version, stablehlo_current_version and others. */
+  /** Attributes that the plugin reports: xla_version, stablehlo_current_version and others. */
   public Map<String, String> attributes() {
     return attributes;
   }
@@ -152,7 +152,7 @@ public final class PjrtPlugin {
   /**
    * Digest of the plugin's file, which tells one build from another; computed once, slowly.
    *
-   * @throws DeviceException when the file is not the one any more that was loaded
+   * @throws DeviceException when the file is no longer the one that was loaded
    */
   synchronized byte[] sha256() {
     if (sha256 == null) {

@@ -56,7 +56,7 @@ final class PluginEnvironment {
   }
 
   /**
-   * Sees to it that the plugin will find what it opens and knows the flags that it will read.
+   * Checks that the plugin will find what it opens and knows the flags it will read.
    *
    * @param loads whether the system's loader finds a library by its name
    * @throws DeviceException naming what is missing or unknown

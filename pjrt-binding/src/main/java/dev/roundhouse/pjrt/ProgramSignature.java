@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** What a compiled program takes and returns: parameters from its HLO, results as PJRT tells. */
+/** What a compiled program takes and returns: parameters from its HLO, results from PJRT. */
 record ProgramSignature(List<TensorType> parameters, List<Result> results) {
 
   record Result(TensorType type, long byteSize) {}

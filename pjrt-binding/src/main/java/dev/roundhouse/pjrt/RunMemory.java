@@ -5,8 +5,8 @@ import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceProgram;
 
 /**
- * Holds what one run of a program needs against what it may have. XLA:CPU overcommits: a run that
- * needs more memory than there is thrashes instead of failing.
+ * Checks the memory that one run needs against its limit. XLA:CPU overcommits: a run that needs
+ * more memory than there is thrashes instead of failing.
  */
 final class RunMemory {
   private RunMemory() {}

@@ -23,8 +23,8 @@ import java.util.stream.IntStream;
 
 /**
  * Weights that do not fit although the engine has counted that they do: on a GPU the memory really
- * runs out, on a CPU a wrapper refuses. Who asks for a model that cannot come is told so, and
- * nobody else notices.
+ * runs out, on a CPU a wrapper refuses. Requests for a model that cannot load fail, and no others
+ * are affected.
  */
 public final class LyingBudget implements Step {
   static final String NO_LIMIT =
@@ -52,7 +52,7 @@ public final class LyingBudget implements Step {
     return "weights that do not fit though the budget says so: who notices";
   }
 
-  /** CUDA's allocator waits up to ten seconds for memory before it says that there is none. */
+  /** CUDA's allocator waits up to ten seconds for memory before it reports that there is none. */
   @Override
   public Duration limit() {
     return Duration.ofSeconds(150);

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 record ServedModels(Engine engine) {
   private static final long PATIENCE_SECONDS = 60;
 
-  /** Weights leave only where something limits what is on the device, though nobody has as much. */
+  /** Weights are evicted only under some limit; no device has this much. */
   private static final long NO_LIMIT_IN_PRACTICE = 1L << 50;
 
   /**

@@ -1,4 +1,4 @@
-/** The steps of a check, one class each; each runs in a process of its own, on one thread. */
+/** The steps of a check, one class each; each runs in a separate process, on one thread. */
 @NullMarked
 package dev.roundhouse.devicecheck.step;
 

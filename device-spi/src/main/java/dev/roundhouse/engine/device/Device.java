@@ -101,9 +101,9 @@ public interface Device extends AutoCloseable {
   Execution execute(DeviceProgram program, DeviceBuffer[] arguments);
 
   /**
-   * Page-locks host memory, so that copies between it and the device go straight: without, a device
-   * with memory of its own copies twice. Slow, about a second for a gigabyte: once when memory is
-   * allocated, never for a run.
+   * Page-locks host memory, so that copies to and from the device are direct: otherwise a device
+   * with separate memory copies twice. Slow, about a second per gigabyte: once at allocation, never
+   * per run.
    *
    * @param memory native, in whole pages of {@link PinnedMemory#PAGE_BYTES}, of a shared arena;
    *     nothing of it pinned already

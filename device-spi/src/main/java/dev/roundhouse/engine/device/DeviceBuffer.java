@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
 /**
- * A tensor on a device, dense and row-major. Owned by whoever got it; closed once, never while an
+ * A tensor on a device, dense and row-major. Owned by its receiver; closed once, never while an
  * execution borrows it or a read is under way.
  *
  * <p>An upload may return before the bytes have crossed the link. A run that is given the tensor
@@ -30,8 +30,8 @@ public interface DeviceBuffer extends Arrival, AutoCloseable {
 
   /**
    * The bytes of a run's output where they are, without a copy: for any thread, to be read and not
-   * written, dense and row-major. They go with the tensor: nobody may read them when it is closed,
-   * which does not wait for readers. Nothing writes to them before.
+   * written, dense and row-major. They live as long as the tensor: closing it does not wait for
+   * readers, so do not read them afterwards. Nothing writes to them before.
    *
    * @return empty where the host does not read device memory, or when they are not the output's
    *     alone; {@link #read} copies them then. Of what was uploaded, always

@@ -30,7 +30,7 @@ public final class DeviceException extends RuntimeException {
     NO_THREAD,
     /** A handle was used after it was closed. */
     CLOSED,
-    /** The runtime failed for a reason of its own; another call may succeed. */
+    /** The runtime failed internally; another call may succeed. */
     INTERNAL,
     /**
      * The device is gone: what was on it is lost, and every later call fails. Only a new process

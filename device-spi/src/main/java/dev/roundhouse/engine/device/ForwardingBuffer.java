@@ -4,7 +4,7 @@ import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/** A buffer that passes everything on to another: for those that change one thing of it. */
+/** Forwards everything to another buffer; for subclasses that override parts. */
 public class ForwardingBuffer implements DeviceBuffer {
   private final DeviceBuffer buffer;
 

@@ -3,8 +3,8 @@ package dev.roundhouse.engine.device;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A tensor that goes to the device part by part, so that what else is to cross the link need not
- * wait for all of it. Not thread-safe.
+ * Uploads a tensor part by part, so other transfers on the link need not wait for all of it. Not
+ * thread-safe.
  */
 public interface PartedUpload {
 

@@ -16,10 +16,7 @@ public interface ProgramCompiler extends AutoCloseable {
    */
   byte[] compile(ProgramSource source);
 
-  /**
-   * Ends compiles that are under way: they fail, as does every later one. Closing twice is
-   * harmless.
-   */
+  /** Ends running compiles: they fail, as do later ones. Closing twice is harmless. */
   @Override
   void close();
 }

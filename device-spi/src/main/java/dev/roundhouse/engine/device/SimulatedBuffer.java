@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A tensor of the simulated device. Thread-safe. */
 final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
-  /** Of data of which a part has not been handed over yet. */
+  /** For data with a part that has not been handed over yet. */
   private static final long UNTOLD = Long.MAX_VALUE;
 
   /** What a view is full of when its tensor is closed. */

@@ -243,7 +243,7 @@ public final class SimulatedDevice implements Device {
         OptionalLong.of(Math.max(0, options.memoryBytes() - used)));
   }
 
-  /** Sees to it that a read goes to pinned memory where that was asked for. */
+  /** Checks that a read goes to pinned memory where that is required. */
   void checkTarget(MemorySegment target, TensorType type) {
     pinned.checkAlive();
     if (options.pinning() == Pinning.REQUIRED

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Calls back at a moment of the system's clock, on one daemon thread of all simulated devices. It
- * starts with the first run that somebody wants to be told of.
+ * starts with the first registered callback.
  */
 final class SimulatedTimer {
   /** Linux wakes a thread 50 us late and more; the rest is waited out awake. */

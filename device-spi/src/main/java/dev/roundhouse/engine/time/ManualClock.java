@@ -3,8 +3,8 @@ package dev.roundhouse.engine.time;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A clock that stands still until it is told otherwise; sleeping moves it. What takes an hour then
- * takes as long as the code in between. Thread-safe, but exact only with one thread.
+ * A clock that moves only when set; sleeping moves it. An hour then takes only as long as the code
+ * in between. Thread-safe, but exact only with one thread.
  */
 public final class ManualClock implements NanoClock {
   private final AtomicLong now;

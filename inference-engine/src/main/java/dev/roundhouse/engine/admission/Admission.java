@@ -32,8 +32,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets a request in or turns it away, on the caller's thread. A request that is let in is counted,
- * holds a place in its model's queue and has been handed over. Thread-safe.
+ * Admits or refuses a request, on the caller's thread. An admitted request is counted, holds a
+ * place in its model's queue and has been handed over. Thread-safe.
  */
 public final class Admission {
   private final ModelRegistry registry;
@@ -49,19 +49,19 @@ public final class Admission {
   private volatile @Nullable String failedBecause;
 
   /**
-   * What a request may be, besides what its model and the budget of bytes say.
+   * Limits on a request, besides its model's contract and the byte budget.
    *
    * @param queueDepth requests that may wait per model
    * @param queueDepthName where an operator sets that
-   * @param answerBytes what an answer may have at most, for a message holds no more
+   * @param answerBytes most bytes of an answer, as a message holds no more
    */
   public record Limits(int queueDepth, String queueDepthName, long answerBytes) {}
 
   /**
-   * @param accounting with the memory that accepted requests need, and their callers' shares
-   * @param handOver gives a request to the dispatch thread; false when that cannot take more
-   * @param calls submits what a composed model calls
-   * @param later runs a task when so many nanoseconds have passed
+   * @param accounting of accepted requests' memory and callers' shares
+   * @param handOver gives a request to the dispatch thread; false when it is full
+   * @param calls submits a composed model's calls
+   * @param later runs a task after that many nanoseconds
    */
   public Admission(
       ModelRegistry registry,
@@ -85,8 +85,7 @@ public final class Admission {
   /**
    * Admits the request, or tells its sink on this thread why not.
    *
-   * @throws IllegalStateException when it has been submitted before: its sink, which is told one
-   *     end, hears nothing of that
+   * @throws IllegalStateException when it was already submitted; its sink is not notified
    */
   public void submit(QueuedRequest request) {
     if (!request.request().markSubmitted()) {
@@ -137,7 +136,7 @@ public final class Admission {
             case ProgramModel own -> accept(queued, own, found);
             case ComposedModel composed -> acceptRun(queued, composed, found);
           };
-      // A version that was replaced while we looked is not found again.
+      // A version replaced meanwhile is not found the next time.
     } while (!accepted);
   }
 
@@ -154,7 +153,7 @@ public final class Admission {
     return true;
   }
 
-  /** A run of a composed model waits in no queue: it begins here, on the caller's thread. */
+  /** A composed model's run is not queued: it starts here, on the caller's thread. */
   private boolean acceptRun(QueuedRequest queued, ComposedModel model, Admitted found)
       throws RefusedException {
     if (!takePlace(queued, model, found)) {
@@ -189,7 +188,7 @@ public final class Admission {
     return accepted;
   }
 
-  /** Takes all that the request needs; false when its version takes no requests any more. */
+  /** Reserves all that the request needs; false when its version no longer takes requests. */
   private boolean takePlace(QueuedRequest queued, Servable model, Admitted admitted)
       throws RefusedException {
     InferenceRequest request = queued.request();
@@ -225,7 +224,7 @@ public final class Admission {
     }
   }
 
-  /** A meta that was accepted is let finish: its calls are refused when the engine has failed. */
+  /** An accepted meta may finish; its calls are refused once the engine has failed. */
   private void refuseWhenClosed(QueuedRequest request) throws RefusedException {
     String reason = failedBecause;
     if (reason == null && !request.isSubCall()) {
@@ -263,9 +262,9 @@ public final class Admission {
   }
 
   /**
-   * Counts the request as accepted, with a place in the queue and all the memory that it needs:
-   * before it is handed over, for the dispatch thread may end it at any moment after. From then on
-   * its version is not freed until it has ended.
+   * Counts the request as accepted, with a place in the queue and all its memory, before the
+   * hand-over, as the dispatch thread may end it any time after. Its version is not freed until it
+   * has ended.
    *
    * @return false, taking nothing, when the version takes no requests any more
    */
@@ -283,7 +282,7 @@ public final class Admission {
     } else if (!bytes.take(needed)) {
       throw new RefusedException(Status.RESOURCE_EXHAUSTED, tooManyBytes(model, admitted, needed));
     }
-    // A meta that has begun is let finish: there is one such call per running meta.
+    // A running meta may finish; it has one such call at a time.
     boolean committed = request.isCommitted() || request.commit();
     int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(limits.queueDepth);
     int share = shares.cell(request.request().caller(), model.shareKey());

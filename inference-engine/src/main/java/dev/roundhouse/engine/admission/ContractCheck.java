@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks what a request carries against its model's contract: names, dtypes, shapes, batch extents,
- * byte sizes, requested outputs. Error texts are those that Triton's clients look for. Pure and
+ * byte sizes, requested outputs. Error texts match those that Triton's clients look for. Pure and
  * thread-safe.
  */
 final class ContractCheck {
   private static final long NOT_BATCHED = -1;
 
-  /** More rows than a program takes run piece by piece, but not without end. */
+  /** More rows than a program takes run piece by piece, up to this limit. */
   private static final int MAX_ROWS = 1 << 20;
 
   private ContractCheck() {}
@@ -233,7 +233,7 @@ final class ContractCheck {
     return (int) rows;
   }
 
-  /** Which shape variant the inputs have. */
+  /** The shape variant of the inputs. */
   private static int variant(ModelContract contract, List<InputTensor> inputs)
       throws RefusedException {
     List<Variant> variants = contract.variants();

@@ -7,12 +7,12 @@ import dev.roundhouse.engine.request.TensorData;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Lays the inputs of a batch out in its staging memory: one copy per input, zeros where nobody's
- * rows are. Owned by the dispatch thread.
+ * Lays the inputs of a batch out in its staging memory: one copy per input, zeros as padding. Owned
+ * by the dispatch thread.
  */
 public final class BatchAssembler {
 
-  /** Is told of a member whose inputs could not be read; drops it from the batch. */
+  /** Called for a member whose inputs could not be read; drops it from the batch. */
   @FunctionalInterface
   public interface Unreadable {
     void onUnreadable(BatchSlot slot, int member, Throwable cause);
@@ -24,7 +24,7 @@ public final class BatchAssembler {
     this.unreadable = unreadable;
   }
 
-  /** Copies the rows of every member. One that cannot be read costs itself, not its batch-mates. */
+  /** Copies the rows of every member. One that cannot be read does not fail its batch-mates. */
   public void assemble(BatchSlot slot) {
     ProgramLayout program = slot.program().layout();
     int row = 0;

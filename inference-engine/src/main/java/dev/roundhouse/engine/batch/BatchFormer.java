@@ -12,9 +12,8 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.schedule.BatchPlan;
 
 /**
- * Takes the rows that run next out of a lane's queue, ends the requests that it meets there whose
- * time is over, and puts the rows of a batch back that is not to run after all. Owned by the
- * dispatch thread.
+ * Takes the rows that run next from a lane's queue, ends expired requests on the way, and puts back
+ * the rows of a batch that will not run. Owned by the dispatch thread.
  */
 public final class BatchFormer {
   private final QueueDrops ends;
@@ -22,7 +21,7 @@ public final class BatchFormer {
   private final boolean shedsLate;
 
   /**
-   * @param shedsLate drop a request as soon as its run could not end in time any more
+   * @param shedsLate drop a request as soon as its run can no longer end in time
    */
   public BatchFormer(QueueDrops ends, Lanes lanes, boolean shedsLate) {
     this.ends = ends;
@@ -61,10 +60,10 @@ public final class BatchFormer {
   }
 
   /**
-   * Of a plan and those for other programs, the one that answers the most requests in time for the
-   * device time that it takes. A batch is made smaller for the sake of a member with little time
-   * only when that serves more than it costs the others: to do so for each of them has every batch
-   * be small, and a loaded device serve a third fewer.
+   * The plan, of this and those for other programs, that answers the most requests in time per
+   * device time. A batch shrinks for a member with little time only when that gains more than it
+   * costs the others: shrinking for each makes every batch small, and a loaded device serves a
+   * third fewer.
    */
   private static BatchPlan mostInTime(BatchPlan first, ModelLane lane, long nowNanos) {
     if (inTime(first, lane, nowNanos) == first.requests()) {
@@ -88,7 +87,7 @@ public final class BatchFormer {
         most = served;
       }
     }
-    // Seldom, but a larger program may be the quicker one.
+    // Rare, but a larger program may be quicker.
     for (int size = lane.sizeAbove(variant, first.batchSize());
         size > 0;
         size = lane.sizeAbove(variant, size)) {
@@ -107,7 +106,7 @@ public final class BatchFormer {
     return inTime(plan, lane, nowNanos) / (double) Math.max(1, runNanos(plan, lane, nowNanos));
   }
 
-  /** Members that the plan's run answers in time, or that no run could. */
+  /** Members that the plan's run answers in time, or that no run could answer in time. */
   private static int inTime(BatchPlan plan, ModelLane lane, long nowNanos) {
     long runNanos = runNanos(plan, lane, nowNanos);
     int inTime = 0;
@@ -126,8 +125,8 @@ public final class BatchFormer {
   }
 
   /**
-   * Ends requests at the front that a run of so long answers too late; false when none. Later ones
-   * go with it: their rows cost nothing, and the run may be quicker than expected.
+   * Ends requests at the front that a run of this length answers too late; false when none. Later
+   * ones stay in: their rows cost nothing, and the run may be quicker than expected.
    */
   private boolean dropLateAfter(long runNanos, ModelLane lane, long nowNanos) {
     ModelQueue queue = lane.queue();
@@ -173,8 +172,8 @@ public final class BatchFormer {
   }
 
   /**
-   * True when a batch could be another, had it been made up after this request came: as when it has
-   * room for more rows, or the request goes before one of its members or is for another model.
+   * True when this request could change the batch: it has room for more rows, or the request goes
+   * before one of its members or is for another model.
    */
   public boolean mayChange(BatchSlot slot, QueuedRequest request) {
     if (slot.isWarmUp()) {
@@ -217,7 +216,7 @@ public final class BatchFormer {
     dropOver(lane, nowNanos, shedsLate, loadNanos);
   }
 
-  /** Ends requests at the front that are over, and has those wait on that are to be delayed. */
+  /** Ends expired requests at the front, and puts those to be delayed behind the others. */
   private void dropOver(ModelLane lane, long nowNanos, boolean judges, long loadNanos) {
     ModelQueue queue = lane.queue();
     while (!queue.isEmpty()) {
@@ -250,8 +249,8 @@ public final class BatchFormer {
   }
 
   /**
-   * Puts the rows of an armed batch back to where they waited. The slot still shows which they
-   * were, until it is cleared or retakes them.
+   * Puts the rows of an armed batch back to where they waited. The slot keeps them until it is
+   * cleared or retakes them.
    */
   public void putBack(BatchSlot slot) {
     ModelLane lane = slot.lane();

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A place for one batch, from the choice of its rows to the delivery of its answers: the members,
- * the staging memory of their inputs, the uploads, the execution. Used again for batch after batch,
- * so that making one up costs no allocation. Owned by the dispatch thread; while DELIVERING, the
- * members and the execution belong to whoever delivers.
+ * the staging memory of their inputs, the uploads, the execution. Reused, so that forming a batch
+ * allocates nothing. Owned by the dispatch thread; while DELIVERING, the members and the execution
+ * belong to whoever delivers.
  *
  * <p>A member is a request or, when it has more rows than a program takes, a piece of one. A batch
  * without members is a run to warm its program up.
@@ -29,7 +29,7 @@ public final class BatchSlot implements AutoCloseable {
   public enum State {
     /** Nothing is. */
     FREE,
-    /** Assembled and uploaded, and not started: may still be taken apart. */
+    /** Assembled and uploaded, not started: may still be taken apart. */
     ARMED,
     /** On the device. */
     RUNNING,
@@ -43,7 +43,7 @@ public final class BatchSlot implements AutoCloseable {
   private final Ledger ledger;
   private State state = State.FREE;
 
-  // A member that was dropped has no request; its rows run and reach nobody.
+  // A dropped member has no request; its rows run as padding.
   private @Nullable QueuedRequest[] requests = new @Nullable QueuedRequest[16];
   private int[] firstRows = new int[16];
   private int[] rowCounts = new int[16];
@@ -70,14 +70,14 @@ public final class BatchSlot implements AutoCloseable {
   /**
    * @param index among the slots of a loop, from 0
    * @param device that the slot's inputs go to
-   * @param ledger where members count that leave their queue
+   * @param ledger counts members that leave their queue
    */
   public BatchSlot(int index, Device device, Ledger ledger) {
     this.ledger = ledger;
     staging = new Staging(index, device);
   }
 
-  /** Has larger memory for inputs be used as soon as the slot is free. Takes it. */
+  /** Offers larger input memory, used once the slot is free. Takes ownership. */
   public void offer(Staging.Memory larger) {
     staging.offer(larger);
     if (isFree()) {
@@ -89,7 +89,7 @@ public final class BatchSlot implements AutoCloseable {
     return state == State.FREE;
   }
 
-  /** True from when it is armed until its run has ended: what it runs with must stay. */
+  /** True from arming until the run has ended: its arguments must stay. */
   public boolean holdsArguments() {
     return state == State.ARMED || state == State.RUNNING;
   }
@@ -122,7 +122,7 @@ public final class BatchSlot implements AutoCloseable {
     rows += rowCount;
   }
 
-  /** Lets go of a member: its rows run as padding and reach nobody. */
+  /** Drops a member: its rows run as padding. */
   public void drop(int member) {
     QueuedRequest request = requests[member];
     if (request != null) {
@@ -135,7 +135,7 @@ public final class BatchSlot implements AutoCloseable {
     }
   }
 
-  /** True when another slot has been given just the rows, program and order that this has. */
+  /** True when another slot was given exactly the same rows, program and order. */
   public boolean hasSameMembers(BatchSlot other) {
     if (program != other.program || size != other.size || live != size) {
       return false;
@@ -151,8 +151,8 @@ public final class BatchSlot implements AutoCloseable {
   }
 
   /**
-   * Has this slot, whose inputs are on the device already, run the rows that another has been given
-   * anew; the other is free then.
+   * Takes back its rows, given to another slot meanwhile, as its inputs are on the device already;
+   * frees the other.
    */
   public void retake(BatchSlot other) {
     expectedNanos = other.expectedNanos;
@@ -160,10 +160,10 @@ public final class BatchSlot implements AutoCloseable {
   }
 
   /**
-   * Has this slot hold what another has been given, instead of its own members; what it uploaded is
-   * given back. The other is free then.
+   * Takes another slot's contents in place of its own members and frees its own uploads; frees the
+   * other.
    *
-   * @throws RuntimeException when an upload cannot be given back; the rest is done
+   * @throws RuntimeException when an upload cannot be freed; the rest is done
    */
   public void takeOver(BatchSlot other) {
     try {
@@ -382,7 +382,7 @@ public final class BatchSlot implements AutoCloseable {
     return Objects.requireNonNull(execution);
   }
 
-  /** The run, which is over, is somebody else's to close. */
+  /** Hands the ended run over to another owner, who closes it. */
   public void letGoOfRun() {
     execution = null;
   }
@@ -400,7 +400,7 @@ public final class BatchSlot implements AutoCloseable {
     return endedNanos;
   }
 
-  /** How long it took to lay the inputs out and upload them; 0 when that was not worth timing. */
+  /** How long it took to lay the inputs out and upload them; 0 when too short to time. */
   public long inputNanos() {
     return inputNanos;
   }

@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A device whose programs come from a cache where that has them, and otherwise from a compiler
- * outside this process if there is one. Thread-safe.
+ * A device whose programs come from a cache if it has them, else from a compiler outside this
+ * process if there is one. Thread-safe.
  */
 public final class Compilation implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Compilation.class);
@@ -43,7 +43,7 @@ public final class Compilation implements AutoCloseable {
     }
   }
 
-  /** What to give to the engine; closing it closes the device that this was made of. */
+  /** The device for the engine; closing it closes the underlying device. */
   public Device device() {
     return device;
   }

@@ -17,7 +17,7 @@ public final class CompileCounts {
     return compiled.sum();
   }
 
-  /** Programs that did not compile, or over which the compiler ended. */
+  /** Programs that did not compile, or crashed the compiler. */
   public long failed() {
     return failed.sum();
   }
@@ -27,12 +27,12 @@ public final class CompileCounts {
     return hits.sum();
   }
 
-  /** Programs that were not in the cache, those included whose entry was of no use. */
+  /** Programs that were not in the cache, including unusable entries. */
   public long misses() {
     return misses.sum();
   }
 
-  /** Entries of the cache that were of no use, and were removed. */
+  /** Unusable cache entries that were removed. */
   public long rebuilt() {
     return rebuilt.sum();
   }

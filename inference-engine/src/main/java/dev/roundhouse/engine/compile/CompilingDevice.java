@@ -90,7 +90,7 @@ final class CompilingDevice extends ForwardingDevice {
     entries.remove(key);
   }
 
-  /** Compiles, loads, and keeps it only then: what does not load here is of no use to anybody. */
+  /** Compiles, loads, then caches: what does not load here is useless to everyone. */
   private DeviceProgram compiled(
       ProgramSource source, @Nullable ExecutableCache entries, @Nullable ExecutableKey key) {
     DeviceProgram program = null;

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The files of a cache: how much they are, and which go when they are too much. Others may add and
- * remove files meanwhile. Thread-safe.
+ * The files of a cache: their total size, and eviction beyond the limit. Other processes may add
+ * and remove files meanwhile. Thread-safe.
  */
 final class EntryFolder {
   static final String ENTRY = ".program";
@@ -29,7 +29,7 @@ final class EntryFolder {
   private static final Logger log = LoggerFactory.getLogger(EntryFolder.class);
   private static final String LOCK = "evict.lock";
 
-  /** No write takes that long: whoever wrote it is gone. */
+  /** No write takes that long: its writer is gone. */
   private static final Duration LEFT_BEHIND = Duration.ofHours(1);
 
   private final Path folder;
@@ -46,7 +46,7 @@ final class EntryFolder {
     return bytes.get();
   }
 
-  /** Removes what writers left behind, and what is more than the limit. */
+  /** Removes abandoned writes, and evicts down to the limit. */
   void tidy() throws IOException {
     Instant past = Instant.now().minus(LEFT_BEHIND);
     for (Kept file : list(TEMPORARY)) {

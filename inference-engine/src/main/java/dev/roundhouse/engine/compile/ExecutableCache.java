@@ -17,12 +17,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Compiled programs in files, for the next start. Several processes may share a folder: files
- * appear by rename and are read whole, so no reader needs a lock, and whoever evicts takes one.
- * What cannot be read or written is a warning, never a failure: the program is compiled.
+ * appear by rename and are read whole, so no reader needs a lock, and whoever evicts takes one. An
+ * entry that cannot be read or written is a warning, never a failure: the program is compiled.
  * Thread-safe.
  *
- * <p>Whoever may write to the folder has its bytes run in this process, so it is made for its owner
- * only.
+ * <p>Anyone who can write to the folder can run code in this process, so it is created for its
+ * owner only.
  */
 public final class ExecutableCache {
   private static final Logger log = LoggerFactory.getLogger(ExecutableCache.class);
@@ -35,7 +35,7 @@ public final class ExecutableCache {
   private final EntryFolder entries;
   private final AtomicLong quietUntilNanos = new AtomicLong(System.nanoTime());
 
-  /** What its files may have together where nothing else is said. */
+  /** Default limit on the total size of its files. */
   public static final long DEFAULT_MAX_BYTES = 8L << 30;
 
   private ExecutableCache(Path folder, long maxBytes) {
@@ -45,7 +45,7 @@ public final class ExecutableCache {
   }
 
   /**
-   * Opens a folder, and makes it if need be. When it cannot be used, that is logged, and the cache
+   * Opens a folder, and makes it if need be. If it cannot be used, that is logged and the cache
    * stays empty.
    *
    * @param maxBytes that its files may have together; those that were not used for longest go first
@@ -97,7 +97,7 @@ public final class ExecutableCache {
     return Optional.of(executable);
   }
 
-  /** Reading a pipe would wait for ever, and reading what is too large for an array ends badly. */
+  /** Reading a pipe would block forever, and reading a file too large for an array fails badly. */
   private void checkKind(Path file) throws IOException {
     long most = Math.min(maxBytes, MOST_BYTES);
     BasicFileAttributes found;

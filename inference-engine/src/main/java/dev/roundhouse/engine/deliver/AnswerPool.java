@@ -12,9 +12,9 @@ import org.jctools.queues.varhandle.MpmcVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Off-heap memory for answers, used again and again: fresh memory costs many times the copy into
- * it. Blocks come in sizes a quarter of a doubling apart, so that a quarter of one is wasted at
- * most. Thread-safe.
+ * Off-heap memory for answers, reused, as fresh memory costs many times the copy into it. Blocks
+ * come in sizes a quarter of a doubling apart, so that a quarter of one is wasted at most.
+ * Thread-safe.
  *
  * <p>Small blocks are cut from slabs and stay; large ones are given back to the system when more
  * than {@code keepBytes} lie idle.
@@ -76,7 +76,7 @@ public final class AnswerPool implements AutoCloseable {
     return lent.open();
   }
 
-  /** Blocks that have been taken and not given back. */
+  /** Bytes of idle large blocks. */
   public long blocksInUse() {
     return blocksInUse.sum();
   }
@@ -86,7 +86,7 @@ public final class AnswerPool implements AutoCloseable {
     return idleBytes.get();
   }
 
-  /** Frees what lies idle, and what is in use as soon as it is given back. */
+  /** Frees idle memory, and memory in use as soon as it is given back. */
   @Override
   public void close() {
     closed = true;

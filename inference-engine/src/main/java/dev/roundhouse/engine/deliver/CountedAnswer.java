@@ -16,14 +16,14 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer whose bytes are counted until it is closed: in memory of the pool or, where the outputs
- * of a run are just this answer and the host reads them in place, in those.
+ * An answer whose bytes are counted until it is closed: in memory of the pool or, where a run's
+ * outputs are exactly this answer and the host can read them, in place.
  */
 final class CountedAnswer implements Answer {
   private static final long ALIGNMENT = 64;
 
-  // Memory that was given back twice would be two callers' answers at once: a sink that hands an
-  // answer to another thread and then throws closes it on both.
+  // Memory given back twice would hold two callers' answers at once: a sink that hands an answer to
+  // another thread and then throws closes it on both.
   private static final VarHandle MEMORY;
   private static final VarHandle CLOSED;
 

@@ -24,9 +24,9 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a batch ends: cuts the outputs apart, and gives each member what is its own, or the reason
- * why there is nothing. One serves one thread, {@code dispatch} or {@code outputs}, and counts as
- * its accounting does.
+ * How a batch ends: splits the outputs, and gives each member its answer, or the reason why there
+ * is none. Each instance serves one thread, {@code dispatch} or {@code outputs}, and counts in that
+ * thread's ledger.
  */
 public final class Delivery {
   /** Smaller answers are copied in about the time that lending takes. */
@@ -41,7 +41,7 @@ public final class Delivery {
   private final Device device;
   private final boolean readsInPlace;
 
-  /** Where outputs of a device of its own memory are read to, whole, before they are cut apart. */
+  /** Where whole outputs of a device with separate memory are read to, before they are split. */
   private @Nullable Staging landing;
 
   private @Nullable Answer[] answers = new @Nullable Answer[16];
@@ -69,7 +69,7 @@ public final class Delivery {
   }
 
   /**
-   * Answers the members of a batch that has run. What goes wrong with one costs that one.
+   * Answers the members of a batch that has run. A failure costs only its member.
    *
    * @throws DeviceException DEVICE_LOST, which is not one member's trouble
    */
@@ -111,7 +111,7 @@ public final class Delivery {
     }
   }
 
-  /** Counts a batch before its members hear of it: who has an answer finds it counted. */
+  /** Counts a batch before its members are answered, so an answered caller finds it counted. */
   private void count(BatchSlot slot, int rows, long nowNanos) {
     long outputNanos = nowNanos - slot.endedNanos();
     answered.clear();
@@ -161,7 +161,7 @@ public final class Delivery {
     }
   }
 
-  /** Lets go of the members whose callers do not want them any more; true when there were some. */
+  /** Drops members whose callers have cancelled; true when there were some. */
   public boolean dropCancelled(BatchSlot slot) {
     boolean any = false;
     for (int member = 0; member < slot.size(); member++) {
@@ -210,7 +210,7 @@ public final class Delivery {
       }
       return fill(pieces, slot, member, batchRow, landed);
     } catch (Throwable e) {
-      // One request's trouble, such as no memory for its answer, is not its batch-mates'.
+      // One request's failure, such as no memory for its answer, does not fail its batch-mates.
       if (fresh != null) {
         fresh.free();
       }
@@ -292,7 +292,7 @@ public final class Delivery {
     }
   }
 
-  /** Reads every output that somebody wants, once. */
+  /** Reads every requested output, once. */
   private MemorySegment[] land(BatchSlot slot) {
     ProgramLayout program = slot.program().layout();
     Staging memory = landing == null ? new Staging(0, device) : landing;

@@ -14,7 +14,7 @@ public final class Failures {
   private final LogThrottle refused = new LogThrottle(log);
   private final LogThrottle unexpected = new LogThrottle(log);
 
-  /** Says why a run of a model answered nobody; logs it, at most once a second. */
+  /** The outcome of a failed run; logs it, at most once a second. */
   public Outcome.Failed outcome(String model, Throwable cause) {
     if (cause instanceof DeviceException device) {
       refused.warn("model '" + model + "': execution failed: " + device.getMessage());
@@ -39,7 +39,7 @@ public final class Failures {
         "execution of model '" + model + "' failed unexpectedly; the server's log has the cause");
   }
 
-  /** Says why a model's weights are not on the device; logs it, at most once a second. */
+  /** The outcome when a model's weights could not be loaded; logs it, at most once a second. */
   public Outcome.Failed notLoaded(String model, Throwable cause) {
     String what = "weights of model '" + model + "' could not be brought to the device";
     if (cause instanceof DeviceException device) {
@@ -54,7 +54,7 @@ public final class Failures {
     return new Outcome.Failed(Status.UNAVAILABLE, what + "; the server's log has the cause");
   }
 
-  /** Says that a model is not on the device and nobody is to bring it there. */
+  /** The outcome when a model is not on the device and only the operator loads it. */
   public static Outcome.Failed notResident(String model) {
     return new Outcome.Failed(
         Status.FAILED_PRECONDITION,
@@ -62,16 +62,14 @@ public final class Failures {
             .formatted(model));
   }
 
-  /**
-   * Notes that weights of so many models leave the device because a model found too little room.
-   */
+  /** Notes that weights of so many models leave the device because a model had too little room. */
   public void makingRoom(String model, int leaving) {
     refused.warn(
         "model '%s' found too little device memory: weights of %d models leave, and it is tried again"
             .formatted(model, leaving));
   }
 
-  /** True when the device has too little memory, which may be mended by making room. */
+  /** True when the device has too little memory, which making room may fix. */
   public static boolean isOutOfMemory(Throwable cause) {
     return cause instanceof DeviceException device
         && device.code() == DeviceException.Code.OUT_OF_MEMORY;
@@ -83,12 +81,12 @@ public final class Failures {
         && device.code() == DeviceException.Code.DEVICE_LOST;
   }
 
-  /** Notes that something of a run stays on the device; those who were in it have been told. */
+  /** Logs that a run's resources stay on the device; its callers have been answered. */
   public void notFreed(Throwable cause) {
     unexpected.warn("something of a run could not be freed", cause);
   }
 
-  /** Says that a request's own inputs could not be read when its turn came. */
+  /** The outcome when a request's own inputs could not be read at its turn. */
   public Outcome.Failed unreadable(String model, Throwable cause) {
     if (cause instanceof DeviceException device) {
       String what = "the inputs for model '" + model + "' could not be read: ";

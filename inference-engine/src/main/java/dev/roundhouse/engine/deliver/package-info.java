@@ -1,7 +1,7 @@
 /**
- * How a batch ends: outputs are cut apart into memory of the answer pool, or lent as they lie, and
- * every member is answered exactly once, or told why not. Small outputs are delivered on {@code
- * dispatch}, large ones on {@code outputs}; what answers lie in is given back by any thread.
+ * How a batch ends: outputs are split into memory of the answer pool, or lent in place, and every
+ * member gets exactly one answer or failure. Small outputs are delivered on {@code dispatch}, large
+ * ones on {@code outputs}; any thread may give answer memory back.
  */
 @NullMarked
 package dev.roundhouse.engine.deliver;

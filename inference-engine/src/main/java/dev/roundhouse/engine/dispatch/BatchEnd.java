@@ -9,8 +9,8 @@ import dev.roundhouse.engine.time.NanoClock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a batch ends, whether it has run, has failed or is given up: its members are told, what was
- * charged for it is put right, and its slot is free again.
+ * How a batch ends, whether it ran, failed or was given up: its members are notified, its charge is
+ * corrected, and its slot is freed.
  */
 final class BatchEnd {
   /** Outputs up to here are copied by this thread: a hop to another costs more than the copy. */
@@ -23,7 +23,7 @@ final class BatchEnd {
   private final Delivery delivery;
   private final @Nullable OutputsThread outputs;
 
-  /** True when the warm-up run that has been made up is charged to its model. */
+  /** True when the formed warm-up run is charged to its model. */
   private boolean chargesWarmUp;
 
   /**
@@ -42,7 +42,7 @@ final class BatchEnd {
     failures = parts.failures();
   }
 
-  /** Notes whether the warm-up run that has been made up is charged to its model. */
+  /** Notes whether the formed warm-up run is charged to its model. */
   void chargeWarmUp(boolean charges) {
     chargesWarmUp = charges;
   }
@@ -82,13 +82,13 @@ final class BatchEnd {
     }
   }
 
-  /** Ends a batch that nobody is left in. */
+  /** Ends a batch without live members. */
   void giveUp(BatchSlot slot) {
     takeBackCharge(slot);
     free(slot);
   }
 
-  /** Has a slot be used again. What cannot be freed stays on the device, and ends nothing else. */
+  /** Frees a slot for reuse. What cannot be freed stays on the device, without further effect. */
   void free(BatchSlot slot) {
     try {
       slot.clear();
@@ -97,7 +97,7 @@ final class BatchEnd {
     }
   }
 
-  /** Puts right what was charged for a batch that has run, by what the run took. */
+  /** Corrects the charge for a batch that has run to what the run took. */
   void settleCharge(BatchSlot slot) {
     // A run that failed held the device too.
     if (isCharged(slot)) {

@@ -35,7 +35,7 @@ final class BatchSlots {
     return null;
   }
 
-  /** True when a batch of the model is anywhere on its way. */
+  /** True when any slot holds a batch of the model. */
   boolean hold(Servable model) {
     for (BatchSlot slot : slots) {
       if (!slot.isFree() && slot.lane().model() == model) {
@@ -56,7 +56,7 @@ final class BatchSlots {
   }
 
   /**
-   * Has each slot use larger memory for its inputs from its next batch on.
+   * Gives each slot larger input memory, used from its next batch on.
    *
    * @param memory one for each slot, or none; taken
    */

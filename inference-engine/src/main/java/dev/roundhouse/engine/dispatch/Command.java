@@ -23,13 +23,13 @@ sealed interface Command {
       CompletableFuture<Void> warmedUp)
       implements Command {}
 
-  /** Give a model another weight; nothing happens when it has been retired. */
+  /** Change a model's weight; no effect once it is retired. */
   record SetWeight(ProgramModel model, double weight) implements Command {}
 
   /**
-   * Keep a model's weights on the device, or let them leave again when others need the room.
+   * Keep a model's weights on the device, or let them be evicted.
    *
-   * @param done completed when that is so
+   * @param done completed when done
    */
   record Pin(ProgramModel model, boolean pinned, CompletableFuture<Void> done) implements Command {}
 
@@ -41,17 +41,17 @@ sealed interface Command {
   record Compact(List<ProgramModel> reload, CompletableFuture<Compacted> done) implements Command {}
 
   /**
-   * Let go of a model that nobody finds any more, once all that it accepted has ended.
+   * Let go of a model that admission no longer finds, once all that it accepted has ended.
    *
-   * @param retired completed when nothing of the model's is held or on the device any more
+   * @param retired completed when nothing of the model is held or on the device
    */
   record Retire(Servable model, CompletableFuture<Void> retired) {}
 
-  /** Run what is held, and hold nothing any more. */
+  /** Run held batches, and stop holding. */
   record StopHolding() implements Command {}
 
   /**
-   * Say where everything stands.
+   * Report the loop's state.
    *
    * @param state completed on the dispatch thread
    */

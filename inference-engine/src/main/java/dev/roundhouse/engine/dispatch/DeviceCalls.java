@@ -6,10 +6,9 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says since when the dispatch thread has been in a call of the device, or a run has been under
- * way, and decides who goes on when such a call does not come back: the dispatch thread, or the
- * watchdog that has taken its place. Written by the dispatch thread, read and seized by the
- * watchdog.
+ * Tracks since when the dispatch thread has been in a device call, or a run has been in progress,
+ * and decides who continues when such a call hangs: the dispatch thread, or the watchdog in its
+ * place. Written by the dispatch thread, read and seized by the watchdog.
  */
 final class DeviceCalls {
   private static final int OUTSIDE = 0;
@@ -33,11 +32,11 @@ final class DeviceCalls {
     }
   }
 
-  /** Of whom the latest call or run was; opaque, through MODEL. */
+  /** The model of the latest call or run; opaque, through MODEL. */
   @SuppressWarnings("FieldMayBeFinal")
   private @Nullable ProgramModel model;
 
-  /** Of no call and no run. */
+  /** No call and no run. */
   static final long NONE = Long.MAX_VALUE;
 
   @SuppressWarnings("FieldMayBeFinal") // written through STATE
@@ -54,7 +53,7 @@ final class DeviceCalls {
     MODEL.setOpaque(this, next);
   }
 
-  /** Whose the latest call or run was; null before the first. */
+  /** The model of the latest call or run; null before the first. */
   @Nullable ProgramModel model() {
     return (ProgramModel) MODEL.getOpaque(this);
   }
@@ -66,9 +65,9 @@ final class DeviceCalls {
   }
 
   /**
-   * The call has come back.
+   * The call has returned.
    *
-   * @throws SeizedException when the watchdog has given it up: nothing may be touched any more
+   * @throws SeizedException when the watchdog has seized the loop: touch nothing any more
    */
   void leave() {
     if (!STATE.compareAndSet(this, INSIDE, OUTSIDE)) {
@@ -85,9 +84,7 @@ final class DeviceCalls {
     RUN_SINCE.setOpaque(this, NONE);
   }
 
-  /**
-   * Since when the thread is in a call, or the run that is under way; {@link #NONE} for neither.
-   */
+  /** When the current call or run began; {@link #NONE} for neither. */
   long sinceNanos() {
     return Math.min((long) CALL_SINCE.getOpaque(this), (long) RUN_SINCE.getOpaque(this));
   }

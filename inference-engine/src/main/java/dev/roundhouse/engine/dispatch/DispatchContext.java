@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a dispatch loop is made with.
+ * The dependencies of a dispatch loop.
  *
  * @param discipline makes one for the device and one for the link
  * @param mark where each run's model is noted

@@ -9,20 +9,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Takes requests, chooses a model, runs a batch of it, answers the batch before; again and again.
- * Runs no user code, no compile and no I/O, and never waits for the device. What {@link #doWork}
- * throws is the end of the engine.
+ * In a cycle: takes requests, chooses a model, runs a batch of it, answers the previous batch. Runs
+ * no user code, no compile and no I/O, and never waits for the device. An exception from {@link
+ * #doWork} ends the engine.
  *
  * <p>It turns a {@link Pipeline} of batches, a {@link WeightMover} and a {@link ModelLifecycle}.
  *
- * <p>One thread calls everything here, {@code dispatch} in production or a test; it owns what this
- * package and {@code lane}, {@code batch} and {@code layout} keep. With assertions enabled the
- * doors check that. Others reach it through {@link DispatchProxy}.
+ * <p>One thread calls everything here, {@code dispatch} in production or a test; it owns the state
+ * of this package and of {@code lane}, {@code batch} and {@code layout}. Entry points assert that.
+ * Others reach it through {@link DispatchProxy}.
  */
 public final class DispatchLoop {
   private static final int REQUESTS_PER_TURN = 256;
 
-  /** How often something is looked at that does not tell when it is over. */
+  /** How often to poll what does not signal its end. */
   private static final long LOOK_NANOS = 1_000_000;
 
   private final NanoClock clock;
@@ -49,7 +49,7 @@ public final class DispatchLoop {
     pipeline = new Pipeline(context, parts, weights, models);
   }
 
-  /** From now on this thread turns the loop, and no other may. */
+  /** From now on only this thread may run the loop. */
   void turnedHere() {
     parts.owner().takeOver();
   }
@@ -133,8 +133,8 @@ public final class DispatchLoop {
   }
 
   /**
-   * When something is to be done that nobody will wake this loop for: a held batch is due, or it is
-   * time to arm; {@link Long#MAX_VALUE} when there is no such moment.
+   * Next timed work, for which nothing wakes this loop: a held batch is due, or it is time to arm;
+   * {@link Long#MAX_VALUE} when there is no such moment.
    */
   public long nextMomentNanos() {
     return pipeline.nextMomentNanos();
@@ -144,7 +144,7 @@ public final class DispatchLoop {
   long untilNextMomentNanos() {
     long moment = nextMomentNanos();
     long until = moment == Long.MAX_VALUE ? moment : Math.max(0, moment - clock.nanoTime());
-    // Who takes the last request of a model back wakes nobody, and counts it a moment later.
+    // Cancelling a model's last request wakes nobody, and is counted a moment later.
     boolean looks = pipeline.isUntold() || models.isRetiring();
     return looks ? Math.min(until, LOOK_NANOS) : until;
   }
@@ -190,7 +190,7 @@ public final class DispatchLoop {
 
   /**
    * Lets the running batch end, sheds what waits and frees what the loop holds. The last call, on
-   * the thread that turned the loop or when that turns it no more.
+   * the loop's thread or after that has stopped.
    */
   void onStop() {
     turnedHere();
@@ -210,8 +210,8 @@ public final class DispatchLoop {
 
   /**
    * Ends every request in this loop's batches and lanes, because the engine has failed. Nothing is
-   * freed, for nothing can be trusted and the process is about to end. Called by the dispatch
-   * thread, or by the watchdog that took its place.
+   * freed: no state can be trusted and the process is about to end. Called by the dispatch thread,
+   * or by the watchdog that took its place.
    *
    * @return what ends those that were handed over and not yet seen
    */

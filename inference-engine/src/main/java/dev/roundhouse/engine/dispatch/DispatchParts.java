@@ -13,7 +13,7 @@ import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
 
 /**
- * What {@link Pipeline}, {@link WeightMover} and {@link ModelLifecycle} work on together.
+ * The state shared by {@link Pipeline}, {@link WeightMover} and {@link ModelLifecycle}.
  *
  * @param accounting the dispatch thread's own
  */

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The thread-safe way to reach the dispatch loop. Hand-overs are bounded and never wait.
  *
- * <p>Whoever owns the loop, a {@link DispatchThread} or a test, is woken through {@code wake}.
+ * <p>The loop's owner, a {@link DispatchThread} or a test, is woken through {@code wake}.
  */
 public final class DispatchProxy {
   /** How often each program of a new model runs before the model is ready. */
@@ -31,7 +31,7 @@ public final class DispatchProxy {
   private final Inbox inbox;
   private final DispatchLoop loop;
 
-  /** Bytes of inputs for which the slots have, or have been sent, memory. */
+  /** Bytes of input memory that the slots have or have been sent. */
   private final AtomicLong stagingBytes = new AtomicLong(4096);
 
   private volatile Runnable wake = () -> {};
@@ -48,7 +48,7 @@ public final class DispatchProxy {
     return loop;
   }
 
-  /** For whoever steps an engine that has no threads. */
+  /** For stepping an engine without threads. */
   public DispatchLoop loopToStep() {
     return loop;
   }
@@ -57,7 +57,7 @@ public final class DispatchProxy {
     return context.failStop();
   }
 
-  /** Since when large outputs have been read; {@link DeviceCalls#NONE} while none are. */
+  /** When the current reading of large outputs began; {@link DeviceCalls#NONE} while none are. */
   long outputsSinceNanos() {
     OutputsThread outputs = context.outputs();
     return outputs == null ? DeviceCalls.NONE : outputs.busySinceNanos();
@@ -69,7 +69,7 @@ public final class DispatchProxy {
     return weights == null ? null : weights.uploader();
   }
 
-  /** Hands an admitted request over; false when too many are on their way. */
+  /** Hands an admitted request over; false when too many are pending. */
   public boolean submit(QueuedRequest request) {
     if (!inbox.requests().offer(request)) {
       return false;
@@ -82,7 +82,7 @@ public final class DispatchProxy {
     return true;
   }
 
-  /** A request has been taken back that may be in a batch which has not started. */
+  /** A request was cancelled that may be in a batch which has not started. */
   public void cancelled() {
     loop.pipeline().noteCancelled();
     VarHandle.fullFence();
@@ -90,8 +90,8 @@ public final class DispatchProxy {
   }
 
   /**
-   * Has the loop take a model in and warm each of its programs up. Allocates memory for its inputs,
-   * on this thread, when its batches are larger than any before.
+   * Has the loop add a model and warm up each of its programs. Allocates memory for its inputs, on
+   * this thread, when its batches are larger than any before.
    *
    * @return completes when the model may be sent requests; exceptionally when a program does not
    *     run
@@ -102,7 +102,7 @@ public final class DispatchProxy {
     long needed = stagingBytes(model);
     List<Staging.Memory> larger = larger(needed);
     if (command(new Command.Activate(model, options, larger, warmedUp))) {
-      // Only now: whoever reads it sends its own command after this one.
+      // Only now: a thread that reads it sends its own command after this one.
       stagingBytes.accumulateAndGet(needed, Math::max);
     } else {
       larger.forEach(Staging.Memory::close);
@@ -142,18 +142,17 @@ public final class DispatchProxy {
   }
 
   /**
-   * Gives a model another weight.
+   * Changes a model's weight.
    *
-   * @return false when too many commands are on their way; nothing happens then
+   * @return false, without effect, when too many commands are pending
    */
   public boolean setWeight(ProgramModel model, double weight) {
     return command(new Command.SetWeight(model, weight));
   }
 
   /**
-   * Has the loop run what the model has accepted, held batches at once, and then let go of it. To
-   * be called when admission does not find the model any more; hand-overs may still be on their
-   * way.
+   * Has the loop run what the model has accepted, held batches at once, and then let go of it. Call
+   * it once admission no longer finds the model; hand-overs may still be pending.
    *
    * @return completes when the model's slot, programs and weights are free; cancelled when the loop
    *     stops first
@@ -170,10 +169,10 @@ public final class DispatchProxy {
   }
 
   /**
-   * Keeps a model's weights on the device, or lets them leave again when others need the room.
+   * Keeps a model's weights on the device, or lets them be evicted.
    *
-   * @return completes when that is so; exceptionally when they do not fit beside what is pinned, or
-   *     cannot be brought; cancelled when the loop stops first or too many commands wait
+   * @return completes when done; exceptionally when they do not fit beside what is pinned, or
+   *     cannot be loaded; cancelled when the loop stops first or too many commands wait
    */
   public CompletableFuture<Void> pin(ProgramModel model, boolean pinned) {
     CompletableFuture<Void> done = new CompletableFuture<>();
@@ -184,7 +183,7 @@ public final class DispatchProxy {
   }
 
   /**
-   * Takes all weights off the device that may leave now, and brings some back.
+   * Evicts all weights that may leave now, and reloads some.
    *
    * @return completes when they are there, as {@link #pin} does
    */
@@ -196,7 +195,7 @@ public final class DispatchProxy {
     return done;
   }
 
-  /** Has held batches run, and none be held from now on; false when too many commands wait. */
+  /** Runs held batches and stops holding; false when too many commands wait. */
   public boolean stopHolding() {
     return command(new Command.StopHolding());
   }
@@ -206,14 +205,14 @@ public final class DispatchProxy {
     return loop.residentWeightBytes();
   }
 
-  /** Longest time between two choices while there was work. */
+  /** Longest time between two scheduling decisions while there was work. */
   public long longestCycleNanos() {
     return loop.pipeline().cycles().longestNanos();
   }
 
   /**
-   * Asks where everything stands. Costs the loop time in proportion to the number of models: for
-   * people who look, not for every scrape of a thousand.
+   * Asks for the loop's state. Takes the loop time linear in the number of models: for people, not
+   * for every scrape of a thousand.
    *
    * @return cancelled when the loop stops first
    */
@@ -270,10 +269,7 @@ public final class DispatchProxy {
     }
   }
 
-  /**
-   * Ends what was handed over too late for the loop to see: whoever waits for it first, then what
-   * frees memory.
-   */
+  /** Ends hand-overs that came too late for the loop: requests first, then what frees memory. */
   private synchronized void sweep() {
     for (QueuedRequest late = inbox.requests().poll();
         late != null;

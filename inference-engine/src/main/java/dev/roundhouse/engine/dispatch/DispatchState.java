@@ -61,12 +61,12 @@ public record DispatchState(
   /**
    * One model at that moment.
    *
-   * @param version of the model: several may serve, and one that is replaced runs what it accepted
+   * @param version of the model: several may serve, and a replaced one runs what it accepted
    * @param weight relative to other models
-   * @param queued requests in its queue, of which some may have been cancelled
+   * @param queued requests in its queue, cancelled ones included
    * @param held true while its batch waits for more requests
    * @param weights where they are
-   * @param standing its claim on the device; null when the discipline knows none
+   * @param standing its claim on the device; null when the discipline has none
    */
   public record LaneState(
       String model,

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Runs the dispatch loop on the thread {@code dispatch}: spins for a moment when there is nothing
  * to do, because a wake-up costs more than most requests, then parks. Never waits in the device.
- * Whatever the loop throws is the end of the engine.
+ * Any exception from the loop ends the engine.
  */
 public final class DispatchThread implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(DispatchThread.class);
@@ -43,7 +43,7 @@ public final class DispatchThread implements AutoCloseable {
    */
   private final long[] turns = new long[2 * TURNS_INDEX + 1];
 
-  /** Of a thread that {@link #begin} starts. */
+  /** Starts with {@link #begin}. */
   DispatchThread(DispatchProxy proxy, long spinNanos, Watchdog.Limits limits) {
     this.proxy = proxy;
     this.loop = proxy.loop();
@@ -73,8 +73,8 @@ public final class DispatchThread implements AutoCloseable {
   }
 
   /**
-   * Lets the running batch end, sheds what waits, and returns when the thread is gone. Of an engine
-   * that has failed the thread may be stuck in the device: it is left behind.
+   * Lets the running batch end, sheds what waits, and returns when the thread is gone. After a
+   * failure, a thread stuck in the device is left behind.
    */
   @Override
   public void close() {
@@ -97,7 +97,7 @@ public final class DispatchThread implements AutoCloseable {
     }
   }
 
-  /** Of an engine that has failed every request is told first, by whoever still can. */
+  /** In a failed engine every request is ended first, by the dispatch thread or the watchdog. */
   private void awaitEndOfRequests() {
     try {
       failStop.ended().copy().orTimeout(MOST_TO_END_SECONDS, TimeUnit.SECONDS).join();
@@ -106,7 +106,7 @@ public final class DispatchThread implements AutoCloseable {
     }
   }
 
-  /** Turns so far; one that does not grow while the thread is awake has met something endless. */
+  /** Turns so far; if it does not grow while the thread is awake, the loop hangs. */
   long turns() {
     return (long) TURNS.getOpaque(turns, TURNS_INDEX);
   }
@@ -154,7 +154,7 @@ public final class DispatchThread implements AutoCloseable {
           idleSince = now;
         }
         if (spins(now - idleSince)) {
-          // Whoever would hand something over may be waiting for this very CPU.
+          // The thread that wants to hand over may be waiting for this very CPU.
           if (++looks % LOOKS_PER_YIELD == 0) {
             Thread.yield();
           } else {
@@ -175,8 +175,8 @@ public final class DispatchThread implements AutoCloseable {
   }
 
   /**
-   * Not while the run is computed by this host's processors, which have better to do: on two of
-   * them a thread that spins makes small runs of XLA's CPU client take up to 2.5 times as long.
+   * Not while this host's processors compute the run: on two of them, spinning makes small runs of
+   * XLA's CPU client up to 2.5 times as long.
    */
   private boolean spins(long idleNanos) {
     if (pipeline.isComputingHere()) {

@@ -7,9 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The end of an engine that cannot be trusted to answer any more. It is asked for once, by whoever
- * finds out: the dispatch thread by something thrown that belongs to no batch, the watchdog by a
- * call that does not come back. Thread-safe.
+ * Ends an engine that can no longer be trusted to answer. Requested once: by the dispatch thread on
+ * an exception that belongs to no batch, or by the watchdog on a call that hangs. Thread-safe.
  */
 public final class FailStop {
   private static final Logger log = LoggerFactory.getLogger(FailStop.class);
@@ -18,7 +17,7 @@ public final class FailStop {
   private final CompletableFuture<Throwable> requested = new CompletableFuture<>();
   private final CompletableFuture<Throwable> ended = new CompletableFuture<>();
 
-  /** Asks for the end; the first cause counts. Its log line is the only one. */
+  /** Requests the end; the first cause counts. It is logged here only. */
   public void request(Throwable why) {
     if (cause.compareAndSet(null, why)) {
       try {
@@ -34,12 +33,12 @@ public final class FailStop {
     return cause.get();
   }
 
-  /** Completes with the cause as soon as it is known. What hangs on it must be brief. */
+  /** Completes with the cause as soon as it is known. Dependents must be brief. */
   public CompletableFuture<Throwable> requested() {
     return requested;
   }
 
-  /** Completes with the cause when every open request has been told. */
+  /** Completes with the cause when every open request has been notified. */
   public CompletableFuture<Throwable> ended() {
     return ended;
   }

@@ -4,20 +4,19 @@ import dev.roundhouse.engine.batch.BatchSlot;
 
 /**
  * When the loop turns to the run under way again: to arm the next batch shortly before it is
- * expected to end, and to see it end. By the mean of what its program took of late. Not
- * thread-safe.
+ * expected to end, and to see it end. Uses the recent mean of its program. Not thread-safe.
  */
 final class LookAhead {
   /**
-   * How long before the expected end of a run the next batch is armed, and before that twice the
-   * time that arming took of late and as much as this thread wakes late. The later, the fewer
-   * requests arrive after it and have the batch made up anew.
+   * How long before the expected end of a run the next batch is armed, plus twice the recent arming
+   * time and this thread's wake-up lateness. The later, the fewer requests arrive afterwards and
+   * force the batch to be formed again.
    */
   private static final long ARM_AHEAD_NANOS = 100_000;
 
   /**
-   * Beside shorter runs nothing is armed: making a batch up twice costs more than it saves. Nor is
-   * it worth while to sleep: a wake-up takes as long.
+   * Beside shorter runs nothing is armed: making a batch up twice costs more than it saves.
+   * Sleeping does not pay either: a wake-up takes as long.
    */
   private static final long SHORT_RUN_NANOS = 30_000;
 
@@ -42,7 +41,7 @@ final class LookAhead {
     return run.expectedNanos() < SHORT_RUN_NANOS;
   }
 
-  /** From when on the loop is to be turning. */
+  /** When the loop must be awake. */
   long attendAtNanos(BatchSlot run) {
     return endNanos(run) - ARM_AHEAD_NANOS - 2 * armingNanos - wakeLateNanos;
   }

@@ -9,8 +9,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How models come to serve and stop: each is taken in and warmed up; later, when it takes no
- * requests any more, it is released once nothing of it is queued, in a batch or on its way.
+ * Starts and stops models: each is added and warmed up; later, when it takes no more requests, it
+ * is released once it has nothing queued, in a batch or pending.
  */
 final class ModelLifecycle {
   private final DispatchParts parts;
@@ -28,7 +28,7 @@ final class ModelLifecycle {
 
   // --- coming
 
-  /** Takes a model in and has it warmed up; a failure goes to who waits for that. */
+  /** Adds a model and warms it up; a failure goes to whoever requested it. */
   void activate(Command.Activate activate) {
     assert parts.owner().isHere();
     parts.slots().grow(activate.larger());

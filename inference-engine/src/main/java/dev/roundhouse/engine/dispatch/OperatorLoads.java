@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Weights that the operator has asked for, whether or not a request waits. */
+/** Weights that the operator has requested, whether or not a request waits. */
 final class OperatorLoads {
   private final List<Asked> asked = new ArrayList<>();
 
@@ -21,7 +21,7 @@ final class OperatorLoads {
     return asked.isEmpty();
   }
 
-  /** The first whose weights nobody brings yet; null when there is none. */
+  /** The first whose weights are not being loaded yet; null when there is none. */
   @Nullable Asked next() {
     for (Asked each : asked) {
       if (!each.lane.isLoading() && !each.lane.isResident()) {

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Three {@link BatchSlot}s: while one batch runs, the next is armed and the one before is answered.
- * One run at a time; the only caller of {@link Device#execute}, which it never waits for. What goes
- * wrong with a batch ends that batch's requests; whatever else is thrown is the end of the engine.
+ * One run at a time; the only caller of {@link Device#execute}, which it never waits for. A batch's
+ * failure ends that batch's requests; any other exception ends the engine.
  */
 final class Pipeline {
   /** Copying less than this takes less time than to measure it; it counts as part of the run. */
@@ -47,7 +47,7 @@ final class Pipeline {
   private final LookAhead lookAhead = new LookAhead();
   private final LongestCycle cycles = new LongestCycle();
 
-  /** Where a batch is made up that may take the place of the armed one; empty in between. */
+  /** Where a batch is formed that may replace the armed one; empty in between. */
   private final BatchSlot draft;
 
   private final RunOnDevice running = new RunOnDevice();
@@ -55,7 +55,7 @@ final class Pipeline {
   private @Nullable BatchSlot ended;
   private @Nullable Throwable endedBy;
 
-  /** True when something has happened since the armed batch was chosen that may change it. */
+  /** True when something since arming may change the choice. */
   private boolean newsSinceArming;
 
   private boolean warmedLast;
@@ -96,7 +96,7 @@ final class Pipeline {
   }
 
   /**
-   * Does what can be done without waiting, in the order in which the device waits least.
+   * Does what can be done without waiting, in the order that keeps the device waiting least.
    *
    * @return how many things it did
    */
@@ -114,7 +114,7 @@ final class Pipeline {
     if (running.slot() == null) {
       work += startNext();
     }
-    // The device is busy again before anybody is answered.
+    // The device is busy again before anyone is answered.
     work += answerEnded();
     run = running.slot();
     if (run != null) {
@@ -131,13 +131,13 @@ final class Pipeline {
     newsSinceArming |= armed != null && former.mayChange(armed, request);
   }
 
-  /** Something other than a request has happened that may change what runs next. */
+  /** Something other than a request may change what runs next. */
   void chooseAnew() {
     assert owner.isHere();
     newsSinceArming = true;
   }
 
-  /** A caller has taken a request back that may be in the armed batch. Any thread. */
+  /** A caller has cancelled a request that may be in the armed batch. Any thread. */
   void noteCancelled() {
     cancelled = true;
   }
@@ -211,7 +211,7 @@ final class Pipeline {
     if (warms && (lanes.isIdle() || !warmedLast)) {
       warmedLast = true;
       warmUp.begin(slot);
-      // While nobody else wants the device, warming up takes it from nobody.
+      // While nothing else wants the device, warm-up is not charged.
       boolean charges = !lanes.isIdle();
       batchEnd.chargeWarmUp(charges);
       if (charges) {
@@ -241,7 +241,7 @@ final class Pipeline {
     return false;
   }
 
-  /** False when nobody is left in the batch, or it cannot be run; the slot is free then. */
+  /** False, with the slot freed, when no member is left or the batch cannot run. */
   private boolean assembleAndArm(BatchSlot slot) {
     boolean timed = slot.program().layout().stagingBytes() > UNTIMED_COPY_BYTES;
     long began = timed ? clock.nanoTime() : 0;
@@ -291,7 +291,7 @@ final class Pipeline {
     return 1;
   }
 
-  /** Lets go of members that were cancelled of late; true when nobody is left to run for. */
+  /** Drops recently cancelled members; true when none is left. */
   private boolean isUnwanted(BatchSlot slot) {
     if (slot.isWarmUp()) {
       return false;
@@ -370,7 +370,7 @@ final class Pipeline {
     takeApart(slot);
   }
 
-  /** True when a run that failed for want of device memory is to be made again. */
+  /** True when a run that failed for lack of device memory is to be retried. */
   private boolean findsRoom(BatchSlot slot, Throwable failure) {
     if (!Failures.isOutOfMemory(failure) || !weights.makeRoom(slot.lane())) {
       return false;
@@ -408,7 +408,7 @@ final class Pipeline {
     } catch (Throwable e) {
       failures.notFreed(e);
     }
-    // The batch that is armed was chosen by an estimate: by the truth another may be due.
+    // The armed batch was chosen by an estimate: by the actual time another may be due.
     newsSinceArming |=
         armed != null
             && slot.computeNanos() != slot.expectedNanos()
@@ -577,7 +577,7 @@ final class Pipeline {
     delivery.close();
   }
 
-  /** Ends the members of every batch: the engine has failed. */
+  /** Ends every batch's members, as the engine has failed. */
   void endAll(RequestsInLoop left) {
     slots.forEach(left::endBegun); // first: further pieces of a request may wait in the others
     slots.forEach(left::endBatch);

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends what a failed loop leaves behind. The loop's parts may be in any state, so each is looked
- * through by itself, and trouble with one does not keep the requests of another waiting.
+ * Ends the requests of a failed loop. Its parts may be in any state, so each is handled on its own:
+ * a failure in one does not leave another's requests waiting.
  */
 final class RequestsInLoop {
   private static final Logger log = LoggerFactory.getLogger(RequestsInLoop.class);

@@ -3,9 +3,8 @@ package dev.roundhouse.engine.dispatch;
 import dev.roundhouse.engine.lane.ModelLane;
 
 /**
- * Makes room on the device when a run finds too little memory for its inputs, its outputs or what
- * it needs in between: weights leave, at first as many bytes as the model's runs need, then all
- * that may.
+ * Makes room on the device when a run lacks memory for its inputs, outputs or scratch: evicts first
+ * as many bytes as the model's runs need, then all that may leave.
  */
 final class RoomForRuns {
   private static final int TRIES = 2;
@@ -21,9 +20,9 @@ final class RoomForRuns {
   }
 
   /**
-   * Has weights leave for a model that is to run.
+   * Evicts weights for a model that is to run.
    *
-   * @return false when none can, or that did not help: the run has failed
+   * @return false when none can leave, or that did not help: the run has failed
    */
   boolean make(ModelLane of) {
     if (tries == TRIES) {
@@ -40,7 +39,7 @@ final class RoomForRuns {
     return true;
   }
 
-  /** While this is so, nothing is to be started. */
+  /** While true, start no run. */
   boolean isMaking() {
     return making;
   }

@@ -1,8 +1,8 @@
 package dev.roundhouse.engine.dispatch;
 
 /**
- * Where it is noted which model's run is on the device, for whoever finds the process dead. Called
- * by the dispatch thread for every run: a plain store, no more.
+ * Records which model's run is on the device, in case the process dies. Called by the dispatch
+ * thread for every run: a plain store, no more.
  */
 public interface RunMark {
   /** Notes nothing. */

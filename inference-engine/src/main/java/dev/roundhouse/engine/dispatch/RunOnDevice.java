@@ -30,7 +30,7 @@ final class RunOnDevice {
     untold = false;
   }
 
-  /** True when there is one, and it is over. One that cannot be asked is taken to be. */
+  /** True when there is a run and it is over, or cannot be asked. */
   boolean isOver() {
     BatchSlot run = slot;
     if (run == null) {
@@ -44,8 +44,8 @@ final class RunOnDevice {
   }
 
   /**
-   * Waits for the end, for an engine that is stepped; false, at once, when nothing runs. What goes
-   * wrong is told to those it belongs to when the run is found to be over.
+   * Waits for the end, for an engine that is stepped; false, at once, when nothing runs. A failure
+   * is reported when the run is found to be over.
    */
   boolean await() {
     BatchSlot run = slot;

@@ -4,8 +4,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * A thread beside {@code dispatch} that does one thing after the other and parks when there is
- * nothing to do. It ends when it is closed, and when the engine has failed, unless it hangs in the
- * device then: for that case it is a daemon.
+ * nothing to do. It ends when closed or when the engine fails; a daemon, as it may then hang in the
+ * device.
  */
 abstract class StepThread {
   private final FailStop failStop;

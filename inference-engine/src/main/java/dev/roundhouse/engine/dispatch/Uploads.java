@@ -5,10 +5,7 @@ import dev.roundhouse.engine.residency.WeightLoad;
 import dev.roundhouse.engine.residency.WeightUploader;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The way to the uploader, which a thread of its own turns or, in an engine that is stepped, the
- * dispatch loop.
- */
+/** Access to the uploader, run by its own thread or, in a stepped engine, by the dispatch loop. */
 final class Uploads {
   private final WeightUploader uploader;
   private final @Nullable WeightsThread thread;

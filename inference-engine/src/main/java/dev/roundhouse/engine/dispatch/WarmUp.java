@@ -9,15 +9,14 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has every program of a new model run three times with zeros, so that the first request does not
- * pay for what the device does on first use, and a program that cannot run never becomes ready.
- * These are runs like others, charged to their model, one at a time and between other models'
- * batches.
+ * Runs every program of a new model three times with zeros, so the first request does not pay for
+ * first use, and a program that cannot run never becomes ready. These are runs like others, charged
+ * to their model, one at a time and between other models' batches.
  */
 final class WarmUp {
   /**
-   * The first run pays for what the device does on first use; the others are what runs cost. Two of
-   * them, so that one accident does not pass for the rule.
+   * The first run pays for first use; the other two measure the cost, two so that one outlier does
+   * not decide.
    */
   static final int RUNS = 3;
 
@@ -90,9 +89,9 @@ final class WarmUp {
   }
 
   /**
-   * Gives up on the model that is being warmed up.
+   * Gives up on the model in warm-up.
    *
-   * @return who waits for it, to be told when it has been let go of
+   * @return its waiting future, to complete once the model is released
    */
   CompletableFuture<Void> giveUp() {
     running = false;

@@ -10,10 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks after the dispatch thread on the thread {@code watchdog}: when a run, a call of the device,
+ * Watches the dispatch thread from the thread {@code watchdog}: when a run, a call of the device,
  * the reading of outputs, the upload of weights or a turn of the loop takes longer than it may, the
- * engine has failed. The dispatch thread is asked to end every open request; when it is stuck, the
- * watchdog does so in its place.
+ * engine has failed. The dispatch thread then ends every open request; if it is stuck, the watchdog
+ * does.
  */
 public final class Watchdog {
   private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
@@ -51,7 +51,7 @@ public final class Watchdog {
   private long seenTurns;
   private long seenSinceNanos = System.nanoTime();
 
-  /** When the reading of weights began that was last said to be slow. */
+  /** Start of the weight reading that was last reported as slow. */
   private long slowReading = WeightUploader.NOT_NOW;
 
   Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits) {
@@ -130,7 +130,7 @@ public final class Watchdog {
     }
   }
 
-  /** Which model's run it is that is looked at. */
+  /** The model of the current run. */
   private String whose() {
     ProgramModel model = proxy.loop().pipeline().calls().model();
     return model == null
@@ -138,7 +138,7 @@ public final class Watchdog {
         : ": it is of model '%s' version '%s'".formatted(model.name(), model.version());
   }
 
-  /** A slow disk is not a device that hangs: the models that are on the device serve on. */
+  /** A slow disk is not a hanging device: models on the device still serve. */
   private void checkLoads(long now) {
     WeightUploader uploader = proxy.uploader();
     if (uploader == null) {
@@ -170,7 +170,7 @@ public final class Watchdog {
       LockSupport.parkNanos(this, LEAST_LOOK_NANOS);
     }
     if (!proxy.failStop().ended().isDone()) {
-      // In a call of the device it is kept from going on; elsewhere it is past helping.
+      // In a device call it is stopped from continuing; elsewhere nothing can be done.
       proxy.loop().pipeline().calls().seize();
       proxy.failStop(cause);
     }

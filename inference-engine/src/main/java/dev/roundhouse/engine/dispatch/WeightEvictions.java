@@ -15,8 +15,8 @@ import java.util.function.IntPredicate;
 
 /**
  * How weights leave the device: because others need the room, or with their model for good. Owned
- * by the dispatch thread; what leaves is closed by the thread that uploads, before whatever it is
- * asked to upload later.
+ * by the dispatch thread; the upload thread closes evicted weights before anything it is asked to
+ * upload later.
  */
 final class WeightEvictions {
   private final Lanes lanes;
@@ -54,7 +54,7 @@ final class WeightEvictions {
         || lanes.isAwaitedByCommitted(lanes.get(modelIndex));
   }
 
-  /** Has weights closed that were chosen to leave for others. */
+  /** Closes weights chosen for eviction. */
   void evict(List<WeightCache.Left> left, long now) {
     for (WeightCache.Left each : left) {
       evict(each, now, () -> {});
@@ -69,11 +69,11 @@ final class WeightEvictions {
   }
 
   /**
-   * Has weights of others leave for a run of a model that found too little memory.
+   * Evicts others' weights for a model whose run lacked memory.
    *
-   * @param all whether everything is to leave that may, so that what is free lies together
+   * @param all whether to evict everything that may leave, to defragment
    * @param then called when they have left, maybe by another thread
-   * @return false when none can
+   * @return false when none can leave
    */
   boolean makeRoomForRun(ModelLane of, boolean all, Runnable then) {
     IntPredicate stays = index -> index == of.modelIndex() || isInUse(index);

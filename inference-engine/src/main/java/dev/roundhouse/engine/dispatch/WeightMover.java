@@ -23,16 +23,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings the weights that are waited for to the device, while batches of other models run, and has
- * others leave for them, or for a run that finds too little memory. Two loads at a time, so that
- * the link goes from one to the next without a pause, and a much smaller one beside them.
+ * Loads awaited weights to the device while other models' batches run, and evicts others for them
+ * or for a run that lacks memory. Two loads at a time, so that the link goes from one to the next
+ * without a pause, and a much smaller one beside them.
  */
 final class WeightMover {
   private static final Logger log = LoggerFactory.getLogger(WeightMover.class);
   private static final int AT_A_TIME = 2;
   private static final int MOST = 4;
 
-  /** How often a load is begun that finds too little memory on the device. */
+  /** Most attempts at a load that finds too little device memory. */
   private static final int MOST_TRIES = 3;
 
   /** How many times smaller a load is that is let in beside {@link #AT_A_TIME} others. */
@@ -175,7 +175,7 @@ final class WeightMover {
     return given;
   }
 
-  /** Since when somebody has waited for the lane; for ever, when a call that runs ahead does. */
+  /** Since when somebody has waited for the lane; unbounded for a call that runs ahead. */
   private long sinceNanos(ModelLane of) {
     return lanes.isAwaitedByCommitted(of) ? Long.MIN_VALUE / 2 : of.queue().get(0).arrivalNanos();
   }
@@ -235,8 +235,8 @@ final class WeightMover {
   }
 
   /**
-   * What the device has room for is not always what the budget says: as much again leaves, and then
-   * all that may, so that what is free lies together.
+   * The device may have less room than the budget says: first as much again is evicted, then all
+   * that may leave, to defragment.
    */
   private boolean retry(ModelLane of, int tries) {
     long now = clock.nanoTime();
@@ -254,7 +254,7 @@ final class WeightMover {
     return true;
   }
 
-  /** Out of memory ends the request that asked; whatever else goes wrong, all that wait. */
+  /** Out of memory ends the request that asked; any other failure ends all that wait. */
   private void onFailed(ModelLane of, Throwable failure) {
     if (asked.failed(of, failure)) {
       cache.unpin(of.modelIndex());
@@ -313,7 +313,7 @@ final class WeightMover {
     }
   }
 
-  /** Has all leave that may, and brings some back. */
+  /** Evicts all that may leave, and reloads some. */
   void compact(Command.Compact command) {
     assert owner.isHere();
     long now = clock.nanoTime();
@@ -339,7 +339,7 @@ final class WeightMover {
                 });
   }
 
-  /** Gives up on what the operator has asked for, and on what is leaving: the loop ends. */
+  /** Gives up on operator requests and evictions: the loop ends. */
   void abandon() {
     assert owner.isHere();
     asked.abandon();
@@ -349,16 +349,16 @@ final class WeightMover {
   // --- for runs, and for models that go
 
   /**
-   * Has weights leave for a model whose run found too little memory.
+   * Evicts weights for a model whose run lacked memory.
    *
-   * @return false when none can, or that did not help: the run has failed
+   * @return false when none can leave, or that did not help: the run has failed
    */
   boolean makeRoom(ModelLane of) {
     assert owner.isHere();
     return room.make(of);
   }
 
-  /** While this is so, no run is to be started. */
+  /** While true, start no run. */
   boolean isMakingRoom() {
     return room.isMaking();
   }

@@ -42,7 +42,7 @@ public final class WeightsThread extends StepThread {
     opened().close();
   }
 
-  /** A load that is under way is of no use any more. */
+  /** A load in progress is useless once closed. */
   @Override
   boolean givesUp() {
     return true;

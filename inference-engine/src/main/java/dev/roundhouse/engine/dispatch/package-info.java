@@ -1,8 +1,8 @@
 /**
  * The one thread that runs models, and the pipeline of three batch slots that it turns: one batch
  * armed, one on the device, one being answered. {@link
- * dev.roundhouse.engine.dispatch.DispatchLoop#doWork} is called by that thread, or by a test. What
- * is not said to be for any thread is that thread's own: {@link
+ * dev.roundhouse.engine.dispatch.DispatchLoop#doWork} is called by that thread, or by a test.
+ * Unless marked for any thread, everything belongs to that thread: {@link
  * dev.roundhouse.engine.thread.OwnerThread} checks it. Beside it, {@code outputs} delivers large
  * answers and {@code watchdog} ends an engine that hangs.
  */

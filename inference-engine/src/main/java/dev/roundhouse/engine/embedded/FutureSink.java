@@ -13,15 +13,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** Completes a future with what comes of a request; results are copied to memory of their own. */
+/** Completes a future with a request's outcome; results are copied. */
 final class FutureSink implements AnswerSink {
   private final CompletableFuture<Inference> future;
   private final Executor handOver;
   private @Nullable Answer answer;
 
   /**
-   * @param handOver where the future is completed; never on the dispatch thread unless nobody can
-   *     have hung anything on the future
+   * @param handOver where the future is completed; never on the dispatch thread unless the future
+   *     cannot have dependents yet
    */
   FutureSink(CompletableFuture<Inference> future, Executor handOver) {
     this.future = future;

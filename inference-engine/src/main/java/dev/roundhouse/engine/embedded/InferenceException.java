@@ -2,7 +2,7 @@ package dev.roundhouse.engine.embedded;
 
 import dev.roundhouse.engine.request.Status;
 
-/** An inference that was not answered: why, and what to do. */
+/** Why an inference was not answered, and what to do. */
 public final class InferenceException extends RuntimeException {
   private final Status status;
 

@@ -33,11 +33,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Serves models inside a program of one's own: the engine of the server, without the server.
- * Thread-safe.
+ * Serves models inside your program: the server's engine, without the server. Thread-safe.
  *
- * <p>Owns a device and the engine on it. Results are handed over on virtual threads, so whatever a
- * caller does with them holds up nobody else's inference.
+ * <p>Owns a device and the engine on it. Results are handed over on virtual threads, so a slow
+ * caller does not delay other inferences.
  */
 public final class Roundhouse implements AutoCloseable {
   private final Device device;
@@ -99,8 +98,8 @@ public final class Roundhouse implements AutoCloseable {
   }
 
   /**
-   * Starts to load the newest version in a model's folder. What serves under that name goes on
-   * until the new is ready, and stays if that fails.
+   * Starts to load the newest version in a model's folder. The version serving under that name
+   * continues until the new one is ready, and stays if that fails.
    *
    * @return completes with ready or failed, and why; never exceptionally
    */
@@ -151,13 +150,13 @@ public final class Roundhouse implements AutoCloseable {
     return submit(model, inputs, RequestOptions.DEFAULT.withTimeout(timeout), callers);
   }
 
-  /** As {@link #inferAsync(String, Map)}, treated as these say. */
+  /** As {@link #inferAsync(String, Map)}, with these options. */
   public CompletableFuture<Inference> inferAsync(
       String model, Map<String, Tensor> inputs, RequestOptions options) {
     return submit(model, inputs, options, callers);
   }
 
-  /** What there is to say of every model: state, queue, counts, costs. */
+  /** A report on every model: state, queue, counts, costs. */
   public List<ModelReport> stats() {
     return engine.reports().details();
   }
@@ -181,8 +180,8 @@ public final class Roundhouse implements AutoCloseable {
   }
 
   /**
-   * @param handOver where the future is completed; never on the dispatch thread unless nobody can
-   *     have hung anything on the future
+   * @param handOver where the future is completed; never on the dispatch thread unless the future
+   *     cannot have dependents yet
    */
   private CompletableFuture<Inference> submit(
       String model, Map<String, Tensor> inputs, RequestOptions options, Executor handOver) {

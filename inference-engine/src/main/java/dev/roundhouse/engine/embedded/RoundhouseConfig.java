@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param device name of the kind of device, such as {@code pjrt}
  * @param settings of the device
  * @param engine discipline, limits, weights, where costs are kept
- * @param numerics whether products of f32 may be computed in TF32
+ * @param numerics whether f32 products may be computed in TF32
  * @param compileCache folder in which compiled programs are kept for the next start, up to {@link
  *     ExecutableCache#DEFAULT_MAX_BYTES}; may be shared. Empty to compile at every start
  */
@@ -31,7 +31,7 @@ public record RoundhouseConfig(
     repositories = List.copyOf(repositories);
   }
 
-  /** Serves the models in a folder of model folders, on a PJRT device found by itself. */
+  /** Serves the models in a folder of model folders, on an auto-detected PJRT device. */
   public static RoundhouseConfig of(Path... repositories) {
     return new RoundhouseConfig(
         List.of(repositories),

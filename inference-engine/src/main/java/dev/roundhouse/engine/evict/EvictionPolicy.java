@@ -1,9 +1,9 @@
 package dev.roundhouse.engine.evict;
 
 /**
- * Decides which model's weights leave the device when others need the room. Knows no clock and no
- * device: what it must know is handed in, so the same calls always give the same choices. Not
- * thread-safe; owned by the dispatch thread.
+ * Decides which model's weights leave the device when others need the room. Uses no clock or
+ * device, only its arguments, so the same calls always give the same choices. Not thread-safe;
+ * owned by the dispatch thread.
  *
  * <p>A model is <em>registered</em> for as long as it can be sent requests, and <em>resident</em>
  * between {@link #loaded} and {@link #evicted}. What a policy has learned of a registered model
@@ -58,7 +58,7 @@ public interface EvictionPolicy {
   void hold(int slot);
 
   /**
-   * Takes back one {@link #hold}.
+   * Undoes one {@link #hold}.
    *
    * @throws IllegalStateException when there is none
    */
@@ -70,9 +70,6 @@ public interface EvictionPolicy {
    */
   int victim();
 
-  /**
-   * In how many nanoseconds the model is expected to be used next; infinite when nothing tells. For
-   * people and reports.
-   */
+  /** Nanoseconds until the model's expected next use; infinite when unknown. For reports. */
   double nextUseNanos(int slot, long nowNanos);
 }

@@ -4,8 +4,8 @@ import java.util.Arrays;
 
 /**
  * "frequency": what leaves first is the model whose bytes save the least load time, <em>expected
- * uses × reload time ÷ bytes</em>. A visitor that was loaded for one batch is the next to leave; a
- * model that has been used often stays, until it is not used any more. {@link UseRates} expects.
+ * uses × reload time ÷ bytes</em>. A model loaded for one batch is the next to leave; a frequently
+ * used one stays until its use stops. {@link UseRates} expects.
  *
  * <p>Expected uses fall while a model is not used, faster for some than for others, so ranks in the
  * heap grow old. Whenever a model is loaded, a few resident ones are ranked again, in turn.
@@ -18,7 +18,7 @@ public final class ExpectedUse extends RankedPolicy {
   private final Pace pace = new Pace();
   private double[] nanosPerByte = new double[0];
 
-  // Resident models in any order, and whose turn it is to be ranked again.
+  // Resident models in any order, and the next to be ranked again.
   private int[] residents = new int[0];
   private int[] places = new int[0];
   private int residentCount;

@@ -3,8 +3,8 @@ package dev.roundhouse.engine.evict;
 import java.util.Arrays;
 
 /**
- * "lru": what was used or loaded longest ago leaves first, whatever it weighs. Of the next use it
- * knows only that it comes as long after now as the last was before.
+ * "lru": what was used or loaded longest ago leaves first, whatever it weighs. It expects the next
+ * use as long after now as the last was before.
  */
 public final class LeastRecentlyUsed extends RankedPolicy {
   private long turns;

@@ -151,9 +151,8 @@ final class UseRates {
   }
 
   /**
-   * What a memory holds of what it would hold had it lasted for ever: without this, long memories
-   * would expect too little for as long as they last. A head start keeps the first uses of all from
-   * counting for much.
+   * A memory's content relative to one of infinite age: without this, long memories would expect
+   * too little for as long as they last. A head start keeps the very first uses from counting much.
    */
   private void renewFullness() {
     for (int memory = 0; memory < MEMORIES; memory++) {

@@ -8,10 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Whole pages of private memory, of which only what is touched takes any. Alive until {@link
- * #free}.
- */
+/** Whole pages of private memory, committed on first touch. Alive until {@link #free}. */
 final class Block {
   private static final long HUGE_PAGE_BYTES = 2 << 20;
 
@@ -45,7 +42,7 @@ final class Block {
       MemorySegment range = Libc.pages(large ? size + HUGE_PAGE_BYTES : size, arena);
       long gap = large ? -range.address() & (HUGE_PAGE_BYTES - 1) : 0;
       memory = range.asSlice(gap, size);
-      // The end, where no whole huge page fits, would take one all the same.
+      // The tail, shorter than a huge page, would still take one.
       hugePages =
           large
               && Libc.adviseHugePages(memory.asSlice(0, size / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES));
@@ -82,7 +79,7 @@ final class Block {
     return pin != null;
   }
 
-  /** Gives back what lies behind the first {@code bytes}. */
+  /** Releases what lies behind the first {@code bytes}. */
   void trim(long bytes) {
     long kept = pages(bytes);
     if (kept < memory.byteSize()) {
@@ -95,7 +92,7 @@ final class Block {
     pin = pins.pin(memory.asSlice(0, heldBytes));
   }
 
-  /** Gives back all pages that none of these extents needs, unless the device holds them. */
+  /** Releases all pages that none of these extents needs, unless the device holds them. */
   void keepOnly(List<Extent> kept) {
     if (pin != null) {
       return;
@@ -116,7 +113,7 @@ final class Block {
     hold(held);
   }
 
-  /** Once; nothing may read it any more. */
+  /** Call once, when nothing reads it. */
   void free() {
     if (pin != null) {
       pin.close();

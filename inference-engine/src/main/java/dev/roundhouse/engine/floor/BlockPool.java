@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Memory that weights pass through on their way from the files to the device. A few blocks are
- * kept, for the system takes longer to hand out memory than the copy takes. Thread-safe.
+ * kept, as allocating memory takes longer than the copy. Thread-safe.
  */
 final class BlockPool {
   /** A block may be this many times as large as what it is used for. */

@@ -4,9 +4,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Tells tensors apart that are likely to differ: size, and a hash of samples. Equal keys mean that
- * comparing is worth while, not that the tensors are equal; so that samples do, and a model's load
- * is not slowed down by hashing all of it.
+ * A cheap key of a tensor's content: size, and a hash of samples. Equal keys mean that comparing is
+ * worthwhile, not that the tensors are equal; so samples suffice, and loads do not hash whole
+ * models.
  */
 record ContentKey(long size, long hash) {
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;

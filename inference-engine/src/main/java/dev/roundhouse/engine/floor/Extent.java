@@ -2,13 +2,13 @@ package dev.roundhouse.engine.floor;
 
 import java.lang.foreign.MemorySegment;
 
-/** A tensor in a block, which floors of other models may read as theirs. */
+/** A tensor in a block, which other models' floors may share. */
 final class Extent {
   private final Block block;
   private final ContentKey key;
   private final long offset;
 
-  /** Floors that read it, but for the one it was made for. Guarded by {@link TensorIndex}. */
+  /** Floors that read it, besides the one it was made for. Guarded by {@link TensorIndex}. */
   int borrowers;
 
   Extent(Block block, ContentKey key, long offset) {

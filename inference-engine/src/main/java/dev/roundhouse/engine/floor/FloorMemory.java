@@ -22,7 +22,7 @@ abstract sealed class FloorMemory permits PrivateMemory, SharedRegion {
 
   abstract boolean isPinned();
 
-  /** False when somebody has taken memory away from under it. */
+  /** False when another process has truncated its memory. */
   abstract boolean isIntact();
 
   /** Gives the memory back; once, when nothing reads it any more. */

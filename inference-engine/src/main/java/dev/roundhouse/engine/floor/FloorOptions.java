@@ -6,11 +6,11 @@ import java.util.Optional;
 /**
  * How weights are held in host memory.
  *
- * @param kind of floors for which nothing else is asked
- * @param budgetBytes what all floors may take in host memory; those that were leased longest ago
- *     are let go beyond it
+ * @param kind of floors that set no other
+ * @param budgetBytes limit on the host memory of all floors; beyond it, those leased longest ago
+ *     are evicted
  * @param hugePages asks the system for pages of 2 MiB
- * @param budgetName what messages call the budget: where the application has it set
+ * @param budgetName the budget's name in messages: where the application sets it
  * @param sharing one copy for all processes of the machine; empty: each has its own
  */
 public record FloorOptions(

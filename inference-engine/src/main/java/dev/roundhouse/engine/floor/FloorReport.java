@@ -1,15 +1,15 @@
 package dev.roundhouse.engine.floor;
 
 /**
- * What there is to say of one model's floor.
+ * One model's floor.
  *
  * @param byteSize of the weights, without alignment
- * @param heldBytes host memory that it takes now; 0 when it is not in memory. Tensors that it has
- *     in common with another floor count there
+ * @param heldBytes host memory that it takes now; 0 when it is not in memory. Tensors shared with
+ *     another floor count there
  * @param inMemory whether the next lease reads no file
  * @param shared whether other processes read the same memory
  * @param hugePages whether pages of 2 MiB were asked for
- * @param pinned whether the device has page-locked it, so that copies go straight
+ * @param pinned whether the device has page-locked it, for direct copies
  */
 public record FloorReport(
     FloorKind kind,

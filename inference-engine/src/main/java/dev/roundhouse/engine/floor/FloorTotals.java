@@ -1,7 +1,7 @@
 package dev.roundhouse.engine.floor;
 
 /**
- * What there is to say of all floors together. Counts are since the store was opened.
+ * All floors together. Counts are since the store was opened.
  *
  * @param floors that are open
  * @param heldBytes host memory of all floors, shared ones and leased copies included
@@ -11,7 +11,7 @@ package dev.roundhouse.engine.floor;
  * @param reads of a model's weights from its files
  * @param readBytes that were read so, of the weights
  * @param readNanos that these took, checks included
- * @param evictions of floors that the budget, or somebody, let go
+ * @param evictions of floors, by the budget or on request
  */
 public record FloorTotals(
     int floors,

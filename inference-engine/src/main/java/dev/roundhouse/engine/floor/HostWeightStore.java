@@ -31,7 +31,7 @@ public final class HostWeightStore implements AutoCloseable {
   private final AtomicLong readBytes = new AtomicLong();
   private final AtomicLong readNanos = new AtomicLong();
 
-  /** Floors that may be let go, leased longest ago first. Guarded by this. */
+  /** Evictable floors, leased longest ago first. Guarded by this. */
   private final LinkedHashSet<HostWeights> evictable = new LinkedHashSet<>();
 
   private int floors;
@@ -140,7 +140,7 @@ public final class HostWeightStore implements AutoCloseable {
     return new IllegalStateException("the floor of model '" + floor.model() + "' is closed");
   }
 
-  /** Ends a lease of memory that is not to be given out any more. */
+  /** Ends a lease of memory that must not be leased again. */
   private void abandon(HostWeights floor, FloorMemory memory) {
     if (memory instanceof SharedRegion region) {
       region.disown();
@@ -272,7 +272,7 @@ public final class HostWeightStore implements AutoCloseable {
     try (Reading reading = new Reading(floor, given)) {
       FloorMemory memory = null;
       if (stays(floor)) {
-        // To page-lock takes longer than to read: at the load, not while requests wait.
+        // Page-locking takes longer than reading: do it at the load, not while requests wait.
         boolean pin = given != null;
         memory = share(floor, reading, pin);
         if (memory == null) {
@@ -311,7 +311,7 @@ public final class HostWeightStore implements AutoCloseable {
     }
   }
 
-  /** Lets floors go until {@code bytes} more fit, as far as any may go. */
+  /** Evicts floors until {@code bytes} more fit, as far as possible. */
   private void makeRoom(long bytes) {
     while (account.held() > options.budgetBytes() - bytes) {
       if (!privately.clearIdle() && !evictOldest()) {

@@ -100,7 +100,7 @@ public final class HostWeights implements AutoCloseable {
   }
 
   /**
-   * Lets the memory go; the next lease reads the files again.
+   * Frees the memory; the next lease reads the files again.
    *
    * @return false when it stays: the floor is leased, or its files cannot be read again
    */

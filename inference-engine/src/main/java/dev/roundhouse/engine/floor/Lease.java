@@ -28,7 +28,7 @@ public final class Lease implements AutoCloseable {
     return memory.tensor(index);
   }
 
-  /** Lets the memory go where nothing else needs it; the second time, nothing happens. */
+  /** Releases the memory unless something else needs it. Idempotent. */
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {

@@ -34,7 +34,7 @@ final class Libc {
 
   private Libc() {}
 
-  /** There is no room for what was asked for. */
+  /** Not enough space. */
   static final class NoSpaceException extends IOException {
     NoSpaceException(String message) {
       super(message);
@@ -120,8 +120,7 @@ final class Libc {
   }
 
   /**
-   * Sees to it that the first {@code bytes} of a file have memory, so that touching them cannot
-   * fail.
+   * Allocates memory for the first {@code bytes} of a file, so that touching them cannot fail.
    *
    * @throws NoSpaceException when there is not as much
    */
@@ -169,7 +168,7 @@ final class Libc {
     }
   }
 
-  /** Asks for pages of 2 MiB; false when the system has none. */
+  /** Requests pages of 2 MiB; false when the system has none. */
   static boolean adviseHugePages(MemorySegment memory) {
     return C.madvise(pointer(memory), memory.byteSize(), MADV_HUGEPAGE) == 0;
   }
@@ -183,7 +182,7 @@ final class Libc {
     return new Pointer(memory.address());
   }
 
-  /** Of a call that says by a negative result that it failed, and sets errno. */
+  /** Checks a call that signals failure by a negative result and errno. */
   private static long check(String name, long result) throws IOException {
     if (result < 0) {
       throw new IOException(name + ": " + C.strerror(Native.getLastError()));

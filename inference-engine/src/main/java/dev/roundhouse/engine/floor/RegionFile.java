@@ -36,7 +36,7 @@ final class RegionFile implements AutoCloseable {
     if ((mode & FILE_KIND) != PLAIN_FILE) {
       return path + " is no plain file";
     }
-    // Whoever owns it can cut it short, which would end every process that reads it in place.
+    // Its owner can truncate it, which would kill every process that reads it in place.
     return owner == Libc.user()
         ? ""
         : "%s belongs to user %d and this process to %d; run workers that share as one user"

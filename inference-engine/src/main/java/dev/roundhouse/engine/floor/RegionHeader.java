@@ -51,7 +51,7 @@ final class RegionHeader {
       return false;
     }
     try (Arena arena = Arena.ofConfined()) {
-      // Read, not mapped: a file can be cut short between two looks at it.
+      // Read, not mapped: the file can be truncated at any time.
       MemorySegment start = arena.allocate(END, Long.BYTES);
       return Libc.readStart(fd, start) == END
           && start.get(JAVA_LONG, MAGIC_AT) == MAGIC

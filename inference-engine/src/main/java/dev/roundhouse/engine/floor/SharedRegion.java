@@ -66,7 +66,7 @@ final class SharedRegion extends FloorMemory {
     }
   }
 
-  /** Nobody is given it any more: the next who asks makes another. */
+  /** Not leased again: the next request makes another. */
   void disown() {
     try {
       file.unlink();

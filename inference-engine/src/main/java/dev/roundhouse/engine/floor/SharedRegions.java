@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
  * Thread-safe; blocks on the disk and on other processes.
  *
  * <p>A region is a file whose lock says who uses it: alone while it is filled, together with others
- * from then on. Whoever gets the lock alone trusts what is complete and removes what is not. The
- * last user removes it. See docs/decisions/0009-host-floors.md.
+ * from then on. A process that gets the exclusive lock trusts a complete region and removes an
+ * incomplete one. The last user removes it. See docs/decisions/0009-host-floors.md.
  */
 final class SharedRegions {
   private static final Logger log = LoggerFactory.getLogger(SharedRegions.class);
@@ -61,8 +61,8 @@ final class SharedRegions {
   private final Watcher watcher;
 
   /**
-   * @param patience how long one waits for another process that fills a region, beside what reading
-   *     it takes
+   * @param patience how long to wait for another process that fills a region, beyond the expected
+   *     reading time
    */
   SharedRegions(Sharing sharing, HostBytes account, Pins pins, Duration patience, Watcher watcher) {
     this.sharing = sharing;
@@ -125,7 +125,7 @@ final class SharedRegions {
   private sealed interface Attempt {
     record Got(SharedRegion region) implements Attempt {}
 
-    /** Somebody fills it, or it has just been removed. */
+    /** Another process fills it, or it was just removed. */
     record Busy() implements Attempt {}
 
     record Refused(String reason) implements Attempt {}

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * tensors is read. Thread-safe.
  */
 final class TensorIndex {
-  /** Below, a tensor saves less than it costs to remember it. */
+  /** A smaller tensor saves less than tracking it costs. */
   static final long LEAST_BYTES = 64 << 10;
 
   private final Map<ContentKey, Extent> known = new HashMap<>();

@@ -16,11 +16,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every model's lane, which of them runs next, and whose weights are brought to the device next. A
- * lane with requests is in one of three places: ready, and known to the discipline; held, its batch
- * waiting for more requests until a certain moment; or without its weights, which another
- * discipline of the same kind shares the link out for. Calls that run ahead of all queues (a
- * meta's) stand in a line of their own.
+ * Every model's lane, which of them runs next, and whose weights are loaded next. A lane with
+ * requests is in one of three places: ready, and known to the discipline; held, its batch waiting
+ * for more requests until a certain moment; or without its weights, which another discipline of the
+ * same kind shares the link out for. Calls that run ahead of all queues (a meta's) stand in a line
+ * of their own.
  */
 public final class Lanes {
   private static final int FADES_IN_RUNS = 256;
@@ -39,7 +39,7 @@ public final class Lanes {
   /** Calls that run ahead, of lanes without their weights. */
   private final ArrayDeque<QueuedRequest> committedToLoad = new ArrayDeque<>();
 
-  /** The longest run of late, of any model: one that is not repeated fades slowly. */
+  /** The longest recent run of any model; fades slowly unless repeated. */
   private long recentlyLongestNanos;
 
   private boolean holding = true;
@@ -74,7 +74,7 @@ public final class Lanes {
   }
 
   /**
-   * Lets go of a model that runs no more: it must not keep a share of the device.
+   * Removes a model that no longer runs, so it keeps no share of the device.
    *
    * @return what it has on the device, to be closed; null when it has nothing there
    */
@@ -129,7 +129,7 @@ public final class Lanes {
     }
   }
 
-  /** Has whatever is held run as soon as it can, and holds nothing any more. */
+  /** Releases held batches, and stops holding. */
   public void stopHolding() {
     assert owner.isHere();
     holding = false;
@@ -165,7 +165,7 @@ public final class Lanes {
     discipline.correct(lane.modelIndex(), expectedNanos, deviceNanos, endedNanos);
   }
 
-  /** As {@link #ran}, of a run that is on nobody's account. */
+  /** As {@link #ran}, of a run that is charged to no model. */
   public void ranUncharged(long deviceNanos) {
     recentlyLongestNanos =
         Math.max(deviceNanos, recentlyLongestNanos - recentlyLongestNanos / FADES_IN_RUNS);

@@ -207,7 +207,7 @@ public final class ModelLane {
 
   /**
    * True when even the quickest program that holds the request's rows would answer it too late. A
-   * meta's call is let try: others of its run's calls have been answered already.
+   * meta's call is never hopeless: other calls of its run have been answered already.
    */
   public boolean isHopeless(QueuedRequest request, long nowNanos) {
     return isHopeless(request, nowNanos, 0);
@@ -280,9 +280,9 @@ public final class ModelLane {
   }
 
   /**
-   * Until when the batch that the front request leads may be held: as long as it could still become
-   * larger, no longer than the delay allowed, and not past the latest start that meets the deadline
-   * of everyone who waits, even if one run of another model must be waited for first.
+   * Until when the front request's batch may be held: while it could still grow, within the allowed
+   * delay, and not past the latest start that meets every waiting deadline, even after one run of
+   * another model.
    *
    * @param othersNanos how long that run may take
    * @return a moment in the past when it is to run at once

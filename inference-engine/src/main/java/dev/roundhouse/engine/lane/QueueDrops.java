@@ -7,7 +7,7 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 
-/** How a request that waits ends without being run, and what its caller is told. */
+/** Ends waiting requests without a run, and says what their callers are told. */
 public final class QueueDrops {
   /** What callers are told when the loop has stopped. */
   public static final Outcome STOPPING =

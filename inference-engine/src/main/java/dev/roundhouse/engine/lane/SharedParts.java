@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What lanes have in common: models that are alike get the same planners and layouts, and stay in
- * the processor's caches together.
+ * State that lanes share: similar models get the same planners and layouts, which stay in the
+ * processor's caches.
  */
 public final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();

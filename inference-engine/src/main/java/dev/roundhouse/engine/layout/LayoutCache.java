@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * One layout for all programs that are alike: most of many models are copies of a few
- * architectures, and what they share stays in the processor's caches. A layout goes with the last
- * program that uses it. Owned by the dispatch thread.
+ * One layout for all similar programs: most models are copies of a few architectures, and shared
+ * layouts stay in the processor's caches. A layout is dropped with its last program. Owned by the
+ * dispatch thread.
  */
 public final class LayoutCache {
   private final Map<Key, Shared> byKey = new HashMap<>();

@@ -97,7 +97,7 @@ sealed interface Candidate {
     }
   }
 
-  /** A folder of which nothing can be told but why. */
+  /** A folder that cannot be read, and why. */
   record Unreadable(String version, BundleException why) implements Candidate {
     @Override
     public String fingerprint() {

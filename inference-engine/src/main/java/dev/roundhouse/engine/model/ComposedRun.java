@@ -22,11 +22,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One request to a {@link ComposedModel}, and the calls that answer it. Calls have the request's
- * deadline and caller, and run ahead of what waits, one at a time. The first of these decides how
- * the run ends: {@link #complete}, {@link #fail}, a call that was not answered, the caller who
- * takes the request back. What is still called is taken back then, and the request ends when its
- * last call has: until then its inputs may be in use, and its model is not freed. What calls were
- * answered is kept until the run's own answer has been closed, or it ends without one. Thread-safe.
+ * deadline and caller, and run ahead of what waits, one at a time. The first of these ends the run:
+ * {@link #complete}, {@link #fail}, an unanswered call, or the caller's cancel. Open calls are then
+ * cancelled, and the request ends with its last call: until then its inputs may be in use, and its
+ * model is not freed. Answers to calls are kept until the run's own answer is closed, or it ends
+ * without one. Thread-safe.
  */
 public final class ComposedRun {
   private final QueuedRequest request;

@@ -36,8 +36,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes a model that can run: reads, checks, compiles, uploads. Whatever is thrown on the way, what
- * was made by then is freed. Thread-safe.
+ * Builds a runnable model: reads, checks, compiles, uploads. On any exception, everything built so
+ * far is freed. Thread-safe.
  */
 final class ModelBuilder {
   private static final Logger log = LoggerFactory.getLogger(ModelBuilder.class);
@@ -204,7 +204,7 @@ final class ModelBuilder {
     return SignatureCheck.check(image.spec(), image.weights().arguments(), file, signature);
   }
 
-  /** What a manifest asks for is honoured, or the bundle is refused: nothing is ignored. */
+  /** Every request in a manifest is honoured, or the bundle is refused. */
   private static void refuseUnserved(String name, ModelSpec spec) {
     SequenceRules.of(spec);
     ServingDefaults serving = spec.serving();

@@ -26,9 +26,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A model's life: built in the background, published in one step, retired when something newer
- * serves or it is unloaded, freed when nothing of it runs. What goes wrong costs that version only,
- * its reason is kept, and what served before serves on. Changes of one name happen one after the
- * other. Thread-safe; models are built on the threads {@code compile-n}, freed on {@code unload}.
+ * serves or it is unloaded, freed when nothing of it runs. A failure affects only that version, its
+ * reason is kept, and what served before continues. Changes of one name happen one after the other.
+ * Thread-safe; models are built on the threads {@code compile-n}, freed on {@code unload}.
  */
 public final class ModelLoader {
   private static final Logger log = LoggerFactory.getLogger(ModelLoader.class);
@@ -287,7 +287,7 @@ public final class ModelLoader {
     return failed;
   }
 
-  /** What another try may mend, whatever the model. */
+  /** A failure that a retry may fix, whatever the model. */
   private static boolean isStarved(Throwable cause) {
     return switch (cause) {
       case DeviceException device -> device.code() == DeviceException.Code.NO_THREAD;
@@ -348,7 +348,7 @@ public final class ModelLoader {
     return CompletableFuture.allOf(freed.toArray(CompletableFuture<?>[]::new));
   }
 
-  /** Has a version answer no more, and says when it has been freed. */
+  /** Stops a version from answering, and reports when it has been freed. */
   private CompletableFuture<Void> withdraw(
       RegisteredModel model, PublishedVersion version, Servable serving) {
     PublishedVersion unloading = PublishedVersion.of(version.status().unloading());

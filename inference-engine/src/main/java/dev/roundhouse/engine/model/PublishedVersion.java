@@ -3,7 +3,7 @@ package dev.roundhouse.engine.model;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A version as everybody sees it: what is said of it and what serves it, which change together.
+ * A published version: its status and what serves it, which change together.
  *
  * @param serving null unless the version is ready
  */

@@ -11,8 +11,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A name: its versions, what has been counted for it, and what the operator asked of it since the
- * start. It stays when its last version is unloaded. Read by any thread; published by the registry.
+ * A name: its versions, its counts, and the operator's settings since the start. It stays when its
+ * last version is unloaded. Read by any thread; published by the registry.
  */
 public final class RegisteredModel {
   private final String name;

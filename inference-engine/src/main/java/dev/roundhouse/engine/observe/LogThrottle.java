@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 
 /**
- * Logs one kind of trouble at most once a second, and how often it was met in between: what fails a
- * hundred thousand times a second must not fill the disk and the time of its thread. Thread-safe.
+ * Logs one kind of failure at most once a second, with a count of those in between, so that a
+ * hundred thousand failures a second do not fill the disk or stall their thread. Thread-safe.
  */
 public final class LogThrottle {
   private static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(1);

@@ -7,9 +7,9 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has been counted for a name: the versions that there are, those that have been freed, and
- * what was refused before a version was found. Never falls when a version is freed. Any thread may
- * read; a reader sees each number, not one moment.
+ * Counts for a name: its current and freed versions, and requests refused before a version was
+ * found. Never falls when a version is freed. Any thread may read; a reader sees each number, not
+ * one moment.
  */
 public final class ModelTotals {
   private static final Parts NOTHING =

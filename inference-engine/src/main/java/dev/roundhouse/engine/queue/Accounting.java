@@ -13,9 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one way a request ends: claimed, counted, delivered, in that order, so that whoever sees an
- * outcome also sees it counted, and its bytes and its place in the queue free. What a sink throws
- * is logged and reaches nobody else. For any thread, or {@linkplain #ownedBy for one}.
+ * The only way a request ends: claimed, counted, delivered, in that order, so a caller that sees an
+ * outcome also sees it counted, and its bytes and queue place free. A sink's exception is logged
+ * and goes no further. For any thread, or {@linkplain #ownedBy for one}.
  */
 public final class Accounting {
   private static final Logger log = LoggerFactory.getLogger(Accounting.class);
@@ -80,7 +80,7 @@ public final class Accounting {
   /**
    * Ends an accepted request, which was not answered, if it is still in {@code expected}.
    *
-   * @return false when somebody else ended it or moved it on first; then nothing happens
+   * @return false without effect, when it was ended or moved on first
    */
   public boolean end(QueuedRequest request, State expected, Outcome outcome) {
     if (!request.end(expected)) {
@@ -88,7 +88,7 @@ public final class Accounting {
     }
     ModelCounters counters = request.counters();
     counters.unansweredAfter(clock.nanoTime() - request.arrivalNanos());
-    // Before its place is given back: who sees the place free knows how the request ended.
+    // Counted before its place is freed: whoever sees the place free also sees the outcome counted.
     ledger.add(counters, metric(outcome));
     if (expected == State.QUEUED) {
       ledger.leave(counters);

@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What admission found out about a request, so that nobody looks it up again.
+ * Admission's findings about a request, looked up once.
  *
  * @param rows extent of the batch axis; 1 for a model without one
  * @param variant index of the shape variant that fits the inputs

@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Bounds the bytes that all accepted requests need together: their inputs until they have ended,
- * and the answer they were promised until it has been written or given up. What is given back lies
- * apart from what callers take, so that neither waits for the other's cache line. Thread-safe.
+ * and the answer they were promised until it has been written or given up. Taken and returned bytes
+ * are counted on separate cache lines. Thread-safe.
  */
 public final class ByteBudget {
   private final long limit;
@@ -15,7 +15,7 @@ public final class ByteBudget {
   private final AtomicLong taken = new AtomicLong();
   private final SplitSum givenBack = new SplitSum();
 
-  /** Bytes that had been given back when somebody last looked; never more than have. */
+  /** Returned bytes as last read; never more than actual. */
   private long givenBackSeen;
 
   /**

@@ -53,7 +53,7 @@ public final class ModelQueue {
     ring(rank(request)).putBack(request);
   }
 
-  /** Lets the front request wait until all others of its level, and of those before, have run. */
+  /** Moves the front request behind all others of its level and those before. */
   public void delayFront() {
     QueuedRequest front = remove();
     front.delay();

@@ -5,10 +5,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has come in of an answer that is made batch after batch, because the request has more rows
- * than a program takes. Owned by whoever delivers the request's batches, one after the other; but
- * the request may be ended by another thread while a piece is copied, and its memory must not be
- * given to anybody else before the copy is done: see {@link #enter}.
+ * The partial answer to a request that needs several batches, because it has more rows than a
+ * program takes. Owned by the thread that delivers its batches, one after the other; but another
+ * thread may end the request while a piece is copied, and its memory must not be reused before the
+ * copy is done: see {@link #enter}.
  */
 public final class Pieces {
   private enum Use {

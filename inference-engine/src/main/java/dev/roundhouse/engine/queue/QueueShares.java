@@ -3,10 +3,10 @@ package dev.roundhouse.engine.queue;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * Keeps room in each model's queue for callers who ask for little: when a queue is full, an eighth
- * more is for those who have next to nothing open at that model. So no caller has others refused by
- * filling it, and a caller who is alone has all of it. Callers are numbers, spread over a table of
- * a fixed size: two may be taken for one. Thread-safe.
+ * Reserves room in each model's queue for light callers: beyond a full queue, an eighth more is for
+ * those with almost nothing open at that model. So no caller can shut others out, and a single
+ * caller has the whole queue. Callers are numbers hashed into a fixed table: two may collide.
+ * Thread-safe.
  */
 public final class QueueShares {
   /** Of a request whose caller is not known; it has no part in the reserve. */

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The engine's own record of a request: where it is on its way, and what admission found.
  *
- * <p>Whoever moves {@link #state} to {@link State#DONE} delivers the outcome, so there is exactly
- * one. What admission found is written before the request is handed to the dispatch thread, which
- * from then on is the only one to read it.
+ * <p>The thread that moves {@link #state} to {@link State#DONE} delivers the outcome, so there is
+ * exactly one. What admission found is written before the request is handed to the dispatch thread,
+ * which from then on is the only one to read it.
  *
  * <p><b>Cancelling and taking</b> race, and both must not miss the other: a canceller sets {@link
  * #isCancelRequested} and then reads the state; the dispatch thread sets the state to TAKEN and
@@ -296,7 +296,7 @@ public final class QueuedRequest implements Submission {
     STATE.setVolatile(this, State.QUEUED);
   }
 
-  /** Asks for the request not to be answered; whoever has it looks at its next step. */
+  /** Requests cancellation; the request's holder checks at its next step. */
   public void requestCancel() {
     cancelRequested = true;
   }
@@ -306,8 +306,8 @@ public final class QueuedRequest implements Submission {
   }
 
   /**
-   * Moves the request to its end if it is in {@code expected}. Whoever gets true owes the caller an
-   * outcome.
+   * Moves the request to its end if it is in {@code expected}. On true, the caller of this must
+   * deliver an outcome.
    *
    * @return false when somebody else moved it first
    */

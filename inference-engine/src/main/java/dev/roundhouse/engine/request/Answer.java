@@ -7,8 +7,8 @@ import java.util.List;
  * Belongs to the receiver, which closes it, before the device is; used by one thread at a time.
  *
  * <p>What an answer needs is counted against one budget, so that slow readers cannot fill the
- * memory of the process. A receiver that copies the outputs to buffers of its own calls {@link
- * #free} then, and {@link #close} when those are gone.
+ * memory of the process. A receiver that copies the outputs to its own buffers calls {@link #free}
+ * then, and {@link #close} when those are gone.
  */
 public interface Answer extends AutoCloseable {
 

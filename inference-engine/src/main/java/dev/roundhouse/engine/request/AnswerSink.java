@@ -4,7 +4,7 @@ package dev.roundhouse.engine.request;
  * Where the answer to one request goes: parts, in order, then one end. A request that is not
  * streamed has one part, or none when it was not answered.
  *
- * <p>Both methods are called by whichever thread has the news: the submitting thread for a refusal,
+ * <p>Both methods are called by the thread where it happens: the submitting thread for a refusal,
  * the cancelling thread for a request that waits, else a thread of the engine. Never two at once
  * for one request. They must be brief and must not block; what they throw is logged and costs this
  * call only.

@@ -41,8 +41,8 @@ public sealed interface Outcome {
    * @param answeredNanos when its answer was ready to be handed over
    * @param queueNanos from acceptance until its batch was assembled
    * @param computeNanos of the execution it shared
-   * @param batchRows rows of that execution that were somebody's
-   * @param paddingRows rows of it that were nobody's
+   * @param batchRows rows of that execution that belong to requests
+   * @param paddingRows padding rows of it
    */
   record Timings(
       long acceptedNanos,

@@ -20,6 +20,6 @@ public enum Status {
   CANCELLED,
   /** The server cannot do this at all. */
   UNIMPLEMENTED,
-  /** The server failed for a reason of its own. */
+  /** The server failed internally. */
   INTERNAL
 }

@@ -27,9 +27,9 @@ final class LoadTimes {
   }
 
   /**
-   * What none of the latest loads has bettered, in nanoseconds; 0 when none has told of late.
-   * Requests are dropped and refused on account of it, and then nothing may be loaded that could
-   * prove it wrong: so one slow load is not enough, and what is not confirmed expires.
+   * The shortest of the latest loads, in nanoseconds; 0 when none is recent. Requests are dropped
+   * and refused because of it, after which no load may happen to correct it: so one slow load is
+   * not enough, and the figure expires.
    */
   long confirmedNanos(ModelWeights weights, long nowNanos) {
     Speed speed = of(weights);

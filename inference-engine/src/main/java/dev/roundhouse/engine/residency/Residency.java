@@ -17,8 +17,8 @@ import java.util.function.Function;
 
 /**
  * Keeps models' weights in host memory, from when a model is loaded until it is freed, and knows
- * what the device can hold of them. Which of them are on the device is the dispatch thread's to
- * decide, in its {@link WeightCache}. Thread-safe.
+ * what the device can hold of them. The dispatch thread decides which of them are on the device, in
+ * its {@link WeightCache}. Thread-safe.
  */
 public final class Residency {
   private final Device device;

@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Weights that nobody waits for leave first, in the order of the {@link EvictionPolicy}. When
  * there are none of those, weights with waiting requests leave for a request that has waited longer
- * by a few times what its load takes; the youngest first. So a model that has been brought in runs
- * before it leaves, and nobody waits for ever.
+ * by a few times what its load takes; the youngest first. So a loaded model runs before it leaves,
+ * and no request starves.
  */
 public final class WeightCache {
   private static final Logger log = LoggerFactory.getLogger(WeightCache.class);
@@ -205,8 +205,7 @@ public final class WeightCache {
   // --- coming and going
 
   /**
-   * Has enough leave for a model to come. All or nothing: when not enough can leave now, nothing
-   * does.
+   * Evicts enough for a model to load. All or nothing: when not enough can leave now, nothing does.
    *
    * @param frontNanos since when its first request has waited
    * @param inUse whether a batch of a model is on its way
@@ -386,7 +385,7 @@ public final class WeightCache {
   }
 
   /**
-   * Has everything leave that is not pinned and not in use, so that what comes next lies together.
+   * Evicts everything that is neither pinned nor in use, to defragment.
    *
    * @return what has left, its buffers to be closed
    */

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies weights to the device while others run. What is to leave the device leaves before what is
- * asked for after it is uploaded, so what the dispatch thread has counted is never exceeded.
+ * Copies weights to the device while others run. Evictions finish before later uploads begin, so
+ * the dispatch thread's count is never exceeded.
  *
  * <p>Uploads go tensor by tensor, large ones in parts, with a few on the link at a time: it never
  * waits for this side, and the inputs of a batch, which cross the same link, wait for no more than

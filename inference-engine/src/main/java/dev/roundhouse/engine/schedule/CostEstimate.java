@@ -15,7 +15,7 @@ public final class CostEstimate {
   /** {@link #measuredNanos} of a program that has never run. */
   public static final long NEVER = Long.MIN_VALUE;
 
-  /** What no run has confirmed for so long is not held against a request. */
+  /** A figure unconfirmed for this long is not held against a request. */
   public static final long MAX_AGE_NANOS = 10_000_000_000L;
 
   private static final int WINDOW = 32;
@@ -109,9 +109,8 @@ public final class CostEstimate {
   }
 
   /**
-   * {@link #highNanos}, if a run has confirmed it of late; else 0. Requests are dropped and refused
-   * on account of this figure, and when they are, nothing runs that could prove it wrong: so it
-   * expires.
+   * {@link #highNanos}, if a recent run has confirmed it; else 0. Requests are dropped and refused
+   * because of this figure, after which no run may happen to correct it: so it expires.
    */
   public long confirmedHighNanos(long nowNanos) {
     long measured = measuredNanos();

@@ -3,8 +3,8 @@ package dev.roundhouse.engine.schedule;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which ready model runs next. Knows no clock and no queue: what it must know is handed in,
- * so the same calls always give the same choices. Not thread-safe; owned by the dispatch thread.
+ * Decides which ready model runs next. Uses no clock or queue, only its arguments, so the same
+ * calls always give the same choices. Not thread-safe; owned by the dispatch thread.
  *
  * <p>A model is <em>registered</em> with its weight for as long as it can be sent requests, and
  * <em>ready</em> while it has something to run. Choosing costs O(log ready), whatever the number of
@@ -21,8 +21,8 @@ public interface Discipline {
   }
 
   /**
-   * True when a request is dropped as soon as its run could not end in time any more. A run that
-   * ends too late helps nobody and delays the rest; in overload that is everybody.
+   * True when a request is dropped as soon as its run can no longer end in time. A late run helps
+   * nobody and delays the rest; in overload, all of them.
    */
   default boolean shedsByCost() {
     return true;
@@ -67,9 +67,9 @@ public interface Discipline {
   void charge(int slot, long expectedNanos, long nowNanos);
 
   /**
-   * Replaces the estimate of an earlier charge by the truth: all is as if that had been charged,
-   * whatever has happened in between. Of equal charges the oldest is meant. Without effect when the
-   * model was unregistered since.
+   * Replaces an earlier charge's estimate by the actual time, as if that had been charged, whatever
+   * has happened since. Of equal charges, corrects the oldest. Without effect when the model was
+   * unregistered since.
    *
    * @param expectedNanos as it was charged
    * @param deviceNanos what the run took; 0 when it was not run after all

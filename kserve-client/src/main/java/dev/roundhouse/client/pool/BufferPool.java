@@ -10,11 +10,11 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Memory in equal slots, handed out as spans of neighbouring slots. Whoever waits is served in the
- * order in which they came: one that wants many slots is not passed by others that want few.
+ * Memory in equal slots, handed out as spans of adjacent slots. Waiters are served in order of
+ * arrival: small requests do not overtake large ones.
  *
- * <p>Thread-safe. Virtual threads may wait in it. The memory may be a region that a server maps
- * too, so that what lies in a span need not be sent.
+ * <p>Thread-safe. Virtual threads may wait in it. The memory may be a region that a server also
+ * maps, so span contents need not be sent.
  */
 public final class BufferPool {
   /** Spans begin where a vector register may be loaded, if the memory does. */
@@ -30,7 +30,7 @@ public final class BufferPool {
   private int free;
 
   /**
-   * A pool on memory of someone else's.
+   * A pool on borrowed memory.
    *
    * @param memory borrowed; what does not make a whole slot at its end is not used
    * @throws IllegalArgumentException when a slot would have less than 64 bytes
@@ -51,7 +51,7 @@ public final class BufferPool {
   }
 
   /**
-   * A pool on memory of its own, outside the heap.
+   * A pool on new off-heap memory.
    *
    * @param arena whose end is the pool's
    */
@@ -67,7 +67,7 @@ public final class BufferPool {
     return slots;
   }
 
-  /** How many are free now. */
+  /** Slots free now. */
   public int freeSlots() {
     lock.lock();
     try {
@@ -77,7 +77,7 @@ public final class BufferPool {
     }
   }
 
-  /** How many callers wait. */
+  /** Waiting callers. */
   int waiting() {
     lock.lock();
     try {
@@ -87,7 +87,7 @@ public final class BufferPool {
     }
   }
 
-  /** How many slots in one piece hold so many bytes. */
+  /** Adjacent slots needed for so many bytes. */
   public int slotsFor(long bytes) {
     if (bytes < 0 || bytes > slots * slotBytes) {
       throw new IllegalArgumentException(
@@ -98,7 +98,7 @@ public final class BufferPool {
   }
 
   /**
-   * Waits for so many free slots in one piece.
+   * Waits for so many adjacent free slots.
    *
    * @param timeout zero not to wait at all
    * @throws PoolTimeoutException when there are none in time
@@ -166,7 +166,7 @@ public final class BufferPool {
     serve();
   }
 
-  /** Serves who waits, in order, and stops at the first that cannot be served. */
+  /** Serves waiters in order, up to the first that cannot be served. */
   private void serve() {
     for (Waiter next = waiting.peek(); next != null; next = waiting.peek()) {
       int first = take(next.count);

@@ -2,7 +2,7 @@ package dev.roundhouse.client.pool;
 
 import java.time.Duration;
 
-/** So many slots in one piece were not free in time. Whoever waited waits no more. */
+/** Not enough adjacent slots became free in time. The waiter has left the queue. */
 public final class PoolTimeoutException extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Neighbouring slots of a {@link BufferPool}, until they are given back. {@link #carve} is for one
+ * Adjacent slots of a {@link BufferPool}, until they are given back. {@link #carve} is for one
  * thread.
  */
 public final class Span implements AutoCloseable {
@@ -62,7 +62,7 @@ public final class Span implements AutoCloseable {
   }
 
   /**
-   * Gives the slots back; nothing of the span is to be touched any more.
+   * Gives the slots back; do not touch the span afterwards.
    *
    * @throws IllegalStateException the second time
    */

@@ -2,7 +2,7 @@ package dev.roundhouse.client.retry;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The retries that all calls of a client may make: each call earns a part of one. Thread-safe. */
+/** The retry budget of all a client's calls: each call earns a part of a retry. Thread-safe. */
 public final class RetryBudget {
   /** A retry; parts of one are whole numbers. */
   private static final long ONE = 1_000_000;

@@ -3,20 +3,19 @@ package dev.roundhouse.client.retry;
 import java.time.Duration;
 
 /**
- * Which calls are made again, and when. The wait before a retry is drawn evenly from 0 to {@code
+ * Which calls are retried, and when. The wait before a retry is drawn evenly from 0 to {@code
  * firstWait * growth^(retries so far)}, at most {@code longestWait} (full jitter), and never
  * reaches beyond the call's deadline.
  *
- * @param maxAttempts of one call, the first one included; 1 for no retries
+ * @param maxAttempts per call, including the first; 1 for no retries
  * @param growth of the longest wait, 1 or more
  * @param leastLeft no retry is begun with less than this left of the deadline
- * @param resourceExhausted whether a server that says it is full is asked again
- * @param sequences whether steps of sequences are sent again; one that was run already changes the
+ * @param resourceExhausted whether to retry when a server says it is full
+ * @param sequences whether to retry steps of sequences; one that had already run changes the
  *     sequence's state twice
- * @param ratio retries for each call, on average over all calls of a client: what keeps a server
- *     that is down from being asked more often than one that is up
- * @param reserve retries that are there before calls have earned any, and the most that are saved
- *     up
+ * @param ratio average retries per call, over all calls of a client: keeps a server that is down
+ *     from getting more calls than one that is up
+ * @param reserve initial retries, and the most that are saved up
  */
 public record RetryPolicy(
     int maxAttempts,
@@ -121,7 +120,7 @@ public record RetryPolicy(
   }
 
   /**
-   * The wait before another attempt, in nanoseconds; negative when there is to be none.
+   * The wait before another attempt, in nanoseconds; negative for no retry.
    *
    * @param attempts that were made
    * @param leftNanos of the deadline; {@link Long#MAX_VALUE} when there is none

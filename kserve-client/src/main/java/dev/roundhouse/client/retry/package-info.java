@@ -1,4 +1,4 @@
-/** When a call that failed is made again: arithmetic, without a clock, a thread or a connection. */
+/** When a failed call is retried: arithmetic, without a clock, a thread or a connection. */
 @NullMarked
 package dev.roundhouse.client.retry;
 

@@ -7,9 +7,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots of a region. One that a server may still write to, because nobody knows whether it has
- * ended a call, is never lent again; when half of them are such, the region is worn out.
- * Thread-safe.
+ * The slots of a region. A slot that a server may still write to, because its call's end is
+ * unknown, is never lent again; when half are lost, the region is worn out. Thread-safe.
  */
 public final class RegionPool {
   private final SharedRegion region;
@@ -79,7 +78,7 @@ public final class RegionPool {
     return worn;
   }
 
-  /** Lends no more, and closes the region when all that is lent has come back. */
+  /** Stops lending, and closes the region once all loans are back. */
   public void retire() {
     synchronized (this) {
       retired = true;

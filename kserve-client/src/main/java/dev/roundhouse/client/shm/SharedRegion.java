@@ -117,7 +117,7 @@ public final class SharedRegion implements AutoCloseable {
     return held.memory;
   }
 
-  /** Takes its name away, so that nobody else opens it. What is mapped stays. */
+  /** Unlinks its name, so that nobody else can open it. Mappings stay. */
   public void unlink() {
     held.unlink();
   }

@@ -1,6 +1,6 @@
 /**
  * Memory that this process shares with servers of the same machine: POSIX objects, and their slots.
- * Knows no connection; who registers them is the client.
+ * Uses no connection; the client registers them.
  */
 @NullMarked
 package dev.roundhouse.client.shm;

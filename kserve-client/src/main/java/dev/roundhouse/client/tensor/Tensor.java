@@ -12,8 +12,8 @@ import java.util.List;
 /**
  * Elements of one type in a shape, row-major and little-endian as on the wire.
  *
- * <p>One that is made of an array or a segment <i>borrows</i> it: what is written there before a
- * call has ended may be sent. One of an answer has memory of its own. Reading is thread-safe.
+ * <p>A tensor made from an array or segment <i>borrows</i> it: writes before a call has ended may
+ * be sent. An answer's tensor owns its memory. Reading is thread-safe.
  */
 public final class Tensor {
   static {
@@ -216,7 +216,7 @@ public final class Tensor {
     return shape.length == 0 ? Shape.of(count) : Shape.of(shape);
   }
 
-  /** The same elements in another shape of as many. */
+  /** The same elements in another shape of the same size. */
   public Tensor reshaped(long... dims) {
     return of(dtype, Shape.of(dims), bytes);
   }
@@ -254,12 +254,12 @@ public final class Tensor {
     return bytes.byteSize();
   }
 
-  /** The bytes as the wire has them, to be read; not a copy. */
+  /** The bytes in wire format, read-only; not a copy. */
   public MemorySegment bytes() {
     return bytes.asReadOnly();
   }
 
-  /** The bytes for whoever sends them, who may look for the array behind. */
+  /** The bytes for sending; the sender may use the backing array. */
   public MemorySegment sendable() {
     return bytes;
   }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * bears, as {@link TextHazards} and {@link TextModule} do for text.
  */
 final class BytecodeHazards {
-  /** Ops that wait for a host that never answers: XLA hangs on them for ever. */
+  /** Ops that wait for a host that never answers: XLA hangs on them forever. */
   private static final Set<String> HANGING_OPS = Set.of("infeed", "outfeed", "send", "recv");
 
   /** What XLA has no operation for. */

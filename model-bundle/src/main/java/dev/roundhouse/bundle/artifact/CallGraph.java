@@ -14,8 +14,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Which functions of a module refer to which, to find one that reaches itself, and how much there
- * is when every call has been replaced by what it calls, as XLA does it.
+ * Which functions of a module refer to which, to find recursion, and the module's size once every
+ * call is inlined, as XLA does.
  */
 final class CallGraph {
   private final Map<String, Set<String>> callees = new LinkedHashMap<>();
@@ -42,8 +42,8 @@ final class CallGraph {
   }
 
   /**
-   * Operations of a function when every call is replaced by what it calls; at most {@link
-   * Long#MAX_VALUE}. Only of a module without a cycle.
+   * Operations of a function with every call inlined; at most {@link Long#MAX_VALUE}. Only of a
+   * module without a cycle.
    */
   long inlined(String root) {
     Map<String, Long> sizes = new HashMap<>();
@@ -77,7 +77,7 @@ final class CallGraph {
     return Math.multiplyHigh(one, other) != 0 || one * other < 0 ? Long.MAX_VALUE : one * other;
   }
 
-  /** A chain of functions whose last calls its first; found without recursion of our own. */
+  /** A chain of functions whose last calls its first; found without recursing here. */
   Optional<List<String>> cycle() {
     Set<String> finished = new HashSet<>();
     for (String root : callees.keySet()) {

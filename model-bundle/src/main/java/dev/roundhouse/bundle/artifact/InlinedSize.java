@@ -2,9 +2,9 @@ package dev.roundhouse.bundle.artifact;
 
 import java.util.Optional;
 
-/** How much calls may multiply a module: XLA replaces each by what it calls before all else. */
+/** Limits how much calls may multiply a module: XLA inlines every call first. */
 final class InlinedSize {
-  /** Beside what is written down; XLA takes minutes and gigabytes for a few times as many. */
+  /** On top of the written operations; XLA takes minutes and gigabytes for a few times as many. */
   static final long MOST_ADDED = 250_000;
 
   private InlinedSize() {}

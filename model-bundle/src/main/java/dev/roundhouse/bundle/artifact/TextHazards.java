@@ -213,7 +213,7 @@ final class TextHazards {
     return number.matches("[0-9]{1,18}") ? Long.parseLong(number) : -1;
   }
 
-  /** 5 of {@code 4x5xf32}; -1 when there is none, or it is not fixed. */
+  /** 5 of {@code 4x5xf32}; -1 when absent or not fixed. */
   private static long lastExtent(String body) {
     String[] parts = body.split("x", -1);
     return parts.length > 1 && parts[parts.length - 2].matches("[0-9]{1,18}")

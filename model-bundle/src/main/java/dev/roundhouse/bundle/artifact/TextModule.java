@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class TextModule {
   private static final String MAIN = "main";
 
-  /** Ops that wait for a host that never answers: XLA hangs on them for ever. */
+  /** Ops that wait for a host that never answers: XLA hangs on them forever. */
   private static final Set<String> HANGING_OPS = Set.of("infeed", "outfeed", "send", "recv");
 
   private static final Set<String> REPLICA_COUNTS =

@@ -149,7 +149,7 @@ final class VhloAttributes {
     return elements;
   }
 
-  /** A tensor's last extent; -1 when there is none, or it is not fixed. */
+  /** A tensor's last extent; -1 when absent or not fixed. */
   long lastExtent(int type) {
     Tensor tensor = tensor(type);
     return tensor == null || tensor.extents.isEmpty() ? -1 : tensor.extents.getLast();

@@ -70,7 +70,7 @@ public final class ByteCursor {
     return value;
   }
 
-  /** The next bytes as a range of their own. */
+  /** The next bytes as a separate range. */
   Slice slice(int length) {
     if (length < 0 || length > end - position) {
       throw malformed("has " + length + " bytes announced, " + (end - position) + " left");

@@ -106,12 +106,12 @@ public final class BytecodeModule {
     return entry(table.types, index, dialect);
   }
 
-  /** The position of an attribute with these bytes, which is added when there is none. */
+  /** The position of an attribute with these bytes, added if missing. */
   public int attribute(String dialect, ByteSink encoding) {
     return position(table.attributes, dialect, encoding);
   }
 
-  /** The position of a type with these bytes, which is added when there is none. */
+  /** The position of a type with these bytes, added if missing. */
   public int type(String dialect, ByteSink encoding) {
     return position(table.types, dialect, encoding);
   }

@@ -2,7 +2,7 @@ package dev.roundhouse.bundle.bytecode;
 
 import java.util.Arrays;
 
-/** A range of somebody's bytes: constants may be hundreds of megabytes and are not copied. */
+/** A range of shared bytes: constants may be hundreds of megabytes and are not copied. */
 record Slice(byte[] bytes, int offset, int length) {
 
   static Slice of(byte[] bytes) {

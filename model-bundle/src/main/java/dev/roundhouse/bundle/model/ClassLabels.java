@@ -7,7 +7,7 @@ import java.util.Arrays;
 
 /**
  * Names of classes, one per line of a file, the first line that of class 0. A class beyond the last
- * line, or whose line is empty, has none. Immutable.
+ * line, or with an empty line, has none. Immutable.
  */
 public final class ClassLabels {
   /** A line more names no class: outputs with more elements are not ranked. */

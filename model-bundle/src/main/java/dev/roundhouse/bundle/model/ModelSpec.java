@@ -93,7 +93,7 @@ public record ModelSpec(
         provenance);
   }
 
-  /** Inputs as callers see them: without those that the server feeds. */
+  /** Inputs as callers see them: without those that the server supplies. */
   public List<TensorSpec> clientInputs() {
     if (client.isPresent() || serving.sequence().isEmpty()) {
       return client.map(ClientContract::inputs).orElse(inputs);

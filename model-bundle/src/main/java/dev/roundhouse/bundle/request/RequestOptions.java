@@ -4,8 +4,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a caller wants one inference to be treated. Read from the wire, or made by an embedding
- * program, and carried as it is to whoever honours it.
+ * A caller's options for one inference. Read from the wire or made by an embedding program, and
+ * passed on unchanged.
  *
  * @param timeoutNanos what is left to the caller to wait; {@link #NO_TIMEOUT} for as long as it
  *     takes

@@ -3,7 +3,7 @@ package dev.roundhouse.bundle.request;
 /**
  * Which sequence a request belongs to, and where in it the request stands.
  *
- * @param start true for the first of a sequence; what is left of another by that name is forgotten
+ * @param start true for the first of a sequence; an earlier one of that name is forgotten
  * @param end true for the last
  */
 public record SequenceStep(Id id, boolean start, boolean end) {

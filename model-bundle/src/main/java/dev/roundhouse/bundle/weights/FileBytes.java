@@ -9,8 +9,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 
 /**
- * Reads a file by position. It is never mapped: a page of a mapping that is gone, because somebody
- * cut the file short, ends a native reader's process; a read only ends early.
+ * Reads a file by position. It is never mapped: if the file is truncated, a lost page of a mapping
+ * kills a native reader's process; a read only ends early.
  */
 final class FileBytes {
   private static final long CHUNK = 1 << 26;

@@ -3,9 +3,9 @@ package dev.roundhouse.kserve.codec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The header, of gRPC and of HTTP, by which a gateway tells a worker whose request it passes on. A
- * gateway is one address for its workers; with this a worker divides its queues among the gateway's
- * clients. A gateway passes nothing on that a client sends under this name.
+ * The header, of gRPC and of HTTP, by which a gateway tells a worker which client a request is
+ * from. A gateway is one address for its workers; with this a worker divides its queues among the
+ * gateway's clients. A gateway drops this header from clients.
  */
 public final class CallerHeader {
   public static final String NAME = "roundhouse-caller";

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * they are until the message is written. Read-only; payloads must not change until then.
  */
 public final class EncodedMessage {
-  /** Of a payload: a smaller one is copied for less than it takes to follow where it goes. */
+  /** For a payload: copying a smaller one costs less than tracking it. */
   private static final int LEAST_LENT_BYTES = 1 << 15;
 
   private static final ThreadLocal<byte[]> COPIED =
@@ -119,12 +119,12 @@ public final class EncodedMessage {
     }
   }
 
-  /** Keeps payloads where they are as long as somebody refers to them. */
+  /** Keeps payloads in place while they are referenced. */
   public interface Lender {
     /** Somebody refers to a payload from now on. */
     void lend();
 
-    /** One who referred to a payload does not any more; any thread. */
+    /** A reference to a payload is dropped; any thread. */
     void returned();
   }
 

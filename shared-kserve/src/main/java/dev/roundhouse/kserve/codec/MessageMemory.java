@@ -1,8 +1,8 @@
 package dev.roundhouse.kserve.codec;
 
 /**
- * The memory that a message's raw tensors lie in. Whoever received the message holds it until the
- * message has been taken note of; whoever uses the tensors longer holds it too. Thread-safe.
+ * The memory that a message's raw tensors lie in. The receiver of the message holds it until the
+ * message is processed; longer users of the tensors hold it too. Thread-safe.
  */
 public interface MessageMemory {
   /** Freed by the collector. */

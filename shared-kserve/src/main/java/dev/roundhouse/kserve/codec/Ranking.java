@@ -1,7 +1,7 @@
 package dev.roundhouse.kserve.codec;
 
 /**
- * Keeps the best of what it is offered, by index: a heap with the worst of them on top. Of equal
+ * Keeps the best of the values offered, by index: a heap with the worst of them on top. Of equal
  * ranks the lower index is better.
  */
 final class Ranking {

@@ -112,8 +112,8 @@ public final class RequestWalk {
   }
 
   /**
-   * Memory for what is received bounds messages together, but a large one comes out of a few bytes
-   * that are compressed, and takes twice its size while it does: one at a time.
+   * The receive budget bounds messages together, but a few compressed bytes may expand to a large
+   * one, which takes twice its size meanwhile: so one at a time.
    */
   private static InferMessage readCompressed(InputStream stream) throws IOException {
     byte[] start = stream.readNBytes(LARGE_BYTES);

@@ -35,7 +35,7 @@ public final class ResponseEncoder {
   /**
    * A ModelStreamInferResponse.
    *
-   * @param error empty when there is none
+   * @param error empty for none
    * @throws WireException INVALID_ARGUMENT when it would be larger than a message can be
    */
   public static EncodedMessage encodeStreamed(String error, ResponseMessage response) {

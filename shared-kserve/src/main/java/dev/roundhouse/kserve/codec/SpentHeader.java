@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The header, of gRPC and of HTTP, by which a gateway tells a worker how much of the budget in a
- * request's parameters is gone, in nanoseconds: it passes messages on as they are. It counts from
- * when it had all of the request. What a client sends under this name it does not pass on.
+ * request's parameters is gone, in nanoseconds: it passes messages on unchanged. Counts from when
+ * it had the whole request. It drops this header from clients.
  */
 public final class SpentHeader {
   public static final String NAME = "roundhouse-spent-ns";

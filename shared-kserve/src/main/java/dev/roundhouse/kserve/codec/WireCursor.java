@@ -98,7 +98,7 @@ final class WireCursor {
   }
 
   /**
-   * A text that may well come again.
+   * A text that is likely to recur.
    *
    * @param what it is, for the refusal
    */
@@ -178,7 +178,7 @@ final class WireCursor {
     end = outer;
   }
 
-  /** Reads past a field that nobody knows, whose tag has been read. */
+  /** Skips an unknown field, whose tag has been read. */
   void skip(int tag) throws MalformedMessageException {
     switch (WireFormat.getTagWireType(tag)) {
       case WireFormat.WIRETYPE_VARINT -> varint64();

@@ -96,7 +96,7 @@ public final class WireException extends RuntimeException {
     return status;
   }
 
-  /** True when the request may be what ended the server: nobody is to send it to another. */
+  /** True when the request may be what ended the server: do not send it to another. */
   public boolean began() {
     return began;
   }
@@ -105,7 +105,7 @@ public final class WireException extends RuntimeException {
     return about;
   }
 
-  /** What the caller is told: the message, abbreviated when it is very long. */
+  /** The message for the caller, abbreviated when very long. */
   public String text() {
     return text;
   }

@@ -3,9 +3,9 @@ package dev.roundhouse.simulation.cache;
 import java.util.Arrays;
 
 /**
- * Knows the future: what is asked for last leaves first, which no policy can better when all models
- * are alike. When they are not, what leaves first has the least <em>reload time ÷ bytes ÷ requests
- * until the next of its own</em>: greedy, not proven best.
+ * Knows the future: the model requested furthest ahead leaves first, which is optimal when all
+ * models are alike. When they are not, what leaves first has the least <em>reload time ÷ bytes ÷
+ * requests until the next of its own</em>: greedy, not proven best.
  */
 public final class Belady extends KnowingPolicy {
   private static final int NEVER = Integer.MAX_VALUE;

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * Knows when calls will arrive: what is called again last leaves first. As {@link Belady}, for an
- * engine, in which calls wait and share runs.
+ * Knows when calls will arrive: the model called furthest ahead leaves first. As {@link Belady},
+ * for an engine, in which calls wait and share runs.
  */
 public final class BeladyByArrival extends KnowingPolicy {
   private final long[][] arrivals; // by model, ascending

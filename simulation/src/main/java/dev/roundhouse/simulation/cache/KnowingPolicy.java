@@ -4,8 +4,8 @@ import dev.roundhouse.engine.evict.EvictionPolicy;
 import java.util.Arrays;
 
 /**
- * A policy that knows what none can know; a yardstick for those that must guess. Looks at every
- * resident model at each choice.
+ * A policy with impossible knowledge; a yardstick for real ones. Looks at every resident model at
+ * each choice.
  */
 public abstract sealed class KnowingPolicy implements EvictionPolicy
     permits IdealFrequency, MomentFrequency, Belady, BeladyByArrival {

@@ -16,8 +16,8 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /**
- * The engine's simulated device with a fleet's costs and answers, which tells of every run and has
- * some of them go wrong. Not thread-safe.
+ * The engine's simulated device with a fleet's costs and answers, which reports every run and makes
+ * some fail. Not thread-safe.
  */
 public final class ObservedDevice extends ForwardingDevice {
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
@@ -67,7 +67,7 @@ public final class ObservedDevice extends ForwardingDevice {
     device = simulated;
   }
 
-  /** From now on runs are told of, and go wrong; until then the engine warms up. */
+  /** From now on runs are reported, and may fail; until then the engine warms up. */
   public void observe() {
     state.observed = true;
   }

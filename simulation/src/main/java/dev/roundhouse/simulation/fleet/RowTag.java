@@ -1,8 +1,8 @@
 package dev.roundhouse.simulation.fleet;
 
 /**
- * What a row holds: whose it is. So the device knows for whom it works, and an answer shows which
- * row of which call of which model it was made from. Padding rows are 0, which is nobody's.
+ * The content of a row: its owner. So the device knows whose rows it runs, and an answer shows
+ * which row of which call of which model it was made from. Padding rows are 0.
  */
 public final class RowTag {
   /** Most rows of a call. */

@@ -41,7 +41,7 @@ public final class Run {
     return endNanos - startNanos;
   }
 
-  /** Rows that were somebody's. */
+  /** Rows of requests, without padding. */
   public int rows() {
     return count;
   }

@@ -23,7 +23,7 @@ public record Demand(
   /** Without a deadline, a call that is taken back is taken back within this time. */
   static final long PATIENCE_NANOS = 100_000_000;
 
-  /** Calls of one row that wait for ever. */
+  /** Calls of one row that never give up. */
   public static final Demand PLAIN = new Demand(null, true, 0, 0);
 
   /** Device time of a call that runs alone, on average. */

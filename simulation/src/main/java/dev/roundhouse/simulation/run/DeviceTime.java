@@ -27,7 +27,7 @@ final class DeviceTime {
     return rowNanos;
   }
 
-  /** What was spent on a call helped nobody. */
+  /** Time spent on a call was wasted. */
   void onWasted(long nanos) {
     wastedNanos += nanos;
   }
