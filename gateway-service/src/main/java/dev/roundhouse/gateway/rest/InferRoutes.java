@@ -13,7 +13,6 @@ import dev.roundhouse.transport.forward.HttpForwarder;
 import dev.roundhouse.transport.forward.HttpForwarding;
 import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.http1.RouteTarget;
-import io.grpc.Status;
 import io.netty.handler.ssl.SslContext;
 import java.time.Duration;
 
@@ -55,20 +54,11 @@ public final class InferRoutes implements RequestRoutes {
                 memory,
                 maxBodyBytes,
                 REMEDY,
-                InferRoutes::code,
+                code -> WireStatus.httpCode(code.value()),
                 new HttpForwarding.Headers(
                     CallerHeader.NAME, SpentHeader.NAME, WireException.BEGAN, WireException.ABOUT),
                 secret == null ? null : new HttpForwarding.Tls(secret, tls.serverName()),
                 silence));
-  }
-
-  private static int code(Status.Code code) {
-    for (WireStatus known : WireStatus.values()) {
-      if (known.grpcCode() == code.value()) {
-        return known.httpCode();
-      }
-    }
-    return WireStatus.UNKNOWN.httpCode();
   }
 
   @Override

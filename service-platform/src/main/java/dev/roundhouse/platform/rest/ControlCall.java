@@ -75,9 +75,17 @@ final class ControlCall implements RequestHandler {
 
   /** Answers it, counts it, and logs what it may have changed. */
   private void answer(ReceivedRequest request, ControlRequest asked, Reply reply) {
-    Caller caller = new Caller(text(request.client()), method + " " + found.path());
-    Observation seen = routes.meters().begin(method);
-    LocalClient services = services(request, caller);
+    Caller caller;
+    Observation seen;
+    LocalClient services;
+    try {
+      caller = new Caller(text(request.client()), method + " " + found.path());
+      seen = routes.meters().begin(method);
+      services = services(request, caller);
+    } catch (Throwable e) { // an Error too: the client would wait forever
+      HttpFailure.tell(reply, routes.texts(), "", e, asked::close);
+      return;
+    }
     Runnable over =
         () -> {
           services.close();

@@ -85,7 +85,7 @@ public final class ControlRoutes implements RequestRoutes {
     if (method.equals("OPTIONS") && target.equals("*")) {
       return new Found(target, Map.of(), null, Found.OK, "GET,HEAD,POST,OPTIONS");
     }
-    RequestPath path = RequestPath.of(target);
+    DecodedPath path = DecodedPath.of(target);
     if (path == null) {
       return new Found("", Map.of(), null, Found.MALFORMED, null);
     }

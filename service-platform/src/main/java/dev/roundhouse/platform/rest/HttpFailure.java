@@ -52,7 +52,7 @@ public final class HttpFailure {
     String text;
     if (failure instanceof StatusRuntimeException call) {
       Status status = call.getStatus();
-      code = code(status);
+      code = WireStatus.httpCode(status.getCode().value());
       text = status.getDescription() == null ? status.getCode().name() : status.getDescription();
       besides(reply, call.getTrailers());
     } else {
@@ -71,15 +71,6 @@ public final class HttpFailure {
     }
     reply.end(over);
     return code;
-  }
-
-  private static int code(Status status) {
-    for (WireStatus known : WireStatus.values()) {
-      if (known.grpcCode() == status.getCode().value()) {
-        return known.httpCode();
-      }
-    }
-    return WireStatus.UNKNOWN.httpCode();
   }
 
   /** Copies details of the status to the reply. */

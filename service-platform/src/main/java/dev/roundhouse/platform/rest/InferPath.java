@@ -24,7 +24,7 @@ public record InferPath(String name, String version) {
     if (named != null && isPlain(named.name) && isPlain(named.version)) {
       return named;
     }
-    RequestPath path = RequestPath.of(target);
+    DecodedPath path = DecodedPath.of(target);
     return path == null ? null : of(path.parts().toArray(String[]::new), 0);
   }
 

@@ -57,8 +57,8 @@ final class Parameters {
   /** The caller's remaining budget; absent, zero and negative mean none. */
   static long timeoutNanos(Map<String, ParameterValue> parameters) {
     return switch (parameters.get(TIMEOUT_NANOS)) {
-      case null -> WireRequest.NO_TIMEOUT;
-      case ParameterValue.Signed(long nanos) -> nanos <= 0 ? WireRequest.NO_TIMEOUT : nanos;
+      case null -> RequestOptions.NO_TIMEOUT;
+      case ParameterValue.Signed(long nanos) -> nanos <= 0 ? RequestOptions.NO_TIMEOUT : nanos;
       case ParameterValue other -> throw wrongType(TIMEOUT_NANOS, "int64_param", other);
     };
   }

@@ -18,8 +18,6 @@ public record WireRequest(
     List<WireInput> inputs,
     List<RequestedOutput> requestedOutputs,
     RequestOptions options) {
-  public static final long NO_TIMEOUT = RequestOptions.NO_TIMEOUT;
-
   /** The same with an id and inputs of another. */
   WireRequest with(String id, List<WireInput> inputs) {
     return new WireRequest(modelName, modelVersion, id, inputs, requestedOutputs, options);

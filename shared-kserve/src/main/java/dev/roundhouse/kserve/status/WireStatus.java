@@ -32,4 +32,18 @@ public enum WireStatus {
   public int httpCode() {
     return httpCode;
   }
+
+  /**
+   * The HTTP code of any gRPC status.
+   *
+   * @param grpcCode its number; unknown ones are answered as {@link #UNKNOWN}
+   */
+  public static int httpCode(int grpcCode) {
+    for (WireStatus known : values()) {
+      if (known.grpcCode == grpcCode) {
+        return known.httpCode;
+      }
+    }
+    return UNKNOWN.httpCode;
+  }
 }

@@ -2,6 +2,7 @@ package dev.roundhouse.kserve.codec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.kserve.proto.ModelMetadataResponse;
@@ -56,7 +57,7 @@ class GoldenBytesTest {
   void shouldDecodeTypedRequestIntoRawBytes() {
     WireRequest request = Decoded.of(bytes(TYPED_REQUEST));
 
-    assertThat(request.options().timeoutNanos()).isEqualTo(WireRequest.NO_TIMEOUT);
+    assertThat(request.options().timeoutNanos()).isEqualTo(RequestOptions.NO_TIMEOUT);
     assertThat(request.requestedOutputs()).isEmpty();
     assertThat(hex(Decoded.inline(request.inputs().getFirst()))).isEqualTo("0000c03f000080be");
   }

@@ -3,6 +3,7 @@ package dev.roundhouse.kserve.codec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.kserve.codec.ParameterValue.Flag;
 import dev.roundhouse.kserve.codec.ParameterValue.Real;
@@ -59,9 +60,9 @@ class ParametersTest {
   @Test
   void shouldReadTheBudgetThatIsLeft() {
     Map<String, ParameterValue> none = Map.of();
-    assertThat(Parameters.timeoutNanos(none)).isEqualTo(WireRequest.NO_TIMEOUT);
+    assertThat(Parameters.timeoutNanos(none)).isEqualTo(RequestOptions.NO_TIMEOUT);
     assertThat(Parameters.timeoutNanos(Map.of("reactant_timeout_ns", new Signed(0))))
-        .isEqualTo(WireRequest.NO_TIMEOUT);
+        .isEqualTo(RequestOptions.NO_TIMEOUT);
     assertThat(Parameters.timeoutNanos(Map.of("reactant_timeout_ns", new Signed(1)))).isEqualTo(1);
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import com.google.protobuf.ByteString;
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.kserve.proto.InferParameter;
 import dev.roundhouse.kserve.proto.InferTensorContents;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
@@ -105,7 +106,7 @@ class TypedContentsTest {
       ModelInferRequest.Builder request = request().putParameters("reactant_timeout_ns", budget);
 
       assertThat(Decoded.of(request.build()).options().timeoutNanos())
-          .isEqualTo(WireRequest.NO_TIMEOUT);
+          .isEqualTo(RequestOptions.NO_TIMEOUT);
     }
   }
 

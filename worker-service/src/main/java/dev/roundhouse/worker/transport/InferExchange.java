@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.AnswerSink;
@@ -150,8 +151,8 @@ public final class InferExchange implements AutoCloseable {
    * The engine's request.
    *
    * @param nowNanos on the engine's clock
-   * @param callNanos what is left to the call by its transport, or {@link WireRequest#NO_TIMEOUT};
-   *     negative when it is over
+   * @param callNanos what is left to the call by its transport, or {@link
+   *     RequestOptions#NO_TIMEOUT}; negative when it is over
    */
   InferenceRequest toEngine(long nowNanos, long callNanos, int caller, AnswerSink sink) {
     AnswerSink told = deviceThread == null ? sink : new DeviceWrites(this, deviceThread, sink);
@@ -174,7 +175,7 @@ public final class InferExchange implements AutoCloseable {
 
   private long budgetNanos() {
     long budget = request.options().timeoutNanos();
-    return budget == WireRequest.NO_TIMEOUT ? budget : budget - spentNanos;
+    return budget == RequestOptions.NO_TIMEOUT ? budget : budget - spentNanos;
   }
 
   String modelName() {
@@ -216,7 +217,7 @@ public final class InferExchange implements AutoCloseable {
   }
 
   static long deadline(long nowNanos, long leftNanos) {
-    if (leftNanos == WireRequest.NO_TIMEOUT) {
+    if (leftNanos == RequestOptions.NO_TIMEOUT) {
       return InferenceRequest.NO_DEADLINE;
     }
     long deadline = nowNanos + leftNanos;

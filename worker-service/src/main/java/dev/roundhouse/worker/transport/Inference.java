@@ -41,7 +41,7 @@ public final class Inference {
    * The engine's request, to be submitted; its answer comes to {@code sink}.
    *
    * @param callNanos what is left to the call by its transport, or {@link
-   *     dev.roundhouse.kserve.codec.WireRequest#NO_TIMEOUT}; negative when it is over
+   *     dev.roundhouse.bundle.request.RequestOptions#NO_TIMEOUT}; negative when it is over
    * @param caller who asks, as {@link dev.roundhouse.kserve.codec.CallerHeader} has it; 0 when that
    *     is not known
    */

@@ -1,6 +1,6 @@
 package dev.roundhouse.worker.transport;
 
-import static dev.roundhouse.kserve.codec.WireRequest.NO_TIMEOUT;
+import static dev.roundhouse.bundle.request.RequestOptions.NO_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.request.AnswerSink;

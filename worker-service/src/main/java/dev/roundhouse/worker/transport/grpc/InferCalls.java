@@ -1,8 +1,8 @@
 package dev.roundhouse.worker.transport.grpc;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
-import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
@@ -94,6 +94,8 @@ public final class InferCalls {
   }
 
   private static long leftNanos(@Nullable Deadline deadline) {
-    return deadline == null ? WireRequest.NO_TIMEOUT : deadline.timeRemaining(TimeUnit.NANOSECONDS);
+    return deadline == null
+        ? RequestOptions.NO_TIMEOUT
+        : deadline.timeRemaining(TimeUnit.NANOSECONDS);
   }
 }

@@ -1,9 +1,9 @@
 package dev.roundhouse.worker.transport.rest;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
-import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.platform.rest.Body;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.InferPath;
@@ -101,7 +101,8 @@ final class HttpInferCall implements RequestHandler {
       submitted =
           inference
               .engine()
-              .submit(inference.request(exchange, WireRequest.NO_TIMEOUT, caller(request), answer));
+              .submit(
+                  inference.request(exchange, RequestOptions.NO_TIMEOUT, caller(request), answer));
     } catch (Throwable e) {
       exchange.close();
       throw e;

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param parts behind the first slash
  */
-public record RequestPath(List<String> parts) {
+public record DecodedPath(List<String> parts) {
   /** What no target may have as it is. */
   private static final String ILLEGAL = "\"#<>\\^`{|}";
 
@@ -27,7 +27,7 @@ public record RequestPath(List<String> parts) {
    * @return null when it is none: a part that is no UTF-8, or has a slash, a backslash or a NUL
    *     within, or parts that lead out of the root
    */
-  public static @Nullable RequestPath of(String target) {
+  public static @Nullable DecodedPath of(String target) {
     String path = withoutAuthority(target);
     int query = path.indexOf('?');
     String[] written = (query < 0 ? path : path.substring(0, query)).split("/", -1);
@@ -47,7 +47,7 @@ public record RequestPath(List<String> parts) {
       }
       parts.add(part);
     }
-    return new RequestPath(List.copyOf(parts));
+    return new DecodedPath(List.copyOf(parts));
   }
 
   /** As a proxy is asked, which this server may be taken for. */
