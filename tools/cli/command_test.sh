@@ -255,9 +255,10 @@ torch_architectures() {
 
 fault_tests() {
     begin_steps 1
-    ensure_built worker-service
+    ensure_all_built worker-service gateway-service
     cd "$ROOT/e2e-tests" || exit
-    ROUNDHOUSE_E2E_FAULTS=full ROUNDHOUSE_E2E_JAR=$JAR exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_gateway_faults.py
+    ROUNDHOUSE_E2E_FAULTS=full ROUNDHOUSE_E2E_JAR=${JARS[0]} ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} \
+        exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_gateway_faults.py
 }
 
 attack_tests() { # ROWS, all of them if empty

@@ -169,7 +169,7 @@ final class ControlCalls {
   }
 
   /** False for a model that may answer a request of a stream many times, or not at all. */
-  boolean answersOnce(String name, String version, long allowedNanos) {
+  boolean isSingleResponse(String name, String version, long allowedNanos) {
     ModelConfig config = config(name, version, allowedNanos);
     return config == null || !config.getModelTransactionPolicy().getDecoupled();
   }

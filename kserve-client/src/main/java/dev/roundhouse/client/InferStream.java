@@ -101,7 +101,7 @@ public final class InferStream implements AutoCloseable {
     SharedTensors.Borrowed borrowed = null;
     SharedTensors shared = link.shared;
     if (shared != null && shared.isPossible()) {
-      if (!shared.answers().answersOnce(request, left(patienceNanos, begin))) {
+      if (!shared.answers().isSingleResponse(request, left(patienceNanos, begin))) {
         if (!shared.mayFallBack() && turn.sharing().may()) {
           throw new KServeException(
               Status.Code.FAILED_PRECONDITION,
@@ -346,7 +346,7 @@ public final class InferStream implements AutoCloseable {
         return;
       }
       call.sendMessage(turn.inline());
-      turn.letGo(true);
+      turn.release(true);
       settled();
     } catch (RuntimeException e) {
       call.cancel("a request could not be sent again", e);
@@ -393,7 +393,7 @@ public final class InferStream implements AutoCloseable {
           if (turn.isAnswered()) {
             turn.settle();
           } else {
-            turn.letGo(false); // the server may still write its outputs
+            turn.release(false); // the server may still write its outputs
           }
         }
         changed.signalAll();

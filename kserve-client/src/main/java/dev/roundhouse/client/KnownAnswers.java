@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What is known of models' answers: their size, and whether a request gets exactly one. Asks the
- * server once per model. Thread-safe; {@link #places} and {@link #answersOnce} block.
+ * server once per model. Thread-safe; {@link #places} and {@link #isSingleResponse} block.
  */
 final class KnownAnswers {
   private static final Logger log = LoggerFactory.getLogger(KnownAnswers.class);
@@ -21,7 +21,7 @@ final class KnownAnswers {
   private final long leastBytes;
   private final long patienceNanos;
   private final Map<String, ModelShape> shapes = new ConcurrentHashMap<>();
-  private final Map<String, Boolean> answersOnce = new ConcurrentHashMap<>();
+  private final Map<String, Boolean> singleResponse = new ConcurrentHashMap<>();
 
   /** Models whose answers were large. */
   private final Set<String> large = ConcurrentHashMap.newKeySet();
@@ -52,17 +52,17 @@ final class KnownAnswers {
    * Whether a model answers each request once, so that a stream's answers match requests by order.
    * Asks the server once per model.
    */
-  boolean answersOnce(InferRequest request, long leftNanos) {
+  boolean isSingleResponse(InferRequest request, long leftNanos) {
     String key = key(request);
-    Boolean known = answersOnce.get(key);
+    Boolean known = singleResponse.get(key);
     if (known != null) {
       return known;
     }
     try {
       boolean told =
-          control.answersOnce(
+          control.isSingleResponse(
               request.model(), request.version(), Math.min(leftNanos, patienceNanos));
-      answersOnce.put(key, told);
+      singleResponse.put(key, told);
       return told;
     } catch (KServeException e) {
       // What the server refuses to describe it refuses to run, with one answer.

@@ -82,7 +82,7 @@ final class StreamTurn {
     return lent().withoutPlaces();
   }
 
-  /** The request once more, in a message; call {@link #letGo} when that has been sent. */
+  /** The request once more, in a message; call {@link #release} when that has been sent. */
   OutgoingMessage inline() {
     return lent().inline(asked(), budgetNanos);
   }
@@ -100,7 +100,7 @@ final class StreamTurn {
    *
    * @param settled false when the server may still write to them
    */
-  void letGo(boolean settled) {
+  void release(boolean settled) {
     Loan lent = loan;
     loan = null;
     if (lent != null) {
@@ -120,7 +120,7 @@ final class StreamTurn {
   long answer(ModelStreamInferResponse message) {
     told = message;
     if (!message.getErrorMessage().isEmpty()) {
-      letGo(true);
+      release(true);
       return 0;
     }
     if (loan == null) {
@@ -134,7 +134,7 @@ final class StreamTurn {
 
   /** It cannot be asked again. */
   void fail(String why) {
-    letGo(true);
+    release(true);
     read = new StreamAnswer.Failed(request == null ? "" : request.id(), why);
   }
 
@@ -172,7 +172,7 @@ final class StreamTurn {
       Place place = loan == null ? Place.VIEW : Place.COPY;
       return new StreamAnswer.Answered(AnswerReader.read(response, null, loan, place));
     } finally {
-      letGo(true);
+      release(true);
     }
   }
 }

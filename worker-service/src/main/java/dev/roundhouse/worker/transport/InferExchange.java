@@ -335,7 +335,7 @@ public final class InferExchange implements AutoCloseable {
    * Lets go of the message that the inputs came in: the request has ended, though its answer may
    * have to wait until its client reads. Harmless when repeated.
    */
-  public void letGoInputs() {
+  public void releaseInputs() {
     if (inputsGone.compareAndSet(false, true)) {
       memory.release();
     }
@@ -350,6 +350,6 @@ public final class InferExchange implements AutoCloseable {
     for (int i = 0; i < leases.size(); i++) {
       leases.get(i).close();
     }
-    letGoInputs();
+    releaseInputs();
   }
 }

@@ -345,14 +345,14 @@ final class InferStream implements StreamObserver<InferMessage> {
       if (answer == null) {
         failure = Outcomes.failure(end);
       }
-      letGoInputs();
+      releaseInputs();
       done = true;
       write(this, false);
     }
 
     void fail(RuntimeException thrown) {
       RequestIds.with(id, () -> failure = UnaryAnswer.refusal(thrown));
-      letGoInputs();
+      releaseInputs();
       done = true;
       write();
     }
@@ -389,7 +389,7 @@ final class InferStream implements StreamObserver<InferMessage> {
      * bytes count until they are sent.
      */
     void free(ArrayDeque<Answer> counted) {
-      letGo();
+      release();
       Answer part = answer;
       if (part != null) {
         part.free();
@@ -398,7 +398,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
 
     void close() {
-      letGo();
+      release();
       Answer part = answer;
       if (part != null) {
         part.close();
@@ -406,15 +406,15 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
 
     /** An answer waiting to be written needs no inputs. */
-    private void letGoInputs() {
+    private void releaseInputs() {
       InferExchange begun = exchange;
       if (begun != null) {
-        begun.letGoInputs();
+        begun.releaseInputs();
       }
     }
 
     /** It is written, or never will be. */
-    private void letGo() {
+    private void release() {
       giveBackTurn();
       InferExchange begun = exchange;
       if (begun != null) {
