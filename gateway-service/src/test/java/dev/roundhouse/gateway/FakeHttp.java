@@ -19,13 +19,14 @@ final class FakeHttp implements AutoCloseable {
 
   /**
    * @param keys of its TLS; null for plain text
+   * @param port 0 for any that is free
    */
-  FakeHttp(FakeWorker worker, @Nullable WorkerKeys keys) throws IOException {
+  FakeHttp(FakeWorker worker, @Nullable WorkerKeys keys, int port) throws IOException {
     this.worker = worker;
     if (keys == null) {
-      server = HttpServer.create(FakeWorker.loopback(0), 0);
+      server = HttpServer.create(FakeWorker.loopback(port), 0);
     } else {
-      HttpsServer secret = HttpsServer.create(FakeWorker.loopback(0), 0);
+      HttpsServer secret = HttpsServer.create(FakeWorker.loopback(port), 0);
       secret.setHttpsConfigurator(keys.http());
       server = secret;
     }

@@ -69,8 +69,8 @@ final class FakeWorker implements AutoCloseable {
 
   volatile long weightRoom;
 
-  private final @Nullable WorkerKeys keys;
-  private final FakeHttp http;
+  private @Nullable WorkerKeys keys;
+  private FakeHttp http;
   private Server server;
   private int port;
 
@@ -87,7 +87,7 @@ final class FakeWorker implements AutoCloseable {
     for (String model : models) {
       add(model, 0);
     }
-    http = new FakeHttp(this, keys);
+    http = new FakeHttp(this, keys, 0);
     start();
   }
 
@@ -153,6 +153,15 @@ final class FakeWorker implements AutoCloseable {
       spent.add(SpentHeader.nanos(headers.get(SPENT)));
     }
     return next.startCall(call, headers);
+  }
+
+  /** Starts anew, at the same ports, with other keys. */
+  void renew(WorkerKeys by) throws IOException, InterruptedException {
+    int httpPort = http.port();
+    close();
+    keys = by;
+    http = new FakeHttp(this, by, httpPort);
+    start();
   }
 
   void stop() throws InterruptedException {

@@ -216,6 +216,38 @@ class GatewayDoorsTest {
     }
   }
 
+  @Test
+  void shouldSpeakToWorkersOverHttpByARenewedBundle() throws Exception {
+    WorkerKeys old = new WorkerKeys(first);
+    WorkerKeys renewed = new WorkerKeys(second);
+    try (FakeWorker worker = new FakeWorker("w0", old, "m");
+        RunningGateway gateway =
+            new RunningGateway(
+                List.of(worker),
+                old.settings(
+                    "--roundhouse.gateway.tls.server-name=worker.test",
+                    "--spring.ssl.bundle.jks.workers.reload-on-update=true",
+                    "--spring.ssl.bundle.watch.file.quiet-period=100ms"))) {
+      gateway.awaitReady(1);
+      assertThat(gateway.send("POST", "/v2/models/m/infer", "{}").body()).startsWith("w0 ");
+      worker.renew(renewed);
+      assertThat(gateway.send("POST", "/v2/models/m/infer", "{}").statusCode()).isEqualTo(503);
+      Files.move(
+          second.resolve("keys.p12"),
+          first.resolve("keys.p12"),
+          StandardCopyOption.REPLACE_EXISTING);
+      RunningGateway.await(
+          "requests over HTTP are answered by the renewed certificates",
+          () -> {
+            try {
+              return gateway.send("POST", "/v2/models/m/infer", "{}").body().startsWith("w0 ");
+            } catch (IOException | InterruptedException e) {
+              throw new IllegalStateException(e);
+            }
+          });
+    }
+  }
+
   private static Certificate shown(RunningGateway gateway, TestKeys trusted) throws Exception {
     SSLContext context = SSLContext.getInstance("TLS");
     context.init(null, trusted.trust().getTrustManagers(), null);

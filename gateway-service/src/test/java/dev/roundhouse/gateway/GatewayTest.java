@@ -104,8 +104,9 @@ class GatewayTest extends TwoWorkers {
     assertThat(w0.calls.size() + w1.calls.size()).isEqualTo(2);
   }
 
+  /** Only its client can register it, so nothing is gained by asking the other. */
   @Test
-  void shouldPassOnThatARegionIsNotThere() throws Exception {
+  void shouldPassOnAtOnceThatARegionIsNotThere() throws Exception {
     for (FakeWorker worker : List.of(w0, w1)) {
       worker.failure = Status.NOT_FOUND.withDescription("no such region");
       worker.about = "region";
@@ -113,9 +114,11 @@ class GatewayTest extends TwoWorkers {
     Metadata trailers =
         refusal(() -> gateway.stub().modelInfer(request("both").build())).getTrailers();
     assertThat(Objects.requireNonNull(trailers).get(FakeWorker.ABOUT)).isEqualTo("region");
+    assertThat(w0.calls.size() + w1.calls.size()).as("workers asked over gRPC").isEqualTo(1);
     var answer = gateway.send("POST", "/v2/models/both/infer", "{}");
     assertThat(answer.statusCode()).isEqualTo(404);
     assertThat(answer.headers().firstValue(FakeWorker.ABOUT.name())).hasValue("region");
+    assertThat(w0.calls.size() + w1.calls.size()).as("and over HTTP").isEqualTo(2);
   }
 
   /** A queue's timeout: another worker would let it wait as long, and this one is well. */

@@ -8,6 +8,7 @@ import dev.roundhouse.gateway.route.Mode;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.ReplicaRouter;
 import dev.roundhouse.gateway.route.RouteListener;
+import dev.roundhouse.gateway.route.WorkLedger;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Trigger;
 import dev.roundhouse.platform.grpc.PortLoad;
@@ -17,17 +18,17 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.MultiGauge;
-import io.micrometer.core.instrument.MultiGauge.Row;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
-import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleSupplier;
 
 /**
  * What the gateway shows of itself. Labels are names of models that a worker has, of workers, and
@@ -37,11 +38,11 @@ public final class GatewayMeters implements RouteListener {
   private static final String OTHER = "other";
 
   private final MeterRegistry meters;
-  private final MultiGauge ready;
-  private final MultiGauge outstandingWork;
-  private final MultiGauge replicas;
-  private final MultiGauge utilization;
-  private final MultiGauge outstandingItems;
+  private final GaugeRows ready;
+  private final GaugeRows outstandingWork;
+  private final GaugeRows replicas;
+  private final GaugeRows utilization;
+  private final GaugeRows outstandingItems;
   private final Map<List<String>, Counter> requests = new ConcurrentHashMap<>();
   private final Map<String, Timer> latencies = new ConcurrentHashMap<>();
   private final Counter followed;
@@ -56,26 +57,27 @@ public final class GatewayMeters implements RouteListener {
       Hedging hedging) {
     this.meters = meters;
     ready =
-        MultiGauge.builder("gateway.worker.ready")
-            .description("1 for a worker that takes requests")
-            .register(meters);
+        new GaugeRows(meters, "gateway.worker.ready", null, "1 for a worker that takes requests");
     outstandingWork =
-        MultiGauge.builder("gateway.worker.outstanding")
-            .description("work that a worker has been given and has not answered")
-            .baseUnit("seconds")
-            .register(meters);
+        new GaugeRows(
+            meters,
+            "gateway.worker.outstanding",
+            "seconds",
+            "work that a worker has been given and has not answered");
     replicas =
-        MultiGauge.builder("gateway.model.replicas")
-            .description("workers that a model was placed on")
-            .register(meters);
+        new GaugeRows(meters, "gateway.model.replicas", null, "workers that a model was placed on");
     utilization =
-        MultiGauge.builder("gateway.model.utilization")
-            .description("device seconds that a model needs in a second")
-            .register(meters);
+        new GaugeRows(
+            meters,
+            "gateway.model.utilization",
+            null,
+            "device seconds that a model needs in a second");
     outstandingItems =
-        MultiGauge.builder("gateway.replica.outstanding")
-            .description("items that a worker has been given of a model and has not answered")
-            .register(meters);
+        new GaugeRows(
+            meters,
+            "gateway.replica.outstanding",
+            null,
+            "items that a worker has been given of a model and has not answered");
     followed =
         Counter.builder("gateway.followed.requests")
             .description("requests that one worker could not answer and another was asked")
@@ -159,19 +161,20 @@ public final class GatewayMeters implements RouteListener {
   public void seen(List<WorkerLook> looks, Placer placer, ModelRoutes routes) {
     Placer.State state = placer.state();
     models = Set.copyOf(state.models().keySet());
-    Set<String> names = ConcurrentHashMap.newKeySet();
-    List<Row<?>> isReady = new ArrayList<>();
-    List<Row<?>> work = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    Map<Tags, DoubleSupplier> isReady = new HashMap<>();
+    Map<Tags, DoubleSupplier> work = new HashMap<>();
     for (WorkerLook look : looks) {
       String name = look.link().name();
       names.add(name);
-      Tags tags = Tags.of("worker", name);
-      isReady.add(Row.of(tags, look.ready() ? 1 : 0));
-      work.add(Row.of(tags, routes.ledger(name), ledger -> ledger.nanos() / 1e9));
+      Tags labels = Tags.of("worker", name);
+      WorkLedger ledger = routes.ledger(name);
+      isReady.put(labels, () -> look.ready() ? 1 : 0);
+      work.put(labels, () -> ledger.nanos() / 1e9);
     }
     workers = names;
-    ready.register(isReady, true);
-    outstandingWork.register(work, true);
+    ready.show(isReady);
+    outstandingWork.show(work);
     if (placer.mode() == Mode.LPT_PACKING) {
       placed(state, routes);
     }
@@ -179,23 +182,24 @@ public final class GatewayMeters implements RouteListener {
 
   private void placed(Placer.State state, ModelRoutes routes) {
     Placement placement = state.placement();
-    List<Row<?>> counts = new ArrayList<>();
-    List<Row<?>> needs = new ArrayList<>();
-    List<Row<?>> items = new ArrayList<>();
+    Map<Tags, DoubleSupplier> counts = new HashMap<>();
+    Map<Tags, DoubleSupplier> needs = new HashMap<>();
+    Map<Tags, DoubleSupplier> items = new HashMap<>();
     for (String model : state.models().keySet()) {
-      counts.add(Row.of(Tags.of("model", model), placement.workers(model).size()));
-      needs.add(Row.of(Tags.of("model", model), state.utilization().getOrDefault(model, 0.0)));
+      Tags labels = Tags.of("model", model);
+      int placedOn = placement.workers(model).size();
+      double need = state.utilization().getOrDefault(model, 0.0);
+      counts.put(labels, () -> placedOn);
+      needs.put(labels, () -> need);
       ReplicaRouter router = routes.router(model);
       if (router != null) {
         router
             .items()
-            .forEach(
-                (worker, count) ->
-                    items.add(Row.of(Tags.of("model", model, "worker", worker), count)));
+            .forEach((worker, count) -> items.put(labels.and("worker", worker), () -> count));
       }
     }
-    replicas.register(counts, true);
-    utilization.register(needs, true);
-    outstandingItems.register(items, true);
+    replicas.show(counts);
+    utilization.show(needs);
+    outstandingItems.show(items);
   }
 }

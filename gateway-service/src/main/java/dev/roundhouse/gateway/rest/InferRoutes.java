@@ -25,6 +25,9 @@ public final class InferRoutes implements RequestRoutes {
   public static final String REMEDY =
       "send less, or raise roundhouse.gateway.server.max-message-size";
 
+  /** Of a connection to a worker; half of what our workers allow. */
+  private static final Duration IDLE = Duration.ofSeconds(30);
+
   private final ModelRoutes routes;
   private final Workers workers;
   private final HttpForwarder forwarder;
@@ -58,7 +61,8 @@ public final class InferRoutes implements RequestRoutes {
                 new HttpForwarding.Headers(
                     CallerHeader.NAME, SpentHeader.NAME, WireException.BEGAN, WireException.ABOUT),
                 secret == null ? null : new HttpForwarding.Tls(secret, tls.serverName()),
-                silence));
+                silence,
+                IDLE));
   }
 
   @Override

@@ -198,7 +198,8 @@ public final class Attempts<A extends Attempts.Attempt> {
     if (isOver || !isAsked(by)) {
       return false;
     }
-    if (!keeps && goesOnWithout(by, status, isOfTheServer(status))) {
+    boolean isFinal = keeps || status.getCause() == Refusal.OF_REGION;
+    if (!isFinal && goesOnWithout(by, status, isOfTheServer(status))) {
       return false;
     }
     win(by);

@@ -38,8 +38,8 @@ public interface CallRouter {
   }
 
   /**
-   * The trailer by which a server says that its refusal is about the model or the request; empty
-   * for none. Its meaning becomes the status's cause, a {@link Refusal}.
+   * The trailer by which a server says what its refusal is about; empty for none. Its meaning
+   * becomes the status's cause, a {@link Refusal}.
    */
   default String refusalTrailer() {
     return "";

@@ -37,18 +37,18 @@ final class HttpConnections {
   /** Idle connections of one loop to one server. */
   private static final int MOST_IDLE = 64;
 
-  /** Half of what our workers allow. */
-  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(30);
-
-  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
+  /** Looks for idle connections in the time that one may be idle. */
+  private static final int LOOKS = 6;
 
   private final HttpForwarding.@Nullable Tls tls;
   private final Duration silence;
+  private final long idleNanos;
   private final Map<EventLoop, OfLoop> loops = new ConcurrentHashMap<>();
 
-  HttpConnections(HttpForwarding.@Nullable Tls tls, Duration silence) {
+  HttpConnections(HttpForwarding.@Nullable Tls tls, Duration silence, Duration idle) {
     this.tls = tls;
     this.silence = silence;
+    idleNanos = idle.toNanos();
   }
 
   /**
@@ -57,7 +57,7 @@ final class HttpConnections {
    * @param fresh whether it must not have had a request
    */
   HttpUpstream take(EventLoop loop, InetSocketAddress server, boolean fresh) {
-    OfLoop own = loops.computeIfAbsent(loop, OfLoop::new);
+    OfLoop own = loops.computeIfAbsent(loop, unknown -> new OfLoop(loop, idleNanos));
     HttpUpstream kept = fresh ? null : own.take(server);
     return kept == null ? connect(own, server) : kept;
   }
@@ -136,14 +136,16 @@ final class HttpConnections {
   /** One event loop's idle connections, by server. For that loop. */
   private static final class OfLoop {
     private final EventLoop loop;
+    private final long idleNanos;
 
     /** Last in, first out: surplus connections grow old. */
     private final Map<InetSocketAddress, Deque<HttpUpstream>> idle = new HashMap<>();
 
     private boolean looking;
 
-    OfLoop(EventLoop loop) {
+    OfLoop(EventLoop loop, long idleNanos) {
       this.loop = loop;
+      this.idleNanos = idleNanos;
     }
 
     @Nullable HttpUpstream take(InetSocketAddress server) {
@@ -178,14 +180,14 @@ final class HttpConnections {
     }
 
     private void lookLater() {
-      var unused = loop.schedule(this::closeOld, LOOK_NANOS, TimeUnit.NANOSECONDS);
+      var unused = loop.schedule(this::closeOld, idleNanos / LOOKS, TimeUnit.NANOSECONDS);
     }
 
     private void closeOld() {
       long now = System.nanoTime();
       for (Iterator<Deque<HttpUpstream>> all = idle.values().iterator(); all.hasNext(); ) {
         Deque<HttpUpstream> kept = all.next();
-        while (!kept.isEmpty() && now - kept.peekLast().idleSinceNanos() >= IDLE_NANOS) {
+        while (!kept.isEmpty() && now - kept.peekLast().idleSinceNanos() >= idleNanos) {
           kept.removeLast().close();
         }
         if (kept.isEmpty()) {

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param headers names of our headers
  * @param tls null for plain text
  * @param silence of a server's kernel, after which a connection is lost
+ * @param idle time without a request after which a connection is closed; shorter than servers'
  */
 public record HttpForwarding(
     ForwardingBudget memory,
@@ -24,7 +25,8 @@ public record HttpForwarding(
     ToIntFunction<Status.Code> code,
     Headers headers,
     @Nullable Tls tls,
-    Duration silence) {
+    Duration silence,
+    Duration idle) {
 
   /**
    * Lower-case header names. A client's headers of the first two names are not passed on.
@@ -33,7 +35,7 @@ public record HttpForwarding(
    * @param spent tells every server but the first how many nanoseconds ago the whole request had
    *     arrived
    * @param keeps by which a server forbids asking another
-   * @param refusal by which it says whether its refusal is about the model or the request
+   * @param refusal by which it says what its refusal is about
    */
   public record Headers(String caller, String spent, String keeps, String refusal) {}
 

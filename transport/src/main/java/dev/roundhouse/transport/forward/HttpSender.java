@@ -171,7 +171,7 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
           refusal == Refusal.OF_MODEL
               ? Status.FAILED_PRECONDITION.withCause(refusal)
               : Status.OK; // the client's fault at any server
-      case NOT_FOUND -> Status.NOT_FOUND;
+      case NOT_FOUND -> Status.NOT_FOUND.withCause(refusal);
       case TOO_MANY_REQUESTS -> Status.RESOURCE_EXHAUSTED;
       default -> Status.OK;
     };

@@ -15,6 +15,9 @@ public final class Refusal extends Exception {
   /** No other server should be asked. */
   public static final Refusal OF_REQUEST = new Refusal("the request cannot be answered in time");
 
+  /** Shared memory that the request names is not registered; no other server should be asked. */
+  public static final Refusal OF_REGION = new Refusal("the server does not have the region");
+
   private Refusal(String text) {
     super(text, null, false, false);
   }
@@ -22,12 +25,13 @@ public final class Refusal extends Exception {
   /**
    * Reads the refusal trailer or header.
    *
-   * @param text {@code model} or {@code request}; null for nothing
+   * @param text {@code model}, {@code request} or {@code region}; null for nothing
    */
   public static @Nullable Refusal read(@Nullable CharSequence text) {
     return switch (String.valueOf(text)) {
       case "model" -> OF_MODEL;
       case "request" -> OF_REQUEST;
+      case "region" -> OF_REGION;
       default -> null;
     };
   }

@@ -75,6 +75,19 @@ class AttemptsTest {
             "send a", "send c", "a gave way CANCELLED", "leave a", "c answering", "c ended OK");
   }
 
+  /** Only the client can register it again. */
+  @Test
+  void shouldNotWaitForTheOtherWhenOneDoesNotHaveARegionOfMemory() {
+    Request request = new Request();
+    request.attempts.begin(request.route("a"));
+    request.attempts.whole();
+    request.attempts.hedgeIsDue();
+    request.said(1, Status.NOT_FOUND.withCause(Refusal.OF_REGION), false);
+    assertThat(request.log)
+        .containsExactly(
+            "send a", "send c", "a gave way CANCELLED", "leave a", "c ended NOT_FOUND");
+  }
+
   @Test
   void shouldWaitForTheFirstWhenTheSecondCannotBeSent() {
     Request request = new Request();

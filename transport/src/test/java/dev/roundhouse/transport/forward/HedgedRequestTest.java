@@ -57,7 +57,7 @@ class HedgedRequestTest extends SentOnHttp {
   }
 
   @ParameterizedTest
-  @CsvSource({"503,keeps: true", "400,X: y", "500,X: y", "400,about: request"})
+  @CsvSource({"503,keeps: true", "400,X: y", "500,X: y", "400,about: request", "404,about: region"})
   void shouldPassOnWhatNoOtherMayAnswer(int code, String field) throws Exception {
     a.script =
         asked -> {

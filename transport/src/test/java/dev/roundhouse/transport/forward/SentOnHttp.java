@@ -45,6 +45,9 @@ abstract class SentOnHttp {
   /** In the order in which they are asked. */
   final List<Behind> servers = new ArrayList<>();
 
+  /** The first that is asked. */
+  volatile int firstServer;
+
   /** What the routes were told. */
   final List<String> told = new CopyOnWriteArrayList<>();
 
@@ -58,6 +61,10 @@ abstract class SentOnHttp {
   volatile boolean follows = true;
 
   volatile long mostBody = MOST_BODY;
+
+  /** After how long without a request a connection to a server is closed. */
+  Duration idle = Duration.ofMinutes(1);
+
   private @Nullable Http1Server front;
 
   final Behind serve(String name) throws IOException {
@@ -76,7 +83,8 @@ abstract class SentOnHttp {
                 SentOnHttp::code,
                 new HttpForwarding.Headers("caller", "spent", "keeps", "about"),
                 tls,
-                Duration.ofSeconds(20)));
+                Duration.ofSeconds(20),
+                idle));
     long patience = TimeUnit.MINUTES.toNanos(1);
     Http1Server started =
         new Http1Server(
@@ -152,7 +160,7 @@ abstract class SentOnHttp {
         throw Status.UNAVAILABLE.withDescription("no worker is ready").asException();
       }
       told.add("shown " + begin.length);
-      return new Way(0, false);
+      return new Way(firstServer, false);
     }
 
     @Override
