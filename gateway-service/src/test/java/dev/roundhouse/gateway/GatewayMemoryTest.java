@@ -14,6 +14,7 @@ import io.grpc.Status;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -84,7 +85,7 @@ class GatewayMemoryTest {
         refusal = call.getNow(null);
         assertThat(memory.held()).isGreaterThanOrEqualTo((begun - 1) * (long) body.length());
       }
-      assertThat(refusal).isNotNull();
+      Objects.requireNonNull(refusal, "all began");
       assertThat(refusal.statusCode()).isEqualTo(429);
       assertThat(refusal.body()).contains("for calls that begin, of 8388608; retry later");
       assertThat(gateway.send("POST", "/v2/logging", "{}").statusCode()).isIn(200, 429);

@@ -6,6 +6,7 @@ import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import io.grpc.Status;
 import java.util.HashSet;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -139,7 +140,7 @@ class GatewayRestTest extends TwoWorkers {
                     "{\"key\":\"/k\",\"byte_size\":8}")
                 .statusCode())
         .isEqualTo(200);
-    assertThat(w1.memory.system.get("r").getByteSize()).isEqualTo(8);
+    assertThat(Objects.requireNonNull(w1.memory.system.get("r")).getByteSize()).isEqualTo(8);
     assertThat(gateway.send("POST", "/v2/systemsharedmemory/region/r/register", "{}"))
         .satisfies(
             answer -> {

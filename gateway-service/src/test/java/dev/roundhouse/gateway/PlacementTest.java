@@ -16,6 +16,7 @@ import dev.roundhouse.kserve.proto.ModelInferRequest;
 import io.grpc.StatusRuntimeException;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -73,7 +74,7 @@ class PlacementTest {
     assertThat(placed.get("d")).containsExactlyInAnyOrder("w0", "w1");
     assertThat(placed.get("b")).isEqualTo(placed.get("c"));
     assertThat(placed.get("a")).isNotEqualTo(placed.get("b")).hasSize(1);
-    String home = placed.get("a").getFirst();
+    String home = Objects.requireNonNull(placed.get("a")).getFirst();
     for (int i = 0; i < 5; i++) {
       ModelInferRequest request = ModelInferRequest.newBuilder().setModelName("a").build();
       assertThat(gateway.stub().modelInfer(request).getId()).isEqualTo(home);

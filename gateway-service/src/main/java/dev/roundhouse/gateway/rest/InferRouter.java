@@ -3,7 +3,7 @@ package dev.roundhouse.gateway.rest;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes;
-import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
+import dev.roundhouse.gateway.route.RouteAttempt;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.HttpRouter;
@@ -36,7 +36,7 @@ final class InferRouter implements HttpRouter {
   @Override
   public @Nullable Route second(Route first, HttpHeaders headers, byte[] body) {
     return RestHead.mayRunTwice(body, jsonLength(headers), encoding(headers))
-        ? ((WorkerRoute) first).hedge()
+        ? ((RouteAttempt) first).hedge()
         : null;
   }
 
@@ -56,7 +56,7 @@ final class InferRouter implements HttpRouter {
   @Override
   public @Nullable InetSocketAddress address(Route route) {
     return workers
-        .worker(((WorkerRoute) route).worker())
+        .worker(((RouteAttempt) route).worker())
         .map(WorkerLink::worker)
         .map(worker -> worker.http())
         .orElse(null);
@@ -64,6 +64,6 @@ final class InferRouter implements HttpRouter {
 
   @Override
   public String name(Route route) {
-    return "worker '" + ((WorkerRoute) route).worker() + "'";
+    return "worker '" + ((RouteAttempt) route).worker() + "'";
   }
 }

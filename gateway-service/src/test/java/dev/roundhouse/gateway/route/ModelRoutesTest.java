@@ -8,7 +8,6 @@ import dev.roundhouse.gateway.fleet.ModelCost;
 import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
-import dev.roundhouse.gateway.route.ModelRoutes.WorkerRoute;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -209,17 +208,17 @@ class ModelRoutesTest {
     ModelRoutes routes = routes(Mode.LPT_PACKING, fleet(4, HOT));
     routes.placed(
         new Placement(Map.of("m", List.of("w1", "w3"), "other", List.of("w2")), Map.of()));
-    WorkerRoute alone = routes.route(new RequestHead("other", "", "", 1));
+    RouteAttempt alone = routes.route(new RequestHead("other", "", "", 1));
     assertThat(alone.hedgeAfterNanos()).as("it has one replica").isEqualTo(Route.NEVER);
     assertThat(alone.hedge()).isNull();
     alone.ended(Status.OK);
-    WorkerRoute step = routes.route(new RequestHead("m", "", "s1", 1));
+    RouteAttempt step = routes.route(new RequestHead("m", "", "s1", 1));
     assertThat(step.hedgeAfterNanos()).as("of a sequence").isEqualTo(Route.NEVER);
     step.ended(Status.OK);
 
-    WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
+    RouteAttempt first = routes.route(new RequestHead("m", "", "", 1));
     assertThat(first.hedgeAfterNanos()).isEqualTo(1_000);
-    WorkerRoute second = Objects.requireNonNull(first.hedge());
+    RouteAttempt second = Objects.requireNonNull(first.hedge());
     assertThat(Set.of(first.worker(), second.worker())).containsExactlyInAnyOrder("w1", "w3");
     assertThat(second.hedgeAfterNanos()).isEqualTo(Route.NEVER);
     assertThat(routes.ledger("w1").nanos()).isPositive();
@@ -238,8 +237,8 @@ class ModelRoutesTest {
     hedging = new Hedging(1_000, 0, 0.05);
     ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(2, HOT));
     for (int i = 0; i < 1_000; i++) {
-      WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
-      WorkerRoute second = first.hedge();
+      RouteAttempt first = routes.route(new RequestHead("m", "", "", 1));
+      RouteAttempt second = first.hedge();
       if (second != null) {
         second.superseded(Status.CANCELLED);
       }
@@ -254,8 +253,8 @@ class ModelRoutesTest {
   void shouldSpendNothingOnASecondWorkerThatThereIsNot() throws Exception {
     hedging = new Hedging(1_000, 0, 1);
     ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(2, HOT));
-    WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
-    WorkerRoute second = Objects.requireNonNull(first.other(UNREACHED));
+    RouteAttempt first = routes.route(new RequestHead("m", "", "", 1));
+    RouteAttempt second = Objects.requireNonNull(first.other(UNREACHED));
     assertThat(second.hedge()).as("it has been sent to both").isNull();
     assertThat(hedging.startedEver()).isZero();
     second.ended(Status.OK);
@@ -265,16 +264,16 @@ class ModelRoutesTest {
   void shouldLetTwoWorkersAtMostBeginWithARequestThatIsSentTwice() throws Exception {
     hedging = new Hedging(1_000, 0, 1);
     ModelRoutes routes = routes(Mode.ROUND_ROBIN, fleet(4, HOT));
-    WorkerRoute first = routes.route(new RequestHead("m", "", "", 1));
-    WorkerRoute second = Objects.requireNonNull(first.hedge());
+    RouteAttempt first = routes.route(new RequestHead("m", "", "", 1));
+    RouteAttempt second = Objects.requireNonNull(first.hedge());
     first.superseded(Status.UNAVAILABLE);
     assertThat(second.other(Status.UNAVAILABLE)).isNull();
     second.ended(Status.UNAVAILABLE);
 
-    WorkerRoute third = routes.route(new RequestHead("m", "", "", 1));
-    WorkerRoute down = Objects.requireNonNull(third.hedge());
+    RouteAttempt third = routes.route(new RequestHead("m", "", "", 1));
+    RouteAttempt down = Objects.requireNonNull(third.hedge());
     down.superseded(UNREACHED);
-    WorkerRoute other = Objects.requireNonNull(third.other(Status.UNAVAILABLE), "one has begun");
+    RouteAttempt other = Objects.requireNonNull(third.other(Status.UNAVAILABLE), "one has begun");
     assertThat(Set.of(third.worker(), down.worker(), other.worker())).hasSize(3);
     assertThat(other.hedge()).as("a second one might begin by following").isNull();
     other.ended(Status.OK);

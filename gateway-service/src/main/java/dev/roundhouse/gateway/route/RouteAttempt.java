@@ -1,0 +1,218 @@
+package dev.roundhouse.gateway.route;
+
+import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.transport.forward.CallRouter.Route;
+import dev.roundhouse.transport.forward.LostCall;
+import dev.roundhouse.transport.forward.Refusal;
+import io.grpc.Status;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.SocketAddress;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** A request at one worker. Not thread-safe, as all attempts of a request. */
+public final class RouteAttempt implements Route {
+  private static final long NOT_ANSWERING = -1;
+
+  /** Workers that may have begun with one request. */
+  private static final int MOST_BEGUN = 2;
+
+  private final RouteContext context;
+  private final String model;
+  private final int items;
+  private final List<WorkerView> serving;
+  private final @Nullable ReplicaRouter router;
+  private final long work;
+  private final boolean bound;
+  private final long hedgeAfterNanos;
+  private final Reservation reservation;
+  private final long began = System.nanoTime();
+  private final boolean isHedge;
+  private @Nullable Asked asked;
+  private long answeringNanos = NOT_ANSWERING;
+
+  /**
+   * @param router of the model; null when all workers are as good
+   * @param bound whether no other worker can answer
+   */
+  RouteAttempt(
+      RouteContext context,
+      String model,
+      int items,
+      List<WorkerView> serving,
+      @Nullable ReplicaRouter router,
+      long work,
+      boolean bound,
+      long hedgeAfterNanos,
+      Reservation reservation) {
+    this.context = context;
+    this.model = model;
+    this.items = items;
+    this.serving = serving;
+    this.router = router;
+    this.work = work;
+    this.bound = bound;
+    this.hedgeAfterNanos = hedgeAfterNanos;
+    this.reservation = reservation;
+    isHedge = false;
+  }
+
+  /** A further route of a request already sent to another worker. */
+  private RouteAttempt(RouteAttempt before, Asked asked, boolean isHedge, Reservation reservation) {
+    context = before.context;
+    model = before.model;
+    items = before.items;
+    serving = before.serving;
+    router = before.router;
+    work = before.work;
+    bound = false;
+    hedgeAfterNanos = NEVER;
+    this.asked = asked;
+    this.isHedge = isHedge;
+    this.reservation = reservation;
+  }
+
+  /** The worker's name. */
+  public String worker() {
+    return reservation.worker();
+  }
+
+  @Override
+  public SocketAddress address() {
+    String name = reservation.worker();
+    for (WorkerView worker : serving) {
+      if (worker.name().equals(name)) {
+        return worker.address();
+      }
+    }
+    throw new IllegalStateException("no worker '" + name + "' serves " + model);
+  }
+
+  private Asked asked() {
+    Asked known = asked;
+    if (known == null) {
+      known = new Asked();
+      asked = known;
+    }
+    known.workers.add(reservation.worker());
+    return known;
+  }
+
+  /** Records the worker's failure; true when another may be asked. */
+  private boolean noteFailure(Status status) {
+    context.ejection().note(reservation.worker(), status);
+    boolean gone = status.getCode() == Status.Code.NOT_FOUND;
+    boolean isOfTheWorker =
+        gone
+            || status.getCode() == Status.Code.UNAVAILABLE
+            || status.getCause() == Refusal.OF_MODEL;
+    if (status.getCause() == Refusal.OF_REQUEST) {
+      return false;
+    }
+    if (isOfTheWorker) {
+      context.refresh().run();
+    }
+    LostCall lost = status.getCause() instanceof LostCall why ? why : null;
+    boolean unseen =
+        gone
+            || status.getCause() instanceof ConnectException
+            || status.getCause() == Refusal.OF_MODEL
+            || (lost != null && lost.isUnseen());
+    boolean mayFollow = isOfTheWorker || unseen;
+    if (!bound && !unseen) {
+      asked().begun++;
+    }
+    return mayFollow;
+  }
+
+  /**
+   * Another worker follows one that cannot be reached or no longer has the model. A request that
+   * may have begun may be what ended the worker, so it is begun on two at most.
+   */
+  @Override
+  public @Nullable RouteAttempt other(Status status) {
+    if (!noteFailure(status) || bound || asked().begun >= MOST_BEGUN) {
+      return null;
+    }
+    Set<String> had = asked().workers;
+    Reservation next = router == null ? null : router.reserveAnother(had, items, work);
+    if (next == null) {
+      next =
+          serving.stream()
+              .map(WorkerView::name)
+              .filter(name -> !had.contains(name))
+              .findFirst()
+              .map(name -> context.reserve(name, work))
+              .orElse(null);
+    }
+    if (next == null) {
+      return null;
+    }
+    reservation.close();
+    context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, true);
+    return new RouteAttempt(this, asked(), false, next);
+  }
+
+  @Override
+  public long hedgeAfterNanos() {
+    return hedgeAfterNanos;
+  }
+
+  @Override
+  public @Nullable Route hedge(InputStream message) {
+    return RequestHead.mayRunTwice(message) ? hedge() : null;
+  }
+
+  /** Like {@link Route#hedge}, for a request known to be safe to run twice. */
+  public @Nullable RouteAttempt hedge() {
+    if (router == null || hedgeAfterNanos == NEVER || !context.hedging().take()) {
+      return null;
+    }
+    Reservation second = router.reserveAnother(asked().workers, items, work);
+    if (second == null) {
+      context.hedging().giveBack();
+      return null;
+    }
+    context.hedging().started();
+    RouteAttempt attempt = new RouteAttempt(this, asked(), true, second);
+    attempt.asked();
+    return attempt;
+  }
+
+  @Override
+  public void answering(long nanos) {
+    answeringNanos = nanos;
+  }
+
+  @Override
+  public void superseded(Status status) {
+    if (status.getCode() != Status.Code.CANCELLED) {
+      noteFailure(status);
+    }
+    reservation.close();
+  }
+
+  @Override
+  public void ended(Status status) {
+    context.ejection().note(reservation.worker(), status);
+    reservation.close();
+    if (status.isOk() && answeringNanos != NOT_ANSWERING) {
+      context.hedging().answered(model, answeringNanos);
+      if (isHedge) {
+        context.hedging().won();
+      }
+    }
+    context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, false);
+  }
+
+  /** The workers that one request was sent to. Not thread-safe, like the request's routes. */
+  private static final class Asked {
+    final Set<String> workers = new HashSet<>();
+
+    /** Workers that may have begun it and have not answered. */
+    int begun;
+  }
+}
