@@ -13,16 +13,16 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 /**
- * The {@code management.server.address} of a document or a variable that the other applications
- * read too. The supervisor's one port is for operators, so it listens there; Spring, which refuses
- * the key without a separate port for operators, does not see it.
+ * The {@code management.server.address} of a document or variable that the other applications read
+ * too. The supervisor's only port is for operators and listens there. The key is hidden from
+ * Spring, which refuses it without a separate management port.
  *
  * @param text empty for none
  */
 public record ManagementAddress(String text) {
   private static final String KEY = "management.server.address";
 
-  /** Takes it out of the sources; the first that has it decides. */
+  /** Removes it from the sources; the first that has it decides. */
   static ManagementAddress takenFrom(MutablePropertySources sources) {
     String found = "";
     for (PropertySource<?> source : sources) {

@@ -6,7 +6,7 @@ import dev.roundhouse.benchmarks.bench.BenchRun;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
 import dev.roundhouse.kserve.codec.RequestCheck;
-import dev.roundhouse.kserve.codec.RequestWalk;
+import dev.roundhouse.kserve.codec.RequestParser;
 import dev.roundhouse.kserve.codec.WireInput;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferRequest.InferInputTensor;
@@ -97,7 +97,7 @@ final class Decode implements Bench {
   }
 
   private static int ours(ByteBuffer message) throws IOException {
-    WireInput input = RequestCheck.check(RequestWalk.read(message)).inputs().getFirst();
+    WireInput input = RequestCheck.check(RequestParser.read(message)).inputs().getFirst();
     return ((WireInput.Inline) input.data()).bytes().remaining();
   }
 

@@ -43,10 +43,16 @@ public record FloorOptions(
    * @param directory where the shared regions are, in memory: {@code /dev/shm}
    * @param mode permission bits of regions while they are made; once made, nobody but the owner may
    *     write
+   * @param digests folder in which digests of weights are kept whose bundle has none; empty: they
+   *     are computed at each start
    */
-  public record Sharing(Path directory, int mode) {
+  public record Sharing(Path directory, int mode, Optional<Path> digests) {
     public static final Path SHARED_MEMORY = Path.of("/dev/shm");
     public static final int DEFAULT_MODE = 0660;
+
+    public Sharing(Path directory, int mode) {
+      this(directory, mode, Optional.empty());
+    }
 
     /**
      * @throws IllegalArgumentException when the owner may not read and write, or the bits are more

@@ -5,8 +5,6 @@ import dev.roundhouse.bundle.weights.WeightsOrigin;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.floor.SharedRegions.Wanted;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Optional;
@@ -27,6 +25,7 @@ public final class HostWeightStore implements AutoCloseable {
   private final HostBytes account = new HostBytes();
   private final PrivateStore privately;
   private final @Nullable SharedRegions shared;
+  private final @Nullable WeightDigests digests;
   private final AtomicLong reads = new AtomicLong();
   private final AtomicLong readBytes = new AtomicLong();
   private final AtomicLong readNanos = new AtomicLong();
@@ -39,11 +38,15 @@ public final class HostWeightStore implements AutoCloseable {
 
   /** Removes what killed processes of this user have left in shared memory. */
   public HostWeightStore(FloorOptions options, Device device) {
-    this(options, device, PATIENCE, _ -> {});
+    this(options, device, PATIENCE, WeightDigests.SETTLED, _ -> {});
   }
 
   HostWeightStore(
-      FloorOptions options, Device device, Duration patience, SharedRegions.Watcher watcher) {
+      FloorOptions options,
+      Device device,
+      Duration patience,
+      Duration settled,
+      SharedRegions.Watcher watcher) {
     this.options = options;
     Pins pins = new Pins(device);
     privately =
@@ -58,6 +61,11 @@ public final class HostWeightStore implements AutoCloseable {
         options
             .sharing()
             .map(sharing -> new SharedRegions(sharing, account, pins, patience, watcher))
+            .orElse(null);
+    digests =
+        options
+            .sharing()
+            .map(sharing -> new WeightDigests(sharing.digests(), settled))
             .orElse(null);
     if (shared != null) {
       shared.sweep();
@@ -292,23 +300,34 @@ public final class HostWeightStore implements AutoCloseable {
 
   private @Nullable FloorMemory share(HostWeights floor, Reading reading, boolean pin) {
     WeightsOrigin origin = floor.origin();
-    if (shared == null || origin == null || origin.sha256().isEmpty()) {
+    if (shared == null || digests == null || origin == null) {
       return null;
     }
-    Wanted wanted =
-        new Wanted(floor.model(), digest(origin.sha256().get(), floor), floor.layout(), pin);
+    boolean isPublished = origin.sha256().isPresent();
+    if (!isPublished && floor.computedDigest == null) {
+      floor.computedDigest = digests.of(floor.model(), origin).orElse(null);
+    }
+    String content = isPublished ? origin.sha256().get() : floor.computedDigest;
+    if (content == null) {
+      return null;
+    }
+    Wanted wanted = new Wanted(floor.model(), digest(content, floor), floor.layout(), pin);
     makeRoom(wanted.bytes());
-    return shared.open(wanted, reading::source).orElse(null);
+    WeightDigests known = digests;
+    return shared
+        .open(
+            wanted,
+            () ->
+                isPublished
+                    ? reading.source()
+                    : new DigestedWeights(floor, reading.source(), content, known))
+        .orElse(null);
   }
 
   /** Of what a region holds: the bytes, and how they are cut into tensors. */
   private static byte[] digest(String sha256, HostWeights floor) {
-    try {
-      String content = "floor 1 " + sha256 + " " + floor.types();
-      return MessageDigest.getInstance("SHA-256").digest(content.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
+    String content = "floor 1 " + sha256 + " " + floor.types();
+    return WeightDigests.sha256().digest(content.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Evicts floors until {@code bytes} more fit, as far as possible. */

@@ -17,6 +17,12 @@ public final class HostWeights implements AutoCloseable {
   /** Held while the weights are read, so that two leases do not read them twice. */
   private final ReentrantLock reading = new ReentrantLock();
 
+  /**
+   * Of weights whose bundle has no digest, once it is known. Guarded by {@link #reading}, or used
+   * before anybody else has this.
+   */
+  @Nullable String computedDigest;
+
   /** Guarded by the store. */
   FloorKind kind;
 

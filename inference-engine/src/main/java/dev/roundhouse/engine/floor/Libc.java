@@ -77,6 +77,12 @@ final class Libc {
     return (int) check("open", C.open(path.toString(), flags, mode));
   }
 
+  /** Opens a file that is there for reading, follows no link and waits for nobody. */
+  static int openToRead(Path path) throws IOException {
+    int flags = Fcntl.O_RDONLY | Fcntl.O_CLOEXEC | Fcntl.O_NOFOLLOW | Fcntl.O_NONBLOCK;
+    return (int) check("open", C.open(path.toString(), flags));
+  }
+
   static void close(int fd) {
     C.close(fd);
   }

@@ -9,8 +9,8 @@ import java.nio.file.Path;
  * system gives that up when the process ends, however it ends.
  */
 final class RegionFile implements AutoCloseable {
-  private static final int FILE_KIND = 0170000;
-  private static final int PLAIN_FILE = 0100000;
+  static final int FILE_KIND = 0170000;
+  static final int PLAIN_FILE = 0100000;
 
   private final Path path;
   private final int fd;

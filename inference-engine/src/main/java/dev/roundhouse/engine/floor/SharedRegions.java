@@ -30,7 +30,7 @@ final class SharedRegions {
   private static final Logger log = LoggerFactory.getLogger(SharedRegions.class);
 
   private static final String PREFIX = "roundhouse-";
-  private static final int OTHERS_WRITE = 0022;
+  static final int OTHERS_WRITE = 0022;
   private static final int DIGEST_IN_NAME = 12;
   private static final int MOST_NAME = 100;
   private static final long PAUSE_MILLIS = 5;

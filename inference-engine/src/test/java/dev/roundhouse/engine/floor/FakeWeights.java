@@ -3,6 +3,7 @@ package dev.roundhouse.engine.floor;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.TensorType;
+import dev.roundhouse.bundle.weights.FileIdentity;
 import dev.roundhouse.bundle.weights.OpenWeights;
 import dev.roundhouse.bundle.weights.Weight;
 import dev.roundhouse.bundle.weights.WeightSource;
@@ -25,6 +26,9 @@ final class FakeWeights implements WeightsOrigin {
   private final String sha256;
   final AtomicInteger open = new AtomicInteger();
   final AtomicInteger reads = new AtomicInteger();
+
+  /** Of the file that they would lie in. */
+  volatile Optional<FileIdentity> identity = Optional.empty();
 
   /** What the next tensor to be read meets; may throw. */
   volatile Runnable onRead = () -> {};
@@ -92,6 +96,11 @@ final class FakeWeights implements WeightsOrigin {
   @Override
   public Optional<String> sha256() {
     return sha256.isEmpty() ? Optional.empty() : Optional.of(sha256);
+  }
+
+  @Override
+  public Optional<FileIdentity> identity() {
+    return identity;
   }
 
   @Override

@@ -15,10 +15,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.Stream;
 
 /**
  * Prints what it costs to make a floor, as a ratio to copying the same bytes in memory that was
@@ -61,6 +63,23 @@ final class FloorBuildBench {
           size,
           copy,
           () -> floor(file, Optional.of(sha256), true, Optional.of("shared")));
+      print("format 2.0, private", size, copy, () -> reversed(file, Optional.empty()));
+      Path kept = Files.createTempDirectory("digests");
+      try {
+        Optional<Sharing> sharing = sharing(kept);
+        print("format 2.0, shared, digest kept", size, copy, () -> reversed(file, sharing));
+        print(
+            "format 2.0, shared, first load",
+            size,
+            copy,
+            () -> {
+              deleteFiles(kept);
+              reversed(file, sharing);
+            });
+      } finally {
+        deleteFiles(kept);
+        Files.delete(kept);
+      }
       printLeases(file, Optional.empty(), size, copy, "lease, read again");
       printLeases(file, Optional.of(sha256), size, copy, "lease, read again, digest");
     } finally {
@@ -72,9 +91,7 @@ final class FloorBuildBench {
     Optional<Sharing> sharing =
         shared.map(_ -> new Sharing(Sharing.SHARED_MEMORY, Sharing.DEFAULT_MODE));
     return new HostWeightStore(
-        new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, hugePages, sharing),
-        new SimulatedDevice(
-            SimulatedDeviceOptions.instant((program, in, out) -> {}), new ManualClock(0)));
+        new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, hugePages, sharing), device());
   }
 
   private static void floor(
@@ -85,6 +102,35 @@ final class FloorBuildBench {
         Lease lease = floor.lease()) {
       lease.tensor(0);
     }
+  }
+
+  private static Optional<Sharing> sharing(Path digests) {
+    return Optional.of(
+        new Sharing(Sharing.SHARED_MEMORY, Sharing.DEFAULT_MODE, Optional.of(digests)));
+  }
+
+  private static void deleteFiles(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  private static void reversed(Path file, Optional<Sharing> sharing) {
+    FloorOptions options = new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, true, sharing);
+    try (HostWeightStore store =
+            new HostWeightStore(options, device(), Duration.ofMinutes(1), Duration.ZERO, _ -> {});
+        WeightsFile open = WeightsFile.open(file, AxisOrder.REVERSED, Optional.empty());
+        HostWeights floor = store.open("bench", open);
+        Lease lease = floor.lease()) {
+      lease.tensor(0);
+    }
+  }
+
+  private static SimulatedDevice device() {
+    return new SimulatedDevice(
+        SimulatedDeviceOptions.instant((program, in, out) -> {}), new ManualClock(0));
   }
 
   private static void printLeases(
@@ -130,8 +176,8 @@ final class FloorBuildBench {
     StringBuilder order = new StringBuilder();
     for (int i = 0; i < TENSORS; i++) {
       header.append(
-          "\"w%d\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[%d,%d]},"
-              .formatted(i, each, (long) i * each, (i + 1L) * each));
+          "\"w%d\":{\"dtype\":\"F32\",\"shape\":[%d,1024],\"data_offsets\":[%d,%d]},"
+              .formatted(i, each / 4096, (long) i * each, (i + 1L) * each));
       order.append(i == 0 ? "" : ",").append("\\\"w%d\\\"".formatted(i));
     }
     header.append("\"__metadata__\":{\"argument_order\":\"[%s]\"}}".formatted(order));

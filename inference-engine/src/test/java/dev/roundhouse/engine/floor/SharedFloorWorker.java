@@ -42,7 +42,7 @@ final class SharedFloorWorker {
           }
         };
     try (HostWeightStore store =
-            new HostWeightStore(options, device, Duration.ofMinutes(1), watcher);
+            new HostWeightStore(options, device, Duration.ofMinutes(1), Duration.ZERO, watcher);
         HostWeights floor = WEIGHTS.floor(store, "m");
         Lease lease = floor.lease()) {
       WEIGHTS.assertHeldBy(lease);

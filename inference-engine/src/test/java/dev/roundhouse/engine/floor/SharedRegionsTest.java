@@ -66,6 +66,7 @@ class SharedRegionsTest {
         new FloorOptions(FloorKind.KEPT, Long.MAX_VALUE, true, Optional.of(sharing)),
         on,
         patience,
+        Duration.ZERO,
         watcher);
   }
 

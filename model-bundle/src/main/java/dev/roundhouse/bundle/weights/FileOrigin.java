@@ -25,6 +25,15 @@ record FileOrigin(Path path, AxisOrder order, Optional<String> sha256, State sta
   }
 
   @Override
+  public Optional<FileIdentity> identity() {
+    try {
+      return Optional.of(FileIdentity.of(path));
+    } catch (IOException _) {
+      return Optional.empty(); // who opens it is told why
+    }
+  }
+
+  @Override
   public OpenWeights open() {
     WeightsFile file = WeightsFile.open(path, order, sha256);
     if (sha256.isEmpty() && !file.state().equals(state)) {

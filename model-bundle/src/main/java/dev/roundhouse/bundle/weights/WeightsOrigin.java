@@ -16,4 +16,12 @@ public interface WeightsOrigin {
 
   /** The sha256 that the content must have, in hexadecimal; empty where the bundle says none. */
   Optional<String> sha256();
+
+  /**
+   * What identifies the file that {@link #open} would open now, for as long as it is not changed;
+   * empty where nothing does.
+   */
+  default Optional<FileIdentity> identity() {
+    return Optional.empty();
+  }
 }

@@ -12,7 +12,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.function.ToDoubleFunction;
 
-/** Shows processes and devices as metrics. A scrape reads what is known already. */
+/** Metrics of processes and devices. A scrape reads snapshots only. */
 public final class NodeMeters implements MeterBinder {
   private final Supervisor supervisor;
   private final DeviceMonitor monitor;

@@ -1,6 +1,4 @@
-/**
- * What the node's port tells: status, health, metrics. Reads snapshots; asks no process anything.
- */
+/** Status, health and metrics on the node's port. Reads snapshots; queries no process. */
 @NullMarked
 package dev.roundhouse.node.actuator;
 

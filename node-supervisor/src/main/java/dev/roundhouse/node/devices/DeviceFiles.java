@@ -8,7 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** The driver's files, {@code /dev/nvidia0} and so on: all that a bare container has of a GPU. */
+/** The driver's files, {@code /dev/nvidia0} and so on: all that a bare container knows of a GPU. */
 public final class DeviceFiles implements DeviceSource {
   private static final Pattern FILE = Pattern.compile("nvidia([0-9]{1,4})");
 

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks now and then how full the devices are, on the thread {@code devices}, so that neither the
- * supervisor nor a scrape ever waits for a driver. Thread-safe.
+ * Polls device memory on the thread {@code devices}, so that neither the supervisor nor a scrape
+ * waits for a driver. Thread-safe.
  */
 public final class DeviceMonitor implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(DeviceMonitor.class);
@@ -26,12 +26,12 @@ public final class DeviceMonitor implements AutoCloseable {
   private volatile Reading latest = Reading.NONE;
 
   /**
-   * @param begunNanos when the read began, on the clock; what ended before then is not in it
+   * @param begunNanos when the read began, on the clock; processes that ended earlier are not in it
    */
   public record Reading(boolean taken, long begunNanos, Map<String, DeviceMemory> memory) {
     static final Reading NONE = new Reading(false, 0, Map.of());
 
-    /** Whether it tells of devices as they were at that moment or later. */
+    /** Whether it was read at that moment or later. */
     public boolean isSince(long nanos) {
       return taken && begunNanos - nanos >= 0;
     }
@@ -53,7 +53,7 @@ public final class DeviceMonitor implements AutoCloseable {
     }
   }
 
-  /** Looks once. */
+  /** Reads once. */
   public void look() {
     long begun = clock.getAsLong();
     Map<String, DeviceMemory> memory = Map.of();

@@ -10,9 +10,9 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * Finds the GPUs to use. The first that says anything decides: the variable {@code REACTANT_GPUS},
- * the configuration, {@code CUDA_VISIBLE_DEVICES}, then each source in turn. The order is
- * upstream's.
+ * Finds the GPUs to use. The first of these that has an answer decides, in upstream's order: the
+ * variable {@code REACTANT_GPUS}, the configuration, {@code CUDA_VISIBLE_DEVICES}, each source in
+ * turn.
  */
 public final class Discovery {
   static final String GPUS_VARIABLE = "REACTANT_GPUS";
@@ -34,7 +34,7 @@ public final class Discovery {
   private final List<DeviceSource> sources;
 
   /**
-   * @param sources in the order in which they are asked
+   * @param sources in the order in which they are tried
    */
   public Discovery(Map<String, String> environment, List<DeviceSource> sources) {
     this.environment = environment;
@@ -43,8 +43,8 @@ public final class Discovery {
 
   /**
    * @param configured as written in the configuration
-   * @throws StartRefusedException when GPUs are asked for and there are none, or a setting makes no
-   *     sense
+   * @throws StartRefusedException when GPUs are required and there are none, or a setting is
+   *     invalid
    */
   public Found find(String configured, Platform platform) {
     String variable = environment.getOrDefault(GPUS_VARIABLE, "").trim();
@@ -84,7 +84,7 @@ public final class Discovery {
     }
   }
 
-  /** The first of those that can be found; where nothing says which there are, by number. */
+  /** The first so many that can be found; by number where no source knows any. */
   private Found first(int count, String where) {
     Found all = search();
     if (all.onCpu()) {
@@ -114,7 +114,7 @@ public final class Discovery {
     return new Found(List.of(), "nothing", true);
   }
 
-  /** As CUDA reads it: what follows an id that cannot be is not there. */
+  /** As CUDA reads it: an invalid id ends the list. */
   private static List<String> visible(String value) {
     return Arrays.stream(value.split(","))
         .map(String::trim)

@@ -5,7 +5,7 @@ import java.util.List;
 /** Which GPUs the operator wants. Ids are texts: numbers and UUIDs alike. */
 public sealed interface GpuChoice {
 
-  /** Those that are there. */
+  /** All that are found. */
   record Auto() implements GpuChoice {}
 
   /** This many, from the first; 0 for none: workers run on the CPU. */

@@ -13,12 +13,12 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks {@code nvidia-smi}, where NVML itself cannot be loaded. Stateless. */
+/** Runs {@code nvidia-smi} where NVML cannot be loaded. Stateless. */
 public final class NvidiaSmi implements DeviceSource, MemoryReader {
   private static final Logger log = LoggerFactory.getLogger(NvidiaSmi.class);
   private static final long MIB = 1 << 20;
 
-  /** Lines that are read of a program that should write one for each GPU. */
+  /** Most lines that are read; the program should write one for each GPU. */
   private static final int MOST_BYTES = 1 << 20;
 
   private final String program;
@@ -26,7 +26,7 @@ public final class NvidiaSmi implements DeviceSource, MemoryReader {
 
   /**
    * @param program found on the path, or a file
-   * @param patience until a hanging one is given up
+   * @param patience how long it may run
    */
   public NvidiaSmi(String program, Duration patience) {
     this.program = program;

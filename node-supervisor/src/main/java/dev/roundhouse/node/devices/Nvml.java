@@ -137,7 +137,7 @@ public final class Nvml implements DeviceSource, MemoryReader, AutoCloseable {
     return found;
   }
 
-  /** Lets the driver know; reads find nothing from now on. */
+  /** Shuts the library down; later reads find nothing. */
   @Override
   public synchronized void close() {
     if (!closed) {

@@ -22,12 +22,13 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
 
 /**
- * Starts the processes, says when the node is ready, and stops them first of all: the status is
- * answered while they drain. A process that ended too often stops the node with exit code 1.
+ * Starts the processes, announces when the node is ready, and stops them before all else, so that
+ * the status is still served while they drain. A process that ends too often stops the node with
+ * exit code 1.
  */
 public final class NodeLifecycle
     implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
-  /** What the process exits with when one of its processes has ended too often. */
+  /** Exit code when a process has ended too often. */
   public static final int GAVE_UP = 1;
 
   private static final Logger log = LoggerFactory.getLogger(NodeLifecycle.class);
@@ -47,7 +48,7 @@ public final class NodeLifecycle
 
   /**
    * @param address that all but workers behind a gateway listen on
-   * @param pollInterval how often it is looked how full the devices are
+   * @param pollInterval between two reads of device memory
    * @param announcer gets the line {@code ready ...}
    * @param exit closes the application and ends the process with a code
    */
@@ -177,7 +178,7 @@ public final class NodeLifecycle
     return running;
   }
 
-  /** Early: workers take longer to start than the rest of this. */
+  /** Early, because workers take longer to start than the supervisor does. */
   @Override
   public int getPhase() {
     return 0;

@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks every process now and then whether it is ready, by its own readiness on its metrics port;
- * one that hangs holds up only itself. Thread-safe.
+ * Polls the readiness of every process on its metrics port. A process that hangs delays only its
+ * own probe. Thread-safe.
  */
 public final class ReadyProbes implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ReadyProbes.class);
@@ -33,7 +33,7 @@ public final class ReadyProbes implements AutoCloseable {
   private final ScheduledExecutorService probes;
 
   /**
-   * @param onChange called on a thread {@code probe} when the readiness of one has changed
+   * @param onChange called on a thread {@code probe} when the readiness of a process has changed
    */
   public ReadyProbes(Supervisor supervisor, NodePlan plan, String address, Runnable onChange) {
     this.supervisor = supervisor;
@@ -61,7 +61,7 @@ public final class ReadyProbes implements AutoCloseable {
     return URI.create("http://" + host + ":" + port + "/actuator/health/readiness");
   }
 
-  /** Asks from now on. */
+  /** Starts polling. */
   public void start() {
     addresses.forEach(
         (name, address) ->

@@ -1,6 +1,6 @@
 /**
- * From start to exit: starts the processes, asks them whether they are ready, and stops them before
- * anything else stops.
+ * From start to exit: starts the processes, probes their readiness, and stops them before anything
+ * else.
  */
 @NullMarked
 package dev.roundhouse.node.lifecycle;

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Puts a command line of one of the applications together. A setting stands on it once: Spring
- * would make a list of two.
+ * Builds the command line of one of the applications. Each setting appears once, because Spring
+ * makes a list of repeated ones.
  */
 final class CommandLine {
   private final List<String> command = new ArrayList<>();
@@ -38,7 +38,7 @@ final class CommandLine {
     this.command.addAll(List.of("-jar", jar));
   }
 
-  /** The later value of a setting wins. */
+  /** The last value of a setting wins. */
   CommandLine set(String key, Object value) {
     settings.put(key, value.toString());
     return this;
@@ -58,7 +58,7 @@ final class CommandLine {
     return this;
   }
 
-  /** As written: {@code --key=value} is a setting, anything else stands before all settings. */
+  /** {@code --key=value} is a setting; anything else is put before all settings, unchanged. */
   CommandLine add(List<String> arguments) {
     for (String argument : arguments) {
       int equals = argument.indexOf('=');

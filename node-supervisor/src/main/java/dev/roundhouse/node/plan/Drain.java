@@ -5,22 +5,22 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * The times for an application to stop.
+ * How long an application may take to stop.
  *
  * @param set for open calls to end, if the operator sets it
  * @param lameDuck before that, while it still serves
  */
 public record Drain(Optional<Duration> set, Duration lameDuck) {
-  /** The operator says nothing. */
+  /** The operator sets nothing. */
   public static final Drain UNSET = new Drain(Optional.empty(), Duration.ZERO);
 
-  /** Between the end of a drain and SIGKILL: what else an application does before it exits. */
+  /** Left between the end of a drain and SIGKILL, for the rest of an application's exit. */
   private static final Duration AFTER_DRAIN = Duration.ofSeconds(3);
 
   private static final Duration LEAST = Duration.ofSeconds(1);
 
   /**
-   * The setting that makes it fit into its grace; empty where the operator's does.
+   * The setting that makes it end within its grace period; empty where the operator's does.
    *
    * @param application `worker` or `gateway`
    * @throws StartRefusedException when it would be killed before it has drained

@@ -32,14 +32,14 @@ public record NodePlan(
   public static final String GATEWAY = "gateway";
 
   /**
-   * Tells a program that is started in the place of Java among how many workers the machine's
-   * memory is divided; {@code docker/bin/worker} reads it.
+   * Variable with the number of workers that share the machine's memory, for a program that is
+   * started in place of Java; {@code docker/bin/worker} reads it.
    */
   static final String MEMORY_WORKERS = "ROUNDHOUSE_MEMORY_WORKERS";
 
   /**
-   * Tells such a program among how many processors it may divide its threads; {@code
-   * docker/bin/worker} reads it.
+   * Variable with the number of processors that such a program may use; {@code docker/bin/worker}
+   * reads it.
    */
   static final String PROCESSORS = "ROUNDHOUSE_PROCESSORS";
 
@@ -57,7 +57,7 @@ public record NodePlan(
   }
 
   /**
-   * Plans.
+   * Makes the plan.
    *
    * @param jars of the applications
    * @throws dev.roundhouse.platform.config.StartRefusedException when it could not work
@@ -139,7 +139,7 @@ public record NodePlan(
             ? jars.find(worker.jar(), "worker-service", "roundhouse.node.worker.jar")
             : "";
     String address = behindGateway ? LOOPBACK : settings.ports().address();
-    // what is wrong with it is said before anything starts
+    // fails before anything starts
     workers.forEach(each -> each.spec(worker, devices, passed, jar, address));
     return workers.stream()
         .map(

@@ -4,13 +4,13 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the node's own configuration says of the other applications.
+ * What the node's own configuration sets for the other applications.
  *
- * @param worker settings that stand where workers do not look: the supervisor's command line, and
- *     what upstream's files and variables were translated to
+ * @param worker settings from where workers do not look: the supervisor's command line, and those
+ *     translated from upstream's files and variables
  * @param gateway the same for the gateway
- * @param structuredLogs whether all log in records of the Elastic Common Schema
- * @param decided keys of workers' that the supervisor would decide, and that are set somewhere
+ * @param structuredLogs whether all processes log in the Elastic Common Schema
+ * @param decided worker keys that the supervisor would set, but that are set elsewhere
  * @param drain how workers stop, wherever it is set
  * @param gatewayDrain how the gateway stops, wherever it is set
  */
@@ -22,13 +22,13 @@ public record PassedOn(
     Drain drain,
     Drain gatewayDrain) {
 
-  /** Nothing is said. */
+  /** Nothing is set. */
   public static final PassedOn NOTHING =
       new PassedOn(Map.of(), Map.of(), false, Set.of(), Drain.UNSET, Drain.UNSET);
 
-  /** Decided by the kind of device that was found. */
+  /** Set by the kind of device that was found. */
   public static final String PLATFORM = "roundhouse.worker.device.platform";
 
-  /** Decided by the number of workers among which the processors are divided. */
+  /** Set by the number of workers that share the processors. */
   public static final String CPU_THREADS = "roundhouse.worker.device.cpu.threads";
 }

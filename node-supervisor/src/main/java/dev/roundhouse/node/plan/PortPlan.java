@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Which port each process gets, decided and tried before anything starts.
+ * The port of each process, chosen and test-bound before anything starts.
  *
  * @param open of the gateway, or of the only worker; empty for several workers without a gateway
  * @param workers one for each; those of the only worker are the open ones
@@ -31,7 +31,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
     return new Draft(settings).plan(workers, gateway);
   }
 
-  /** Takes ports one after the other, and holds them all until the last is taken. */
+  /** Takes ports one by one, and holds them all until the last is taken. */
   private static final class Draft {
     private static final String KEY = "roundhouse.node.ports.";
 
@@ -52,7 +52,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
         InetAddress ofWorkers =
             gateway ? InetAddress.getByAddress(new byte[] {127, 0, 0, 1}) : open;
         boolean front = gateway || workers == 1;
-        // those that were chosen by number first, so that no free one is taken from under them
+        // configured numbers first, so that the system does not pick one of them as a free port
         settle(open, front, workers, ofWorkers, false);
         return settle(open, front, workers, ofWorkers, true);
       } catch (UnknownHostException impossible) {
@@ -90,7 +90,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
           take(settings.metrics(), KEY + "metrics", open, all));
     }
 
-    /** Of the first round the numbers, of the second what is left to the system. */
+    /** The first round takes configured numbers, the second what the system chooses. */
     private int take(int port, String who, InetAddress address, boolean anyFree) {
       if ((port == 0) != anyFree) {
         return port;
@@ -124,7 +124,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
       try {
         socket.close();
       } catch (IOException e) {
-        // it was only held
+        // it was only held, not used
       }
     }
 

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How one worker is started, each time anew.
+ * How one worker is started, the first time and after each end.
  *
  * @param name unique
  * @param device its GPU; empty for the CPU
@@ -25,7 +25,7 @@ public record WorkerPlan(
     String name, Optional<String> device, int cpuThreads, int count, Ports ports) {
   private static final String PROCESSOR_COUNT = "-XX:ActiveProcessorCount=";
 
-  /** With one processor Java takes the machine for a client, and chooses another collector. */
+  /** With one processor the JVM assumes a client machine and chooses another collector. */
   private static final int LEAST_PROCESSORS = 2;
 
   private static final String DRAIN = "roundhouse.worker.shutdown.drain";
@@ -60,7 +60,8 @@ public record WorkerPlan(
   }
 
   /**
-   * Event loops, compiler and collector count processors, and each worker would take all of them.
+   * Event loops, compiler and collector are sized by the number of processors, so each worker would
+   * take all of them.
    */
   private List<String> jvmOptions(WorkerProcessProperties settings) {
     List<String> options = new ArrayList<>();

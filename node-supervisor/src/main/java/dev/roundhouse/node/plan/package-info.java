@@ -1,4 +1,4 @@
-/** What is to run: names, ports and command lines, decided before anything starts. */
+/** Names, ports and command lines of all processes, decided before anything starts. */
 @NullMarked
 package dev.roundhouse.node.plan;
 

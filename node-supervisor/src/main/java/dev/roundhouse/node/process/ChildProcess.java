@@ -1,6 +1,6 @@
 package dev.roundhouse.node.process;
 
-/** A process that runs, or has run. */
+/** A process that was started. */
 public interface ChildProcess {
   long pid();
 

@@ -3,17 +3,17 @@ package dev.roundhouse.node.process;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** What a line of a process becomes among those of others. */
+/** How a process's line is written among those of others. */
 @FunctionalInterface
 public interface LineForm {
 
   /**
-   * @param line holds it from its beginning; borrowed
+   * @param line has it at its start; borrowed
    * @return with its end of line
    */
   byte[] written(byte[] line, int length);
 
-  /** The same bytes behind the process's name. */
+  /** The same bytes, after the process's name. */
   static LineForm behind(String name) {
     byte[] prefix = ("[" + name + "] ").getBytes(StandardCharsets.UTF_8);
     return (line, length) ->

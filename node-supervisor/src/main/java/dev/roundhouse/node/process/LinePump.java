@@ -6,9 +6,8 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Copies a process's output line by line. Reads on whatever happens to the other side, so that the
- * process never waits for a full pipe; what goes beyond a line's limit is left out, and the line
- * says so.
+ * Copies a process's output line by line. Keeps reading even when the target fails, so that the
+ * process never blocks on a full pipe. Lines beyond the limit are cut, and say so.
  */
 final class LinePump implements Runnable {
   private static final byte[] CUT = " [cut]".getBytes(StandardCharsets.UTF_8);
@@ -21,7 +20,7 @@ final class LinePump implements Runnable {
   private boolean cut;
 
   /**
-   * @param form what becomes of a line
+   * @param form how a line is written
    * @param from taken: closed at its end
    * @param to borrowed; gets whole lines, each in one write
    * @param maxLine bytes of a line that are kept
@@ -70,7 +69,7 @@ final class LinePump implements Runnable {
       to.write(written, 0, written.length);
       to.flush();
     } catch (IOException | RuntimeException nobodyReads) {
-      // the process must not notice, nor of a line that cannot be written
+      // the process must not notice, nor when a line cannot be written
     }
     length = 0;
     cut = false;

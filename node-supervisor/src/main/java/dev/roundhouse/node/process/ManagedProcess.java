@@ -9,12 +9,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps one process running. Owned by the thread {@code supervisor}; only {@link #status} is for
- * any.
+ * any thread.
  */
 final class ManagedProcess {
   private static final Logger log = LoggerFactory.getLogger(ManagedProcess.class);
 
-  /** As the shell says of a program that it cannot start. */
+  /** The shell's code for a program that it cannot start. */
   static final int CANNOT_START = 127;
 
   private final ProcessPlan plan;
@@ -32,8 +32,8 @@ final class ManagedProcess {
   private volatile ProcessStatus status;
 
   /**
-   * @param exits takes number of the start and exit code, from any thread, to have {@link #onExit}
-   *     called
+   * @param exits takes the number of the start and the exit code, from any thread, and leads to a
+   *     call of {@link #onExit}
    */
   ManagedProcess(
       ProcessPlan plan,
@@ -105,7 +105,7 @@ final class ManagedProcess {
     }
   }
 
-  /** A process of this ended. */
+  /** A process that this started has ended. */
   void onExit(int start, int code, long nowNanos) {
     if (start == starts && child != null) {
       ended(code, nowNanos);

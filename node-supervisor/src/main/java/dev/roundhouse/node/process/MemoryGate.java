@@ -8,9 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Holds a start back until the driver has reclaimed the device's memory from the process before,
- * which takes it seconds; after a while it starts all the same, and says so. Upstream waits once,
- * before everything; here every restart does.
+ * Delays a start until the driver has reclaimed the device's memory from the previous process,
+ * which takes seconds. After a while the process starts anyway, with a warning. Upstream waits once
+ * at the beginning; here every restart waits.
  */
 public final class MemoryGate implements StartGate {
   private static final Logger log = LoggerFactory.getLogger(MemoryGate.class);
@@ -23,7 +23,7 @@ public final class MemoryGate implements StartGate {
 
   /**
    * @param process for the log
-   * @param patience zero waits for nothing
+   * @param patience how long to wait; zero for not at all
    */
   public MemoryGate(
       String process,

@@ -6,9 +6,8 @@ import java.util.function.Function;
 import java.util.function.IntConsumer;
 
 /**
- * Starts real processes. Each has this process at the other end of its standard input, where
- * nothing is ever written: its end is how the child notices that this process is gone, however that
- * happened.
+ * Starts real processes. This process holds the other end of each one's standard input and never
+ * writes to it: end of input tells the child that this process is gone, however it ended.
  */
 public final class OsProcesses implements ProcessStarter {
   private final OutputStream log;
@@ -16,9 +15,9 @@ public final class OsProcesses implements ProcessStarter {
   private final Function<String, LineForm> forms;
 
   /**
-   * @param log where the lines of all go; gets one whole line in each write
+   * @param log gets the lines of all processes, one whole line in each write
    * @param maxLine bytes of a line that are kept
-   * @param forms what becomes of a process's lines, by its name
+   * @param forms how a process's lines are written, by its name
    */
   public OsProcesses(OutputStream log, int maxLine, Function<String, LineForm> forms) {
     this.log = log;

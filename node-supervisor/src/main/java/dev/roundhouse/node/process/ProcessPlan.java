@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * One process that is to be kept running.
+ * One process to keep running.
  *
  * @param name unique; log lines and metrics carry it
  * @param spec asked before every start, on the thread {@code supervisor}

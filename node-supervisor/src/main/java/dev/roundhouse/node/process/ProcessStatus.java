@@ -3,13 +3,13 @@ package dev.roundhouse.node.process;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of a process at one moment.
+ * Snapshot of a process.
  *
  * @param pid null unless it runs
  * @param starts how often it has been started
- * @param endsInARow without having been up for long in between
+ * @param endsInARow ends without a long run in between
  * @param lastExit code of its last end; null before
- * @param sinceNanos when it came into its state
+ * @param sinceNanos when it entered its state
  * @param delaySeconds that it waits before its next start; 0 unless it does
  */
 public record ProcessStatus(

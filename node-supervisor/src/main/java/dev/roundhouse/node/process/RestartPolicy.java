@@ -3,11 +3,11 @@ package dev.roundhouse.node.process;
 import java.time.Duration;
 
 /**
- * When a process that ended is started again: min(2^(n-1), the longest) seconds after its n-th end
- * in a row. One that was up for long enough begins to count anew. Pure. The formula is upstream's.
+ * When a process that ended is restarted: min(2^(n-1), the longest) seconds after its n-th end in a
+ * row. A long enough run resets the count. Pure. The formula is upstream's.
  *
  * @param longest between an end and the next start
- * @param resetAfter time up that makes an end the first of a row
+ * @param resetAfter a run of this length resets the count
  * @param maxRestarts ends in a row that are followed by a start; 0 for any number
  */
 public record RestartPolicy(Duration longest, Duration resetAfter, int maxRestarts) {

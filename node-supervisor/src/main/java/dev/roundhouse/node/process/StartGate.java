@@ -6,8 +6,8 @@ public interface StartGate {
   StartGate OPEN = (sinceNanos, nowNanos) -> true;
 
   /**
-   * @param sinceNanos when it began to wait; what was before does not count
-   * @return false to be asked again in a moment
+   * @param sinceNanos when it began to wait; earlier readings do not count
+   * @return false to be asked again soon
    */
   boolean mayStart(long sinceNanos, long nowNanos);
 }

@@ -11,13 +11,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps processes running until it is told to stop, or one has ended too often. Everything is
- * decided in {@link #doWork}, by the thread {@code supervisor} or by a test; others leave notes.
+ * Keeps processes running until it is told to stop, or one has ended too often. All decisions are
+ * made in {@link #doWork}, by the thread {@code supervisor} or by a test; other threads queue
+ * notes.
  */
 public final class Supervisor {
   private static final Logger log = LoggerFactory.getLogger(Supervisor.class);
 
-  /** Between two looks at what is due; an end of a process is noticed at once. */
+  /** Between two checks for due work; the end of a process is noticed at once. */
   private static final long TICK_MILLIS = 100;
 
   private final List<ManagedProcess> processes;
@@ -75,7 +76,7 @@ public final class Supervisor {
   }
 
   /**
-   * Does what is due and what has been noted.
+   * Does what is due and handles queued notes.
    *
    * @return how many notes there were
    */

@@ -1,6 +1,5 @@
 /**
- * Processes that are kept running. The thread {@code supervisor} owns their states; what others see
- * are snapshots.
+ * Keeps processes running. The thread {@code supervisor} owns their states; others see snapshots.
  */
 @NullMarked
 package dev.roundhouse.node.process;

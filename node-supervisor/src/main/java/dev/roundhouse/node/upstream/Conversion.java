@@ -7,23 +7,23 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** How a value of upstream's becomes one of ours. */
+/** How one of upstream's values is converted. */
 enum Conversion {
-  /** As it is. */
+  /** Unchanged. */
   TEXT {
     @Override
     Map<String, String> apply(String ours, String value) {
       return Map.of(ours, value);
     }
   },
-  /** Words are joined by dashes here. */
+  /** Underscores between words become dashes. */
   WORD {
     @Override
     Map<String, String> apply(String ours, String value) {
       return Map.of(ours, value.replace('_', '-'));
     }
   },
-  /** A number of seconds, fractions too. */
+  /** Seconds, possibly with a fraction. */
   SECONDS {
     @Override
     Map<String, String> apply(String ours, String value) {
@@ -45,21 +45,21 @@ enum Conversion {
       return Map.of(ours, String.valueOf(flag(value)));
     }
   },
-  /** A list, also of one element. */
+  /** A list, possibly of one element. */
   LIST {
     @Override
     Map<String, String> apply(String ours, String value) {
       return Map.of(ours, "[" + withoutBrackets(value) + "]");
     }
   },
-  /** Names, apart by commas here. */
+  /** Names, separated by commas here. */
   NAMES {
     @Override
     Map<String, String> apply(String ours, String value) {
       return Map.of(ours, withoutBrackets(value));
     }
   },
-  /** A list, in variables apart by colons. */
+  /** A list, separated by colons in variables. */
   COLONS {
     @Override
     Map<String, String> apply(String ours, String value) {
@@ -70,7 +70,7 @@ enum Conversion {
               .collect(Collectors.joining(",")));
     }
   },
-  /** 0 is for no limit, which is the absence of the setting. */
+  /** 0 means no limit, which is an absent setting here. */
   LIMIT {
     @Override
     Map<String, String> apply(String ours, String value) {
@@ -98,7 +98,7 @@ enum Conversion {
       return settings;
     }
   },
-  /** Which models are on the device is one setting there, and two here. */
+  /** Upstream's one setting for which models are on the device is two here. */
   CONTROL_MODE {
     @Override
     Map<String, String> apply(String ours, String value) {
@@ -110,7 +110,7 @@ enum Conversion {
       };
     }
   },
-  /** What workers run on is said of the node and of each worker here. */
+  /** What workers run on is set for the node and for each worker here. */
   BACKEND {
     @Override
     Map<String, String> apply(String ours, String value) {
@@ -127,7 +127,7 @@ enum Conversion {
       return flag(value) ? Map.of(ours, "pinned-device") : Map.of();
     }
   },
-  /** Says what is so in any case. */
+  /** A setting for what is always so here. */
   ONLY_FALSE {
     @Override
     Map<String, String> apply(String ours, String value) {
@@ -137,7 +137,7 @@ enum Conversion {
       return Map.of();
     }
   },
-  /** Where a file is; read before everything else. */
+  /** The path of a file; read before all else. */
   FILE {
     @Override
     Map<String, String> apply(String ours, String value) {

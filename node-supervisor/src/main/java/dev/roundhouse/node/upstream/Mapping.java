@@ -9,11 +9,11 @@ import java.util.regex.Pattern;
 /**
  * One line of the table.
  *
- * @param key in the file, below the scope's path, with {@code NAME} for a model's name; of
- *     variables alone what follows the prefix
+ * @param key in the file, below the scope's path, with {@code NAME} for a model's name; for
+ *     variables alone, what follows the prefix
  * @param variable what follows the prefix in a variable; empty when there is none
  * @param ours the key here; empty when there is none
- * @param note what differs; of what is refused what to do instead
+ * @param note what differs; for a refused key, what to do instead
  */
 record Mapping(
     Scope scope, String key, String variable, Conversion conversion, String ours, String note) {
@@ -42,17 +42,17 @@ record Mapping(
     return new Mapping(scope, key, other, conversion, ours, note);
   }
 
-  /** As it stands in the file. */
+  /** The key as it is written in the file. */
   String path() {
     return scope.path + key;
   }
 
-  /** As it stands in the environment; empty when it does not. */
+  /** The variable as it is written in the environment; empty when there is none. */
   String variableName() {
     return variable.isEmpty() ? "" : scope.variablePrefix + variable;
   }
 
-  /** Whether a flattened key of the file is this one; the name in it, or empty. */
+  /** The model's name in a flattened key of this line, "" for none; empty for other keys. */
   Optional<String> matches(String flattened) {
     String pattern = Pattern.quote(path()).replace("NAME", "\\E(.+)\\Q");
     Matcher matcher = Pattern.compile(pattern).matcher(flattened);
@@ -62,7 +62,7 @@ record Mapping(
     return Optional.of(matcher.groupCount() == 0 ? "" : matcher.group(1));
   }
 
-  /** The settings here that say the same. */
+  /** The equivalent settings here. */
   Map<String, String> convert(String name, String value) {
     String plain =
         name.startsWith("[") && name.endsWith("]") ? name.substring(1, name.length() - 1) : name;

@@ -22,18 +22,18 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.io.FileSystemResource;
 
 /**
- * Reads upstream's files and variables, and says the same in our keys. Variables win over files, as
- * there.
+ * Translates upstream's files and variables to our keys. Variables override files, as they do
+ * upstream.
  */
 public final class UpstreamSettings {
-  /** Name of the property source that they make. */
+  /** Name of the property source with the result. */
   public static final String SOURCE = "upstream";
 
   private static final Logger log = LoggerFactory.getLogger(UpstreamSettings.class);
   private static final Path FOLDER = Path.of("/etc/reactantserver");
   private static final long MOST_BYTES = 1 << 20;
 
-  /** Kubernetes puts these there for a service of that name. */
+  /** Kubernetes sets these for a service of that name. */
   private static final String OF_A_SERVICE = ".*_(SERVICE_(HOST|PORT.*)|PORT|PORT_\\d+_.*)";
 
   /** Read by clients. */
@@ -78,8 +78,8 @@ public final class UpstreamSettings {
   }
 
   /**
-   * A list is one value, in brackets, its elements apart by commas; what is said of each of the
-   * workers is such a list.
+   * A list is one value in brackets, separated by commas. Settings with a value for each worker are
+   * such lists.
    */
   private static Map<String, String> flattened(Path file, String variable) {
     String what = variable.isEmpty() ? file.toString() : variable + " is '" + file + "'";

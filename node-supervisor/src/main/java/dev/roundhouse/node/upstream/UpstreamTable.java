@@ -26,7 +26,7 @@ import static dev.roundhouse.node.upstream.Scope.WORKER;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Every key of upstream's, version 0.1.10, and what it is here. docs/upstream.md is made of it. */
+/** Every key of upstream's version 0.1.10 and its equivalent. Source of docs/upstream.md. */
 final class UpstreamTable {
   private static final String W = "roundhouse.worker.";
   private static final String G = "roundhouse.gateway.";

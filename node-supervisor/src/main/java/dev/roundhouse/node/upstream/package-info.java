@@ -1,7 +1,7 @@
 /**
- * Understands the files and variables of ReactantServer.jl, from which people come: one table says
- * what each key is here. What has no equal is refused, with the way to say it. Pure but for reading
- * the files.
+ * Reads the files and variables of ReactantServer.jl, for users who migrate: one table maps each
+ * key to ours. A key without an equivalent is refused, with what to do instead. Pure but for
+ * reading the files.
  */
 @NullMarked
 package dev.roundhouse.node.upstream;

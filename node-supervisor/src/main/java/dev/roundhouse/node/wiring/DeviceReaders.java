@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What this machine has to ask about its devices: NVML, or else nvidia-smi. */
+/** How this machine's devices are read: by NVML, or else by nvidia-smi. */
 final class DeviceReaders implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -23,7 +23,7 @@ final class DeviceReaders implements AutoCloseable {
   }
 
   /**
-   * @param last asked when nothing else knows of a device
+   * @param last asked when no other source knows a device
    */
   List<DeviceSource> sources(DeviceSource last) {
     List<DeviceSource> sources = new ArrayList<>(nvml.stream().toList());

@@ -7,9 +7,9 @@ import java.time.Instant;
 import org.springframework.boot.json.JsonWriter;
 
 /**
- * Has every line of a process be a record of the Elastic Common Schema. The process's own records
- * stay as they are, and name it by themselves; other lines, such as the JVM's, become the message
- * of one.
+ * Writes every line of a process as a record of the Elastic Common Schema. The process's own
+ * records name it already and are not changed; other lines, such as the JVM's, become the message
+ * of a record.
  */
 final class EcsLines implements LineForm {
   private final JsonWriter<String> record;

@@ -50,12 +50,12 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(NodeProperties.class)
 class NodeConfiguration {
-  /** Nothing here takes a body. */
+  /** No route here takes a body. */
   private static final int MOST_BODY_BYTES = 64 << 10;
 
   private static final Duration STALLED = Duration.ofMinutes(1);
 
-  /** Runs before the first bean is made, so that a typo is the first thing that is heard of. */
+  /** Runs before the first bean is made, so that a typo is reported before anything else. */
   @Bean
   static BeanFactoryPostProcessor unknownKeyCheck(Environment environment) {
     return beans -> NodeKeys.check().check(environment);
@@ -105,7 +105,7 @@ class NodeConfiguration {
         System::nanoTime);
   }
 
-  /** What ends the process; a test puts another in its place. */
+  /** Ends the process; replaced in tests. */
   @Bean
   @ConditionalOnMissingBean(name = "processExit")
   IntConsumer processExit(ApplicationContext context) {
@@ -153,7 +153,9 @@ class NodeConfiguration {
     return new NodeHealth(supervisor, lifecycle);
   }
 
-  /** Ends who sends or reads next to nothing, as the ports of workers and gateways. */
+  /**
+   * Ends connections that send or read next to nothing, as on the ports of workers and gateways.
+   */
   @Bean
   @ConditionalOnMissingBean
   HttpServerSettings httpServerSettings() {
@@ -174,7 +176,7 @@ class NodeConfiguration {
     };
   }
 
-  /** Where operators' ports of all but the workers behind a gateway listen; empty: everywhere. */
+  /** Address of all operators' ports but those of workers behind a gateway; empty for any. */
   private static String operators(NodeProperties properties, ManagementAddress management) {
     String address = properties.ports().address();
     return address.isEmpty() ? management.text() : address;

@@ -22,8 +22,8 @@ import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.PropertySource;
 
 /**
- * Finds what is said here of the other applications. Files and variables they read themselves; the
- * command line they do not see, nor what upstream's files and variables say.
+ * Collects the settings here that are for the other applications. They read files and variables
+ * themselves, but see neither this command line nor upstream's files and variables.
  */
 final class Passing {
   private static final String WORKER = "roundhouse.worker.";

@@ -1,4 +1,4 @@
-/** Puts the node together; the only room that knows all others. */
+/** Wires the node; the only package that knows all others. */
 @NullMarked
 package dev.roundhouse.node.wiring;
 

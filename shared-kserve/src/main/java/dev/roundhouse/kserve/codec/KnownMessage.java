@@ -1,7 +1,7 @@
 package dev.roundhouse.kserve.codec;
 
 /**
- * A request that has the {@link RequestForm} of one that was checked, and so makes sense as well.
+ * A request that matched the {@link RequestTemplate} of a checked one, and so is valid too.
  *
  * @param memory of raw tensors
  */

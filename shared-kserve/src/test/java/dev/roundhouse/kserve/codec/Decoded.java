@@ -13,7 +13,7 @@ final class Decoded {
 
   static WireRequest of(byte[] message) {
     try {
-      return RequestCheck.check(RequestWalk.read(ByteBuffer.wrap(message)));
+      return RequestCheck.check(RequestParser.read(ByteBuffer.wrap(message)));
     } catch (MalformedMessageException e) {
       throw new AssertionError("not a message", e);
     }

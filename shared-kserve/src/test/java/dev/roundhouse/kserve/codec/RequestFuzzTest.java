@@ -56,7 +56,7 @@ class RequestFuzzTest {
       compareWithKnown(round, message);
     }
     System.out.printf(
-        "fuzz of requests: seed %d, executions %d, accepted %d (%d by a form that was known), refused %d (%d of them as C++ does and Java does not, %d by a limit), disagreements %d%n",
+        "fuzz of requests: seed %d, executions %d, accepted %d (%d by a template), refused %d (%d of them as C++ does and Java does not, %d by a limit), disagreements %d%n",
         seed, rounds, accepted, known, refused, stricter, limited, disagreed);
     assertThat(disagreements).as("seed %d, %d disagreements", seed, disagreed).isEmpty();
     assertThat(accepted).as("seed %d", seed).isBetween(rounds / 200, rounds - rounds / 200);
@@ -66,7 +66,7 @@ class RequestFuzzTest {
   private void compare(int round, byte[] message) {
     ModelInferRequest expected = parsed(message);
     try {
-      ReadMessage read = RequestWalk.readAnew(ByteBuffer.wrap(message));
+      ReadMessage read = RequestParser.readAnew(ByteBuffer.wrap(message));
       accepted++;
       if (expected == null) {
         disagree(round, message, "protobuf refuses it");
@@ -93,13 +93,13 @@ class RequestFuzzTest {
     }
   }
 
-  /** A message that has a known form is what it would be without. */
+  /** A message that matches a template is read as it would be without. */
   private void compareWithKnown(int round, byte[] message) {
     try {
-      InferMessage read = RequestWalk.read(new ByteArrayInputStream(message), message.length);
+      InferMessage read = RequestParser.read(new ByteArrayInputStream(message), message.length);
       if (read instanceof KnownMessage again) {
         known++;
-        WireRequest anew = RequestCheck.check(RequestWalk.readAnew(ByteBuffer.wrap(message)));
+        WireRequest anew = RequestCheck.check(RequestParser.readAnew(ByteBuffer.wrap(message)));
         if (!again.request().equals(anew)) {
           disagree(round, message, "what is known of it is " + again + " and not " + anew);
         }

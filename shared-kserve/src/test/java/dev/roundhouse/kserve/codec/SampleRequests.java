@@ -42,7 +42,7 @@ final class SampleRequests {
         .addRawInputContents(ByteString.EMPTY);
   }
 
-  /** One that makes sense, and has a form. */
+  /** One that makes sense, and has a template. */
   static ModelInferRequest.Builder sound() {
     return ModelInferRequest.newBuilder()
         .setModelName("identity_fp32")

@@ -5,7 +5,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.simulation.fleet.FleetModel;
 
-/** Holds the engine's own counts against what its callers saw, model by model. */
+/** Compares the engine's own counts with what its callers saw, for each model. */
 final class Audit {
   private Audit() {}
 

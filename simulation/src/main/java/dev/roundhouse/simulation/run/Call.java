@@ -15,7 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 
-/** One call from arrival to outcome, and what the device did for it. */
+/** One call from arrival to outcome, with its device time. */
 final class Call implements AnswerSink {
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
 
@@ -24,15 +24,15 @@ final class Call implements AnswerSink {
   final int rows;
   final long arrivalNanos;
 
-  /** What counts as in time; {@link InferenceRequest#NO_DEADLINE} when everything does. */
+  /** Latest time that counts as in time; {@link InferenceRequest#NO_DEADLINE} for any. */
   final long deadlineNanos;
 
-  /** True once an answer came whose every row was made from that row of this call. */
+  /** True once an answer came in which each row was computed from that row of this call. */
   boolean answered;
 
   private final Ledger ledger;
 
-  /** Rows that the device has been given. */
+  /** Rows given to the device. */
   int rowsRun;
 
   /** Device time spent on them. */
@@ -73,7 +73,7 @@ final class Call implements AnswerSink {
     ledger.onOutcome(this, outcome);
   }
 
-  /** True when each row of the answer was made from that row of this call. */
+  /** True when each row of the answer was computed from that row of this call. */
   private boolean isAnsweredBy(List<OutputTensor> outputs) {
     MemorySegment data = outputs.getFirst().data();
     if (outputs.size() != 1 || data.byteSize() != (long) rows * Long.BYTES) {

@@ -6,21 +6,21 @@ import dev.roundhouse.simulation.fleet.RowTag;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What calls are like.
+ * What the calls are like.
  *
  * @param slo time from arrival to deadline, drawn per call; null when calls have none
  * @param deadlineTold whether the engine knows the deadline, or only the ledger does
- * @param cancelled share of calls that are taken back at some moment between arrival and deadline,
- *     or in the first 100 ms, 0 to 1
- * @param oversize share of calls with more rows than a row, up to three times those of the largest
- *     program, 0 to 1
+ * @param cancelled share of calls that are cancelled at some moment between arrival and deadline,
+ *     or in the first 100 ms; 0 to 1
+ * @param oversize share of calls with more than one row, up to three times those of the largest
+ *     program; 0 to 1
  */
 public record Demand(
     @Nullable NanosRange slo, boolean deadlineTold, double cancelled, double oversize) {
   /** Largest programs that the rows of an oversize call fill. */
   private static final int MAX_PIECES = 3;
 
-  /** Without a deadline, a call that is taken back is taken back within this time. */
+  /** A cancelled call without a deadline is cancelled within this time. */
   static final long PATIENCE_NANOS = 100_000_000;
 
   /** Calls of one row that never give up. */

@@ -27,7 +27,7 @@ final class DeviceTime {
     return rowNanos;
   }
 
-  /** Time spent on a call was wasted. */
+  /** Counts time spent on a call as wasted. */
   void onWasted(long nanos) {
     wastedNanos += nanos;
   }

@@ -5,20 +5,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What came out of a simulation: of the calls after its lead-in, but for the gap and the hash.
- * Times are simulated.
+ * The result of a simulation. Counts calls after the lead-in; only the gap and the hash cover all
+ * of it. Times are simulated.
  *
  * @param offered calls that arrived
- * @param ends how they ended; every way is there
+ * @param ends how many ended in each way; has an entry for every {@link End}
  * @param arrivalNanos from the end of the lead-in to the last arrival
  * @param elapsedNanos from the end of the lead-in to the last outcome
  * @param latency of answered calls, from their arrival
  * @param latestNanos how far past its deadline the latest answer came; 0 when none did
  * @param gap see {@link ServiceGap}; NaN when no two watched models waited side by side
- * @param watched models that were compared, each with each
+ * @param watched models that were compared pairwise
  * @param device where device time went
  * @param residence what weights did
- * @param hash of every outcome and its time, in order: equal when two simulations went the same way
+ * @param hash of every outcome and its time, in order; equal for simulations with the same course
  */
 public record Findings(
     String discipline,
@@ -55,7 +55,7 @@ public record Findings(
         hash);
   }
 
-  /** Runs that found their weights on the device, of all. */
+  /** Share of runs that found their weights on the device. */
   public double foundShare() {
     return device.runs == 0 ? Double.NaN : 1 - (double) residence.loads / device.runs;
   }
@@ -64,17 +64,17 @@ public record Findings(
     return ends.getOrDefault(end, 0L);
   }
 
-  /** Calls a second. */
+  /** Calls per second. */
   public double offeredRate() {
     return offered / seconds(arrivalNanos);
   }
 
-  /** Answers in time, a second. */
+  /** Answers in time, per second. */
   public double goodput() {
     return count(End.IN_TIME) / seconds(elapsedNanos);
   }
 
-  /** Calls that were answered in time, of all. */
+  /** Share of calls that were answered in time. */
   public double goodShare() {
     return offered == 0 ? Double.NaN : (double) count(End.IN_TIME) / offered;
   }
@@ -84,9 +84,9 @@ public record Findings(
   }
 
   /**
-   * Weights that came and went while calls were made.
+   * Loads and evictions of weights while calls were made.
    *
-   * @param loadNanos that loads had the link, or shared it
+   * @param loadNanos during which loads used the link, alone or shared
    */
   public record Residence(long loads, long evictions, long loadNanos) {
     static final Residence NONE = new Residence(0, 0, 0);
@@ -100,17 +100,17 @@ public record Findings(
   /** Quantiles, nanoseconds, to three digits; 0 when nothing was answered. */
   public record Latency(long p50, long p99, long p999) {}
 
-  /** What one of the watched models got. */
+  /** What one watched model received. */
   public record WatchedModel(
       FleetModel model, long answeredInTime, Latency latency, long deviceNanos) {}
 
   /**
-   * Nanoseconds of the device.
+   * Device time.
    *
    * @param busyNanos in all runs
    * @param wastedNanos on rows of calls that were not answered in time
-   * @param paddingNanos on rows that were nobody's
-   * @param rows that were somebody's
+   * @param paddingNanos on padding rows
+   * @param rows of calls
    */
   public record DeviceUse(
       long busyNanos, long wastedNanos, long paddingNanos, long runs, long rows) {

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Follows every call and every run, and notes what must never happen to them. */
+/** Follows every call and every run, and records violations. */
 final class Ledger {
   private final NanoClock clock;
   private final Promises promises;
@@ -56,7 +56,7 @@ final class Ledger {
     calls.add(null); // ids begin at 1
   }
 
-  /** From now on device time counts, and calls that arrive; nothing that was before. */
+  /** Starts counting device time and new calls; nothing earlier counts. */
   void startCounting() {
     startNanos = clock.nanoTime();
     firstCounted = calls.size();
@@ -123,7 +123,7 @@ final class Ledger {
     hash = mix(hash ^ end.ordinal());
   }
 
-  /** The call of that id; null when it is over or there never was one. */
+  /** The open call with that id; null when there is none. */
   private @Nullable Call open(long id) {
     return id > 0 && id < calls.size() ? calls.get((int) id) : null;
   }
@@ -133,7 +133,7 @@ final class Ledger {
     return calls.stream().filter(call -> call != null).count();
   }
 
-  /** Calls that ended so, before counting began too. */
+  /** Calls that ended in this way, including those before counting began. */
   long count(int model, End end) {
     return ends[model][end.ordinal()];
   }

@@ -11,10 +11,10 @@ import java.util.function.LongSupplier;
 public sealed interface Residents {
 
   /**
-   * Weights come when calls wait for them.
+   * Weights are loaded when calls wait for them.
    *
-   * @param policy makes what chooses whose leave for them, anew for each simulation; its clock
-   *     shows the time since the first call could arrive, below 0 while the engine warms up
+   * @param policy makes the eviction policy of each simulation; its clock counts from the first
+   *     possible arrival, and is negative while the engine warms up
    */
   record OnDemand(Function<LongSupplier, EvictionPolicy> policy) implements Residents {
     /** As in an engine with default options. */
@@ -23,8 +23,8 @@ public sealed interface Residents {
   }
 
   /**
-   * Weights of some models are there before the first call and stay; no others come, and calls for
-   * those fail.
+   * Weights of some models are loaded before the first call and stay. No others are loaded, and
+   * calls for them fail.
    */
   record Only(List<FleetModel> models) implements Residents {
     public Only {

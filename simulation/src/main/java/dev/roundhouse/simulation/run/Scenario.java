@@ -12,15 +12,15 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Everything that decides how a simulation goes: the same scenario gives the same findings.
+ * All inputs of a simulation: the same scenario gives the same findings.
  *
  * @param seed of whatever is drawn while it runs
- * @param arrivals made anew for each simulation, from the seed
+ * @param arrivals created for each simulation from the seed
  * @param maxQueueDelay how long the engine may hold a batch that could be larger
  * @param maxQueueDepth calls that may wait per model
- * @param watched models that are compared with each other: a few, as every pair is looked at in
- *     every run
- * @param leadIn time at the start whose calls are served and left out of the findings
+ * @param watched models that are compared pairwise; only a few, because every run looks at every
+ *     pair
+ * @param leadIn time at the start whose calls are served but not counted
  */
 public record Scenario(
     long seed,
@@ -35,7 +35,7 @@ public record Scenario(
     Residents residents,
     Duration leadIn) {
 
-  /** With weights that come when calls wait for them, and every call counted. */
+  /** Weights are loaded on demand, and every call counts. */
   public Scenario(
       long seed,
       Fleet fleet,

@@ -27,7 +27,7 @@ final class ServiceGap {
   private final double[] widest;
 
   /**
-   * @param watched the models that are compared, each with each
+   * @param watched models that are compared pairwise
    * @param fleetSize models in the fleet
    */
   ServiceGap(List<FleetModel> watched, int fleetSize) {
@@ -51,9 +51,9 @@ final class ServiceGap {
   }
 
   /**
-   * A run begins, and what it takes is known.
+   * A run of known length begins.
    *
-   * @param waiting calls by model that have rows which no run has taken, this run's included
+   * @param waiting by model, calls with rows that no run has taken yet, this run's included
    */
   void onRun(int model, long nanos, int[] waiting) {
     for (int i = 0; i < models.length; i++) {
@@ -68,7 +68,7 @@ final class ServiceGap {
     }
   }
 
-  /** Nobody waits any more in this model, other than by having been served. */
+  /** No call of this model waits any more, for another reason than being served. */
   void onEmptied(int model) {
     int i = positions[model];
     if (i >= 0) {

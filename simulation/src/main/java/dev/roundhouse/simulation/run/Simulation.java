@@ -28,9 +28,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The real engine under simulated traffic: moves the clock to whatever happens next, an arrival, a
- * cancellation, the end of a run, the release of a held batch, and turns the engine until it has
- * nothing to do at that moment. Deterministic.
+ * The real engine under simulated traffic. Moves the clock to the next event (an arrival, a
+ * cancellation, the end of a run, the release of a held batch) and runs the engine until it has
+ * nothing left to do at that time. Deterministic.
  */
 public final class Simulation {
   private final Scenario scenario;
@@ -47,7 +47,7 @@ public final class Simulation {
   private final long countFromNanos;
   private long submitted;
 
-  /** What weights had done when calls began to count; null before. */
+  /** Residency counts when calls began to count; null before. */
   private Findings.@Nullable Residence uncounted;
 
   private Simulation(
@@ -207,10 +207,10 @@ public final class Simulation {
     }
   }
 
-  /** When something happens that is not up to the engine; {@link Long#MAX_VALUE} for never. */
+  /** Time of the next event outside the engine; {@link Long#MAX_VALUE} for never. */
   private long nextMoment(@Nullable Arrival next, long now) {
     long release = engine.nextMomentNanos();
-    // One that is due while the device is busy runs when the device is free.
+    // A batch that is due while the device is busy runs when the device is free.
     long at = release > now ? release : Long.MAX_VALUE;
     if (next != null) {
       at = Math.min(at, startNanos + next.nanos());
@@ -261,7 +261,7 @@ public final class Simulation {
     }
   }
 
-  /** Shows the time since the first call could arrive, and -1 before. */
+  /** Time since the first possible arrival; -1 before. */
   private static final class CallClock implements LongSupplier {
     private final ManualClock clock;
     private boolean started;
@@ -282,10 +282,10 @@ public final class Simulation {
     }
   }
 
-  /** A caller takes its call back. */
+  /** A caller cancels its call. */
   private record Withdrawal(long nanos, long call, Submission submission) {}
 
-  /** Reaches the ledger, which is opened after the device. */
+  /** Passes events to the ledger, which is opened after the device. */
   private static final class Recorder {
     private @Nullable Ledger ledger;
 

@@ -4,12 +4,12 @@ import dev.roundhouse.simulation.fleet.FleetModel;
 import java.util.Comparator;
 import java.util.List;
 
-/** Which models to look at closely. */
+/** Chooses the models to watch. */
 public final class Watch {
   private Watch() {}
 
   /**
-   * Those of whose runs most is asked.
+   * The models with the highest demand.
    *
    * @param demand by model; any unit
    */

@@ -1,8 +1,8 @@
 /**
  * One simulation from its first arrival to its last outcome: {@link
- * dev.roundhouse.simulation.run.Simulation} turns the engine and moves the clock, {@link
+ * dev.roundhouse.simulation.run.Simulation} drives the engine and the clock, {@link
  * dev.roundhouse.simulation.run.Ledger} follows every call and every run, {@link
- * dev.roundhouse.simulation.run.Findings} is what came out. One thread owns it all.
+ * dev.roundhouse.simulation.run.Findings} is the result. One thread owns it all.
  */
 @NullMarked
 package dev.roundhouse.simulation.run;

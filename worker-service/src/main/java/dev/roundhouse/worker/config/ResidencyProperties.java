@@ -51,8 +51,8 @@ public record ResidencyProperties(
    *     longest ago are let go and read from the files again when they are needed. Weights that the
    *     device reads in place cannot be let go. Unset: no limit.
    * @param hugePages Asks the system for pages of 2 MiB.
-   * @param shared Holds weights once for all workers of one user on this machine, under `/dev/shm`:
-   *     of bundles that have a digest of their weights, where there is room.
+   * @param shared Holds weights once for all workers of one user on this machine, under `/dev/shm`,
+   *     where there is room.
    * @param sharedMode Permissions of what is shared, in octal and in quotes. Nobody but the owner
    *     may write once it is complete, and only workers of the same user read it in place.
    */

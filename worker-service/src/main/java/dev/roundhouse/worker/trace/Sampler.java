@@ -11,8 +11,8 @@ final class Sampler {
   private final AtomicInteger remaining;
 
   /**
-   * @param owner the model whose setting it is; empty for that of all
-   * @param remaining how many are still to be traced; -1 for no end
+   * @param owner the model whose setting it is; empty for the global one
+   * @param remaining requests left to trace; -1 for no limit
    */
   Sampler(String owner, TraceSetting setting, int remaining) {
     this.owner = owner;
@@ -28,12 +28,12 @@ final class Sampler {
     return setting;
   }
 
-  /** How many are still to be traced; -1 for no end. */
+  /** Requests left to trace; -1 for no limit. */
   int remaining() {
     return remaining.get();
   }
 
-  /** True when a request that has just come is to be traced. */
+  /** Whether to trace a request that has just arrived; counts it. */
   boolean takes() {
     if (!setting.levels().isOn() || seen.incrementAndGet() % setting.rate() != 0) {
       return false;

@@ -6,7 +6,7 @@ import java.util.Objects;
 /**
  * The setting of each model. Immutable except for the samplers' counts.
  *
- * @param global for models without an own one
+ * @param global for models without their own
  * @param models by name
  */
 record Sampling(Sampler global, Map<String, Sampler> models) {
@@ -18,7 +18,7 @@ record Sampling(Sampler global, Map<String, Sampler> models) {
     return Objects.requireNonNullElse(models.get(model), global);
   }
 
-  /** True when some request may be traced. */
+  /** True when any request may be traced. */
   boolean isOn() {
     return global.setting().levels().isOn()
         || models.values().stream().anyMatch(model -> model.setting().levels().isOn());

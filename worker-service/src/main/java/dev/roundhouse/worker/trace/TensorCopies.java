@@ -11,9 +11,9 @@ import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 
 /**
- * Copies tensors for traces: as much as a trace may hold, counted first in the memory of requests.
- * What does not fit is left out; no request fails because of its trace, and tensors on a device are
- * not copied from it. Thread-safe.
+ * Copies tensors for traces, up to a limit for each trace, counted first against the memory of
+ * requests. What does not fit is left out: no request fails because of its trace. Tensors on a
+ * device are not copied. Thread-safe.
  */
 final class TensorCopies {
   private static final byte[] NOTHING = {};
@@ -23,7 +23,7 @@ final class TensorCopies {
   private final LongConsumer giveBack;
 
   /**
-   * @param most bytes of a request's inputs together, and of its outputs
+   * @param most bytes of a request's inputs together, and of its outputs together
    * @param take false when there are not enough bytes
    */
   TensorCopies(int most, LongPredicate take, LongConsumer giveBack) {
@@ -60,7 +60,7 @@ final class TensorCopies {
     return copies;
   }
 
-  /** The copies are no longer needed. */
+  /** Gives copies back that are no longer needed. */
   void giveBack(TracedTensors tensors) {
     giveBack(tensors.byteSize());
   }

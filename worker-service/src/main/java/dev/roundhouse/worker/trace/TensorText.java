@@ -5,8 +5,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The elements of a tensor as Triton writes them to traces: one text with commas between them,
- * strings in quotes. Numbers are written so that they read back as they were.
+ * The elements of a tensor as Triton writes them to traces: one text, separated by commas, strings
+ * in quotes. Numbers are written so that they can be read back exactly.
  */
 final class TensorText {
   private final StringBuilder text = new StringBuilder();
@@ -14,7 +14,7 @@ final class TensorText {
 
   private TensorText() {}
 
-  /** Of as many whole elements as there are bytes of. */
+  /** Of as many whole elements as the bytes hold. */
   static TensorText of(TracedTensor tensor) {
     TensorText made = new TensorText();
     ByteBuffer data = ByteBuffer.wrap(tensor.bytes()).order(ByteOrder.LITTLE_ENDIAN);
@@ -24,7 +24,7 @@ final class TensorText {
     return made;
   }
 
-  /** Bytes of the tensor that the text stands for. */
+  /** Bytes of the tensor that are in the text. */
   long written() {
     return written;
   }
@@ -64,7 +64,7 @@ final class TensorText {
     return true;
   }
 
-  /** False when there is only part of one. */
+  /** False when only part of an element is left. */
   private boolean addString(ByteBuffer data) {
     if (data.remaining() < Integer.BYTES) {
       return false;

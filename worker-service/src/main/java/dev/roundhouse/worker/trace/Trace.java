@@ -3,14 +3,14 @@ package dev.roundhouse.worker.trace;
 import dev.roundhouse.engine.request.Outcome;
 
 /**
- * What one sampled request is traced with. Moments are on the engine's clock, in nanoseconds.
+ * The trace of one sampled request. Times are on the engine's clock.
  *
- * @param id of the trace, unlike any other of this process
+ * @param id of the trace, unique in this process
  * @param sampler that picked it
- * @param requestId as its caller named it; empty for no name
+ * @param requestId given by the caller; empty for none
  * @param tensors none unless they are traced
  * @param startNanos when it was read
- * @param endNanos when its answer had been handed to the transport
+ * @param endNanos when its answer was handed to the transport
  */
 record Trace(
     long id,

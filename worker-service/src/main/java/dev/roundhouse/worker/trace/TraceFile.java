@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * A file with a JSON array that grows: after every {@link #append} it is whole. Open only while it
- * is written to. One thread's.
+ * A file with a growing JSON array, complete after every {@link #append}. Open only while it is
+ * written. For one thread.
  */
 final class TraceFile {
   private static final byte[] END = "\n]\n".getBytes(StandardCharsets.UTF_8);
@@ -26,21 +26,21 @@ final class TraceFile {
     return path;
   }
 
-  /** Bytes that it has. */
+  /** Size in bytes. */
   long size() {
     return endsAt == 0 ? 0 : endsAt + END.length;
   }
 
-  /** Traces that have been written to it. */
+  /** Traces written to it. */
   int traces() {
     return traces;
   }
 
   /**
-   * Adds elements of the array; the first time in the place of what the file had in it.
+   * Adds elements to the array; the first call replaces what the file held.
    *
-   * @param elements with commas between them
-   * @param count of traces that they make up
+   * @param elements separated by commas
+   * @param count of traces in them
    */
   void append(String elements, int count) throws IOException {
     boolean first = endsAt == 0;

@@ -8,15 +8,15 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The trace files: one file, and others with a number behind its name, the oldest of which is
- * replaced at the limit, so clients cannot fill a disk. For one thread.
+ * The trace files: one file, and numbered ones, the oldest of which is replaced at the limit, so
+ * that clients cannot fill a disk. For one thread.
  */
 final class TraceFiles {
   private final Path path;
   private final int mostFiles;
   private final long mostBytes;
 
-  /** Bytes of the files that there are, the oldest first; null until they have been looked for. */
+  /** Sizes of existing files in bytes, the oldest first; null until they have been listed. */
   private final Map<Path, Long> sizes = new LinkedHashMap<>();
 
   private boolean looked;
@@ -25,7 +25,7 @@ final class TraceFiles {
 
   /**
    * @param path of the one file
-   * @param mostFiles with a number
+   * @param mostFiles numbered ones
    * @param mostBytes of all together
    */
   TraceFiles(Path path, int mostFiles, long mostBytes) {
@@ -34,12 +34,12 @@ final class TraceFiles {
     this.mostBytes = mostBytes;
   }
 
-  /** The file that all traces go to which are to be in one. */
+  /** The file for traces that all go to one. */
   Path single() {
     return path;
   }
 
-  /** A file with a number; an earlier writer writes to it no longer. */
+  /** A numbered file; no earlier writer still writes to it. */
   Path next() {
     Path file = numbered(nextIndex);
     nextIndex = (nextIndex + 1) % mostFiles;
@@ -48,7 +48,7 @@ final class TraceFiles {
   }
 
   /**
-   * Makes room in advance of a write, by removing the oldest numbered file.
+   * Makes room before a write by removing the oldest numbered file.
    *
    * @return false when there is no such file
    */
@@ -66,7 +66,7 @@ final class TraceFiles {
     return bytes + added <= mostBytes;
   }
 
-  /** A file has been written to. */
+  /** Call after a file was written. */
   void written(Path file, long size) {
     forget(file);
     sizes.put(file, size);
@@ -78,7 +78,7 @@ final class TraceFiles {
     bytes -= before == null ? 0 : before;
   }
 
-  /** Those that an earlier process has left count too. */
+  /** Files left by an earlier process count too. */
   private void look() throws IOException {
     if (looked) {
       return;

@@ -8,18 +8,18 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Writes a trace as Triton does: what request it is of, then, as they are asked for, when each of
- * its stages began, and its tensors.
+ * Writes a trace as Triton does: the request, then, where they are traced, the start of each of its
+ * stages and its tensors.
  */
 final class TraceJson {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
-  /** Of a request for whichever version is served, when none has answered it. */
+  /** Of a request that names no version, when none has answered it. */
   private static final long NO_VERSION = -1;
 
   private TraceJson() {}
 
-  /** Elements of the file's array, with commas between them. */
+  /** Elements of the file's array, separated by commas. */
   static String of(Trace trace) {
     ObjectNode request =
         JSON.objectNode()
@@ -44,7 +44,7 @@ final class TraceJson {
     return text.toString();
   }
 
-  /** One tensor; what was left out of it is said, which Triton, that cuts nothing, need not. */
+  /** One tensor. Says what was left out; Triton cuts nothing. */
   private static ObjectNode tensor(Trace trace, String activity, TracedTensor tensor) {
     ObjectNode element = JSON.objectNode().put("id", trace.id()).put("activity", activity);
     TensorText data = TensorText.of(tensor);

@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What is traced of a request, by Triton's names; nothing when it is neither.
+ * What is traced of a request, by Triton's names; nothing when both are false.
  *
- * @param timestamps when each of its stages began
- * @param tensors what it was asked with and what was answered
+ * @param timestamps the start of each of its stages
+ * @param tensors its inputs and outputs
  */
 record TraceLevels(boolean timestamps, boolean tensors) {
   static final TraceLevels OFF = new TraceLevels(false, false);

@@ -3,7 +3,7 @@ package dev.roundhouse.worker.trace;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is traced of the requests of one model, or of all.
+ * What is traced of one model's requests, or of all.
  *
  * @param levels traced parts; none when no request is traced
  * @param rate one in this many is traced
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 record TraceSetting(TraceLevels levels, int rate, int count, int logFrequency) {
   static final int NO_END = -1;
 
-  /** What is set at one place; null where what is set above holds. */
+  /** What one level sets; null where the level above applies. */
   record Own(
       @Nullable TraceLevels levels,
       @Nullable Integer rate,

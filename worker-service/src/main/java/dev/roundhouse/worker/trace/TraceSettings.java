@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What is traced, of all models and of single ones, by Triton's names and rules: a model's own
- * setting wins over the one for all, and that over the configuration; a setting without values is
- * taken back. Thread-safe.
+ * setting overrides the global one, and that the configuration. A setting without values is
+ * removed. Thread-safe.
  */
 public final class TraceSettings {
   private static final String LEVEL = "trace_level";
@@ -49,9 +49,9 @@ public final class TraceSettings {
   }
 
   /**
-   * What holds for a model, each setting by its name.
+   * The settings in effect for a model, by name.
    *
-   * @param model empty for what holds for all
+   * @param model empty for the global ones
    * @throws WireException INVALID_ARGUMENT when there is no such model
    */
   public synchronized Map<String, List<String>> current(String model) {
@@ -69,10 +69,10 @@ public final class TraceSettings {
   }
 
   /**
-   * Changes all the settings given, or none when one of them is refused.
+   * Changes all given settings, or none when one of them is refused.
    *
    * @param model empty for what holds for all
-   * @param settings values by name; a setting without values is taken back
+   * @param settings values by name; a setting without values is removed
    * @throws WireException INVALID_ARGUMENT for a model, a name or a value that there is not,
    *     UNIMPLEMENTED for what cannot be changed
    */
@@ -104,7 +104,7 @@ public final class TraceSettings {
   }
 
   /**
-   * @param recounts whose count begins again; null for none
+   * @param recounts the model whose count restarts; null for none
    */
   private Sampling sampling(Map<String, Own> next, @Nullable String recounts) {
     TraceSetting global = next.getOrDefault(ALL, Own.NOTHING).over(configured);
@@ -124,7 +124,9 @@ public final class TraceSettings {
     return new Sampling(ofAll, models);
   }
 
-  /** The one that there is, if nothing has changed for it; else one that goes on counting. */
+  /**
+   * The existing sampler when its setting is unchanged; else a new one that continues its count.
+   */
   private static Sampler sampler(
       String owner, TraceSetting setting, @Nullable Sampler before, boolean recounts) {
     if (before == null || recounts || setting.count() != before.setting().count()) {
@@ -198,7 +200,7 @@ public final class TraceSettings {
     return new TraceLevels(timestamps, tensors);
   }
 
-  /** The one number; null when there is no value. */
+  /** The only value as a number; null when there is none. */
   private static @Nullable Integer number(String name, List<String> values, int least) {
     if (values.isEmpty()) {
       return null;

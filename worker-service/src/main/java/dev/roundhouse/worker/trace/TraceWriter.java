@@ -17,18 +17,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes traces to files, on the thread {@code trace}, started when the first request may be
- * traced. Handing one over never blocks: when the queue is full it is dropped, and counted.
+ * Writes traces to files on the thread {@code trace}, which starts when the first request may be
+ * traced. Handing over a trace never blocks: when the queue is full, it is dropped and counted.
  * Thread-safe.
  */
 final class TraceWriter implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TraceWriter.class);
   private static final long EVERY_MILLIS = 100;
 
-  /** Text that is kept to be written at once; more than that has traces with large tensors. */
+  /** Characters of text buffered for one write; only traces with large tensors exceed it. */
   private static final int MOST_CHARS = 1 << 20;
 
-  /** Traces that may lie here, about 4 MB without tensors, which are counted elsewhere. */
+  /** Traces that may wait: about 4 MB without tensors, which are counted elsewhere. */
   static final int CAPACITY = 1 << 14;
 
   private final TensorCopies copies;
@@ -39,24 +39,24 @@ final class TraceWriter implements AutoCloseable {
   private final LongAdder dropped = new LongAdder();
   private @Nullable ScheduledExecutorService thread;
 
-  // The thread's own.
+  // Owned by the thread.
   private final Map<String, Part> parts = new HashMap<>();
   private final TraceFiles files;
   private boolean saidThatItIsFull;
 
   /**
-   * @param path of the file; those that follow one another have a dot and a number behind it
+   * @param path of the file; numbered files add a dot and a number
    * @param copies where the tensors of traces are counted
-   * @param mostFiles with a number; the oldest is replaced
-   * @param mostBytes of all files together; the oldest with a number is removed for more, and what
-   *     has no room then is dropped
+   * @param mostFiles numbered ones; the oldest is replaced
+   * @param mostBytes of all files together; the oldest numbered one is removed to make room, and
+   *     traces that still have none are dropped
    */
   TraceWriter(Path path, TensorCopies copies, int mostFiles, long mostBytes) {
     files = new TraceFiles(path, mostFiles, mostBytes);
     this.copies = copies;
   }
 
-  /** Begins to write, if it has not begun. */
+  /** Starts the thread if it does not run yet. */
   synchronized void start() {
     if (thread == null) {
       thread =
@@ -66,7 +66,7 @@ final class TraceWriter implements AutoCloseable {
     }
   }
 
-  /** Takes a trace, or drops it. Never waits. */
+  /** Queues a trace, or drops it. Never blocks. */
   void offer(Trace trace) {
     if (waiting.incrementAndGet() > CAPACITY) {
       waiting.decrementAndGet();
@@ -77,7 +77,7 @@ final class TraceWriter implements AutoCloseable {
     traces.add(trace);
   }
 
-  /** Traces that are in files. */
+  /** Traces written to files. */
   long written() {
     return written.sum();
   }
@@ -87,7 +87,7 @@ final class TraceWriter implements AutoCloseable {
     return dropped.sum();
   }
 
-  /** Writes what there is; then nothing more is written. */
+  /** Writes what is queued, and accepts no more. */
   @Override
   public synchronized void close() {
     ScheduledExecutorService writing = thread;
@@ -113,7 +113,7 @@ final class TraceWriter implements AutoCloseable {
     }
   }
 
-  /** Puts a trace to those that go into the same file, which is written when it is full. */
+  /** Adds a trace to its file's buffer, which is written when it is full. */
   private void write(Trace trace) {
     int frequency = trace.sampler().setting().logFrequency();
     String key = frequency == 0 ? "" : frequency + " " + trace.sampler().owner();
@@ -164,7 +164,7 @@ final class TraceWriter implements AutoCloseable {
     part.count = 0;
   }
 
-  /** Once: until the worker starts again nothing changes that. */
+  /** Once, because nothing changes until the worker restarts. */
   private void sayThatItIsFull(TraceFile file) {
     if (!saidThatItIsFull) {
       saidThatItIsFull = true;
@@ -177,7 +177,7 @@ final class TraceWriter implements AutoCloseable {
     }
   }
 
-  /** A file that traces go to, and those that have not been written yet. */
+  /** A file and the traces that are not written yet. */
   private static final class Part {
     final TraceFile file;
     final StringBuilder text = new StringBuilder();

@@ -4,9 +4,9 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 
 /**
- * A copy of one tensor, or of its beginning.
+ * A copy of one tensor, or of its first bytes.
  *
- * @param name as its request or model has it
+ * @param name as in the request or the model
  * @param bytes its own: dense, row-major, little-endian
  * @param byteSize of the whole tensor
  */

@@ -3,15 +3,15 @@ package dev.roundhouse.worker.trace;
 import java.util.List;
 
 /**
- * What a trace has of its request's tensors.
+ * The tensors of a traced request.
  *
- * @param inputs as they came
- * @param outputs as they are answered; none of a request that failed
+ * @param inputs as they arrived
+ * @param outputs as they are answered; none for a failed request
  */
 record TracedTensors(List<TracedTensor> inputs, List<TracedTensor> outputs) {
   static final TracedTensors NONE = new TracedTensors(List.of(), List.of());
 
-  /** Of the copies. */
+  /** Bytes of the copies. */
   long byteSize() {
     return byteSize(inputs) + byteSize(outputs);
   }

@@ -10,8 +10,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Traces the requests that are sampled. Costs a request that is not one read, and a look-up of its
- * model when any is. Thread-safe.
+ * Traces sampled requests. Any other request costs one read, and a look-up of its model while
+ * anything is traced. Thread-safe.
  */
 public final class Tracer {
   private final TraceWriter writer;
@@ -30,7 +30,7 @@ public final class Tracer {
   }
 
   /**
-   * Where the answer of a request that has just been read goes: to its sink, by way of the trace if
+   * The sink for the answer of a request that has just been read: its own, wrapped by the trace if
    * it is traced.
    *
    * @param inputs of the request, borrowed until it has ended

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Traces of requests, as the operator configured them: what samples them, what changes which are
- * sampled, and what writes them. Thread-safe.
+ * Traces of requests as the operator configured them: wires the sampler, the settings and the
+ * writer. Thread-safe.
  */
 public final class Tracing implements AutoCloseable {
   private final TraceWriter writer;
@@ -19,7 +19,7 @@ public final class Tracing implements AutoCloseable {
   private final TraceSettings settings;
 
   /**
-   * @throws StartRefusedException when what is configured cannot be traced
+   * @throws StartRefusedException when the configuration cannot work
    */
   public Tracing(TraceProperties properties, Engine engine) {
     TraceLevels levels = levels(properties.level());
@@ -79,7 +79,7 @@ public final class Tracing implements AutoCloseable {
     return settings;
   }
 
-  /** Traces that are in files. */
+  /** Traces written to files. */
   public long written() {
     return writer.written();
   }
@@ -89,7 +89,7 @@ public final class Tracing implements AutoCloseable {
     return writer.dropped();
   }
 
-  /** Writes what has been traced. */
+  /** Writes what is queued. */
   @Override
   public void close() {
     writer.close();

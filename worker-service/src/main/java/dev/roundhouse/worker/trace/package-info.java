@@ -1,7 +1,6 @@
 /**
- * Traces of single requests: which are sampled, and Triton's JSON of when each of their stages
- * began. What is handed over for it costs no thread of the engine more than a place in a bounded
- * queue; a thread of its own writes.
+ * Traces of single requests: sampling, and Triton's JSON with the start of each of their stages.
+ * The engine's threads only put traces into a bounded queue; a separate thread writes.
  */
 @NullMarked
 package dev.roundhouse.worker.trace;

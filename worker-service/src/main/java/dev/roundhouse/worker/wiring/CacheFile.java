@@ -22,6 +22,7 @@ record CacheFile(String what, String key, String name) {
       new CacheFile("compiled programs are", "roundhouse.worker.compile.cache", "executables");
 
   private static final String JOURNAL = "journal";
+  private static final String WEIGHT_DIGESTS = "weight-digests";
 
   private static final Logger log = LoggerFactory.getLogger(CacheFile.class);
 
@@ -44,10 +45,20 @@ record CacheFile(String what, String key, String name) {
    * @param setting where those are, as in {@link #of}
    */
   static Optional<Path> journal(String setting, Map<String, String> environment) {
+    return besidePrograms(JOURNAL, setting, environment);
+  }
+
+  /** The folder of digests of weights; where, as in {@link #journal}. */
+  static Optional<Path> weightDigests(String setting, Map<String, String> environment) {
+    return besidePrograms(WEIGHT_DIGESTS, setting, environment);
+  }
+
+  private static Optional<Path> besidePrograms(
+      String name, String setting, Map<String, String> environment) {
     return switch (setting) {
       case "none" -> Optional.empty();
-      case "auto" -> CacheDirectory.of(environment::get).map(cache -> cache.resolve(JOURNAL));
-      default -> Optional.of(Path.of(setting, JOURNAL));
+      case "auto" -> CacheDirectory.of(environment::get).map(cache -> cache.resolve(name));
+      default -> Optional.of(Path.of(setting, name));
     };
   }
 

@@ -231,7 +231,10 @@ class EngineConfiguration {
                     properties.watchdog().deviceCall(), properties.watchdog().dispatchTurn()))
             .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
-            .floors(ResidencySettings.floors(properties.residency().host()))
+            .floors(
+                ResidencySettings.floors(
+                    properties.residency().host(),
+                    CacheFile.weightDigests(properties.compile().cache(), System.getenv())))
             .links(new LinkRoots(properties.repository().linkRoots(), LINK_ROOTS))
             .loads(new LeftOut(properties.repository().leaveOut(), journal))
             .runMark(journal)

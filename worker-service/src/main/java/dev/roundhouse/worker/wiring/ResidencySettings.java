@@ -12,6 +12,7 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.DeviceProperties;
 import dev.roundhouse.worker.config.ResidencyProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.springframework.util.unit.DataSize;
@@ -23,7 +24,10 @@ final class ResidencySettings {
 
   private ResidencySettings() {}
 
-  static FloorOptions floors(ResidencyProperties.Host host) {
+  /**
+   * @param digests folder for digests of weights whose bundle has none; empty: they are not kept
+   */
+  static FloorOptions floors(ResidencyProperties.Host host, Optional<Path> digests) {
     FloorKind kind =
         switch (host.weights()) {
           case KEEP -> FloorKind.KEPT;
@@ -36,7 +40,9 @@ final class ResidencySettings {
         budget == null ? Long.MAX_VALUE : budget.toBytes(),
         HOST_BUDGET,
         host.hugePages(),
-        host.shared() ? Optional.of(new Sharing(Sharing.SHARED_MEMORY, mode)) : Optional.empty());
+        host.shared()
+            ? Optional.of(new Sharing(Sharing.SHARED_MEMORY, mode, digests))
+            : Optional.empty());
   }
 
   static ResidencyOptions residency(WorkerProperties properties) {

@@ -23,4 +23,13 @@ class CacheFileTest {
     assertThat(costs.of("none", own)).isEmpty();
     assertThat(CacheFile.EXECUTABLES.of("auto", own)).contains(Path.of("/own/executables"));
   }
+
+  @Test
+  void shouldKeepDigestsOfWeightsBesidePrograms() {
+    Map<String, String> own = Map.of("ROUNDHOUSE_CACHE", "/own");
+
+    assertThat(CacheFile.weightDigests("auto", own)).contains(Path.of("/own/weight-digests"));
+    assertThat(CacheFile.weightDigests("/c", own)).contains(Path.of("/c/weight-digests"));
+    assertThat(CacheFile.weightDigests("none", own)).isEmpty();
+  }
 }

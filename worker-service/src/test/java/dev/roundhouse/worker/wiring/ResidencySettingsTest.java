@@ -15,7 +15,8 @@ import org.springframework.util.unit.DataSize;
 class ResidencySettingsTest {
   @Test
   void shouldHandOnEveryKey() {
-    assertThat(ResidencySettings.floors(new Host(Weights.KEEP, null, true, false, "0660")))
+    Optional<Path> digests = Optional.of(Path.of("/cache/weight-digests"));
+    assertThat(ResidencySettings.floors(new Host(Weights.KEEP, null, true, false, "0660"), digests))
         .isEqualTo(
             new FloorOptions(
                 FloorKind.KEPT,
@@ -25,13 +26,13 @@ class ResidencySettingsTest {
                 Optional.empty()));
     assertThat(
             ResidencySettings.floors(
-                new Host(Weights.RE_READ, DataSize.ofBytes(7), false, true, "640")))
+                new Host(Weights.RE_READ, DataSize.ofBytes(7), false, true, "640"), digests))
         .isEqualTo(
             new FloorOptions(
                 FloorKind.RE_READ,
                 7,
                 ResidencySettings.HOST_BUDGET,
                 false,
-                Optional.of(new Sharing(Path.of("/dev/shm"), 0640))));
+                Optional.of(new Sharing(Path.of("/dev/shm"), 0640, digests))));
   }
 }

@@ -4,7 +4,7 @@ import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
-import dev.roundhouse.kserve.codec.RequestWalk;
+import dev.roundhouse.kserve.codec.RequestParser;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.platform.grpc.GuardedService;
@@ -125,11 +125,11 @@ final class InferMethods {
     @Override
     public InferMessage read(InputStream stream, int length) throws IOException {
       if (stream instanceof ReceivedMessage received) {
-        return RequestWalk.read(
+        return RequestParser.read(
             received.bytes(),
             received.isCollected() ? MessageMemory.COLLECTED : new PooledMemory(received));
       }
-      return RequestWalk.read(stream, length);
+      return RequestParser.read(stream, length);
     }
 
     @Override

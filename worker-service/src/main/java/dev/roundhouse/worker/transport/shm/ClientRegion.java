@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
 abstract sealed class ClientRegion permits SystemRegion, CudaRegion {
   private final String name;
   private final long byteSize;
-  private int users = 1; // the one who registered it
+  private int users = 1; // its registration
 
   ClientRegion(String name, long byteSize) {
     this.name = name;
@@ -45,11 +45,11 @@ abstract sealed class ClientRegion permits SystemRegion, CudaRegion {
     closeMemory();
   }
 
-  /** It is no longer used. Does not wait. */
+  /** Called once, after the last use. Does not block. */
   abstract void closeMemory();
 
   /**
-   * Refuses a range whose memory is gone, where that can be told.
+   * Refuses a range whose memory is gone, where that can be detected.
    *
    * @throws WireException INVALID_ARGUMENT
    */
@@ -66,6 +66,6 @@ abstract sealed class ClientRegion permits SystemRegion, CudaRegion {
    */
   abstract void write(long from, MemorySegment data);
 
-  /** Whether a copy may wait for a device, and so is not for every thread. */
+  /** Whether a copy may block on a device, which not every thread may do. */
   abstract boolean waitsForDevice();
 }

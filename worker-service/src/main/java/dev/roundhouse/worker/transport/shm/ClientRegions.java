@@ -13,15 +13,15 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
- * The regions of shared memory that clients have registered, by name. A region that is unregistered
- * stays for the requests that use it already. Thread-safe.
+ * The regions of shared memory that clients have registered, by name. An unregistered region stays
+ * open for the requests that already use it. Thread-safe.
  */
 public final class ClientRegions implements AutoCloseable {
-  /** Names of objects that are others' business: this server's weights, and Triton's own. */
+  /** Prefixes of objects that clients may not register: this server's weights, and Triton's own. */
   private static final List<String> KEPT =
       List.of("roundhouse-", "triton_python_backend_shm_region_");
 
-  /** Of one region: address space, which a process has 128 TiB of. */
+  /** Of one region, because a process has 128 TiB of address space. */
   private static final long MOST_BYTES = 1L << 40;
 
   private final Settings settings;
@@ -31,7 +31,7 @@ public final class ClientRegions implements AutoCloseable {
   private final CudaRegions cuda;
 
   /**
-   * @param copy what reads and writes regions of POSIX objects
+   * @param copy reads and writes regions of POSIX objects
    * @param cuda taken
    */
   public ClientRegions(Settings settings, RegionCopy copy, CudaAccess cuda) {
@@ -56,7 +56,7 @@ public final class ClientRegions implements AutoCloseable {
   /**
    * @param key of the POSIX object, with or without a leading slash
    * @param offset where the region begins in it, in bytes
-   * @throws WireException UNIMPLEMENTED when shared memory is off, else what is wrong
+   * @throws WireException UNIMPLEMENTED when shared memory is off, else with what is wrong
    */
   public void register(String name, String key, long offset, long byteSize) {
     requireEnabled();
@@ -161,13 +161,13 @@ public final class ClientRegions implements AutoCloseable {
     return new Registered(region.name(), region.key(), region.offset(), region.byteSize());
   }
 
-  /** Those of memory on the worker's GPU, whether or not there can be any. */
+  /** Regions of memory on the worker's GPU; there even where none can be registered. */
   public CudaRegions cuda() {
     return cuda;
   }
 
   /**
-   * Holds a part of a region for a request, whatever becomes of its name.
+   * Holds a part of a region for a request, even if it is unregistered meanwhile.
    *
    * @throws WireException UNIMPLEMENTED when shared memory is off, NOT_FOUND when there is no such
    *     region, INVALID_ARGUMENT when the range is not inside it

@@ -8,19 +8,19 @@ public sealed interface CudaAccess {
   CudaAccess NO_GPU = new None("its device is no GPU of NVIDIA's");
 
   /**
-   * It can.
+   * Memory can be registered.
    *
    * @param memory taken
    */
   record Through(CudaMemory memory) implements CudaAccess {}
 
-  /** It could, but the operator has not allowed clients to share memory. */
+  /** The operator has not enabled client shared memory. */
   record Off() implements CudaAccess {}
 
   /**
    * No access.
    *
-   * @param why reason for clients, to follow a colon
+   * @param why the reason in refusals, after a colon
    */
   record None(String why) implements CudaAccess {}
 }

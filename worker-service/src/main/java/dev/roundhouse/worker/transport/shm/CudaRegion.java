@@ -40,12 +40,12 @@ final class CudaRegion extends ClientRegion {
     thread.release(allocation, () -> closed.complete(null));
   }
 
-  /** Done when nothing of it is open any more, or ever will be closed. */
+  /** Completes when it is closed, or the worker is stopping. */
   CompletableFuture<Void> closed() {
     return closed;
   }
 
-  /** While it is open, nothing takes it away that CUDA would tell of. */
+  /** CUDA does not tell when memory that is open here is gone. */
   @Override
   void requireThere(long from, long length) {}
 

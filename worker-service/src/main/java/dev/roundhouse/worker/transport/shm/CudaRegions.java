@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The regions that clients have registered of memory on the worker's GPU. Where there can be none,
- * they are none, and to register one is refused. Thread-safe.
+ * The regions of memory on the worker's GPU that clients have registered. Without access to such
+ * memory, registering is refused. Thread-safe.
  */
 public final class CudaRegions {
   private static final long MOST_SECONDS_TO_CLOSE = 1;
@@ -47,9 +47,9 @@ public final class CudaRegions {
    * Registers the beginning of an allocation of another process.
    *
    * @param handle the bytes of its {@code cudaIpcMemHandle_t}
-   * @param device on which it is; the worker's own
-   * @return done when requests may name it; fails with a {@link WireException}
-   * @throws WireException what is wrong, where that is seen without opening it
+   * @param device that it is on; must be the worker's own
+   * @return completes when requests may name it; fails with a {@link WireException}
+   * @throws WireException for what is found wrong without opening it
    */
   public CompletableFuture<Void> register(String name, byte[] handle, long device, long byteSize) {
     ClientRegions.requireName(name);
@@ -119,8 +119,8 @@ public final class CudaRegions {
    * it.
    *
    * @param name empty for all
-   * @return done when it is closed, so that its owner may free it, but in a second at the latest:
-   *     requests that still use it are known to their client
+   * @return completes when it is closed, so that its owner may free it, and after a second at the
+   *     latest: the client knows which of its requests still use it
    */
   public CompletableFuture<Void> unregister(String name) {
     return CompletableFuture.allOf(

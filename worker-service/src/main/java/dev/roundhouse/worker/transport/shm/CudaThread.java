@@ -18,17 +18,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that opens and closes memory of CUDA's, and copies outputs to it. Each of these may
- * wait for the device, which neither event loops nor the dispatch thread have time for. What it has
- * to do is bounded: by {@link #MOST_OPENING}, by the regions there are, and by the memory of the
- * answers that wait.
+ * The thread that opens and closes CUDA memory and copies outputs to it. Each of these may block on
+ * the device, which neither event loops nor the dispatch thread may do. Its queue is bounded by
+ * {@link #MOST_OPENING}, by the number of regions, and by the memory of waiting answers.
  *
- * <p>A process opens a handle once, however many regions are of it: they share the allocation.
+ * <p>A process can open a handle only once, so all regions of a handle share one allocation.
  */
 final class CudaThread implements Executor, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(CudaThread.class);
 
-  /** Registrations that wait at once. */
+  /** Registrations that may wait at once. */
   static final int MOST_OPENING = 64;
 
   private static final long PATIENCE_SECONDS = 5;
@@ -36,7 +35,7 @@ final class CudaThread implements Executor, AutoCloseable {
   private final CudaMemory memory;
   private final ThreadPoolExecutor thread;
   private final AtomicInteger opening = new AtomicInteger();
-  private final Map<ByteBuffer, Opened> opened = new HashMap<>(); // of the thread
+  private final Map<ByteBuffer, Opened> opened = new HashMap<>(); // owned by the thread
 
   /**
    * @param memory taken
@@ -66,9 +65,9 @@ final class CudaThread implements Executor, AutoCloseable {
   }
 
   /**
-   * Opens what a handle stands for, unless it is open.
+   * Opens the allocation of a handle, or shares it when it is open.
    *
-   * @return fails with a {@link CudaException}; what it brings goes back by {@link #release}
+   * @return fails with a {@link CudaException}; the allocation is given back by {@link #release}
    * @throws WireException when too many wait, or the worker is stopping
    */
   CompletableFuture<Opened> open(byte[] handle) {
@@ -102,7 +101,7 @@ final class CudaThread implements Executor, AutoCloseable {
   }
 
   /**
-   * A region of it is gone; the last one closes it.
+   * Gives back one region's share; the last one closes the allocation.
    *
    * @param done run afterwards
    */
@@ -135,7 +134,7 @@ final class CudaThread implements Executor, AutoCloseable {
     }
   }
 
-  /** Closes what is open; call when no request is open any more. Harmless when repeated. */
+  /** Closes what is open. Call when no request is open any more; harmless when repeated. */
   @Override
   public void close() {
     if (thread.isShutdown()) {
@@ -164,7 +163,7 @@ final class CudaThread implements Executor, AutoCloseable {
   static final class Opened {
     private final ByteBuffer handle;
     private final CudaMemory.Mapping memory;
-    private int regions; // of the thread
+    private int regions; // owned by the thread
 
     Opened(ByteBuffer handle, CudaMemory.Mapping memory) {
       this.handle = handle;

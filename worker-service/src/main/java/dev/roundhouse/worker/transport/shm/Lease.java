@@ -27,7 +27,7 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Writes an output to where the lease begins.
+   * Writes an output to the start of the lease.
    *
    * @param data no longer than the lease
    * @throws WireException when the client has made the region smaller
@@ -36,7 +36,7 @@ public final class Lease implements AutoCloseable {
     region.write(range.offset(), data);
   }
 
-  /** Whether {@link #write} may wait for a device, and so is for the device's own thread only. */
+  /** Whether {@link #write} may block on a device, and so belongs on the device's own thread. */
   public boolean waitsForDevice() {
     return region.waitsForDevice();
   }

@@ -2,7 +2,7 @@ package dev.roundhouse.worker.transport.shm;
 
 import java.lang.foreign.MemorySegment;
 
-/** Copies from and to memory that a client may take away at any moment. Thread-safe. */
+/** Copies from and to memory that a client may truncate at any moment. Thread-safe. */
 @FunctionalInterface
 public interface RegionCopy {
   /**

@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Which region has which name: one namespace for all kinds. Thread-safe. */
+/** Regions by name, in one namespace for all kinds. Thread-safe. */
 final class RegionTable {
   private final int most;
   private final Map<String, ClientRegion> regions = new TreeMap<>();
@@ -28,9 +28,10 @@ final class RegionTable {
   }
 
   /**
-   * Keeps a name for a region that is about to be opened: {@link #put} or {@link #giveUp} follows.
+   * Reserves a name for a region that is about to be opened; {@link #put} or {@link #giveUp}
+   * follows.
    *
-   * @throws WireException ALREADY_EXISTS, or RESOURCE_EXHAUSTED when there are as many as may be
+   * @throws WireException ALREADY_EXISTS, or RESOURCE_EXHAUSTED at the limit
    */
   synchronized void take(String name) {
     if (regions.containsKey(name) || taken.contains(name)) {
@@ -48,7 +49,7 @@ final class RegionTable {
   }
 
   /**
-   * Registers what was opened under a name that was taken for it.
+   * Registers a region under the name that was reserved for it.
    *
    * @param region taken
    * @throws WireException UNAVAILABLE when the worker is stopping; the region has been released
@@ -69,7 +70,7 @@ final class RegionTable {
     taken.remove(name);
   }
 
-  /** The region of a name, with one more user; null for an unknown name. */
+  /** The region of that name, with one more user; null for an unknown name. */
   synchronized @Nullable ClientRegion use(String name) {
     ClientRegion region = regions.get(name);
     return region != null && region.use() ? region : null;
@@ -85,10 +86,10 @@ final class RegionTable {
   }
 
   /**
-   * Forgets regions of a kind.
+   * Removes regions of a kind.
    *
    * @param name empty for all of them
-   * @return which; they have been released
+   * @return the removed regions; already released
    */
   <T extends ClientRegion> List<T> remove(Class<T> kind, String name) {
     List<T> gone = new ArrayList<>();
@@ -104,7 +105,7 @@ final class RegionTable {
     return gone;
   }
 
-  /** Forgets all regions, and takes no more. */
+  /** Removes all regions and accepts no more. */
   void close() {
     synchronized (this) {
       closed = true;

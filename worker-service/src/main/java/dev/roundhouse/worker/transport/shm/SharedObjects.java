@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
-/** The POSIX shared-memory objects that this process sees. Thread-safe. */
+/** The POSIX shared memory objects that this process can see. Thread-safe. */
 public final class SharedObjects {
   private static final Path OBJECTS = Path.of("/dev/shm");
   private static final int LONGEST_NAME = 255;
@@ -17,7 +17,7 @@ public final class SharedObjects {
   }
 
   /**
-   * @param objects where they stand
+   * @param objects folder that holds them
    */
   SharedObjects(Path objects) {
     this.objects = objects;
@@ -26,7 +26,7 @@ public final class SharedObjects {
   /**
    * The file of an object, whether or not it is there.
    *
-   * @param key as for {@code shm_open}; slashes in front do not count
+   * @param key as for {@code shm_open}; leading slashes are ignored
    * @throws WireException INVALID_ARGUMENT when no object can have that name
    */
   Path file(String key) {
@@ -45,8 +45,8 @@ public final class SharedObjects {
   }
 
   /**
-   * True when there is an object of that name, and it can be read: a client that has made it shares
-   * memory with this process.
+   * True when there is an object of that name that can be read: then the client that made it and
+   * this process share memory.
    *
    * @throws WireException INVALID_ARGUMENT when no object can have that name
    */
@@ -55,7 +55,7 @@ public final class SharedObjects {
     return isObject(file) && Files.isReadable(file);
   }
 
-  /** False for a link too: it may lead out of where objects are. */
+  /** False for links, which may lead out of the folder. */
   static boolean isObject(Path file) {
     return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
   }

@@ -15,13 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A part of a POSIX shared-memory object, mapped. Its client may make the object smaller at any
- * moment, and touching mapped memory that is gone is a SIGBUS: only {@link RegionCopy} touches it.
+ * A part of a POSIX shared-memory object, mapped. The client may truncate the object at any moment,
+ * and touching mapped memory that is gone raises SIGBUS, so only {@link RegionCopy} touches it.
  */
 final class SystemRegion extends ClientRegion {
   private static final Logger log = LoggerFactory.getLogger(SystemRegion.class);
 
-  /** Of an object that is as large as it was registered, and whose pages cannot be had. */
+  /** For an object that still has its size, but whose pages cannot be allocated. */
   private static final String NO_PAGES = "it was smaller meanwhile, or /dev/shm is full";
 
   private final String key;
@@ -65,7 +65,7 @@ final class SystemRegion extends ClientRegion {
     }
   }
 
-  /** Asks how large the object is by now. */
+  /** Reads the object's current size. */
   @Override
   void requireThere(long from, long length) {
     try {
@@ -90,7 +90,7 @@ final class SystemRegion extends ClientRegion {
   @Override
   void write(long from, MemorySegment data) {
     boolean written = copy.copy(data, mapped.asSlice(from, data.byteSize()));
-    // what a page has beyond the object's end takes writes, and nobody finds them
+    // the rest of a page beyond the object's end takes writes that nobody sees
     requireThere(from, data.byteSize());
     if (!written) {
       throw lost(new IOException(NO_PAGES));
@@ -152,7 +152,7 @@ final class SystemRegion extends ClientRegion {
     private void read(long at, MemorySegment to) {
       try {
         boolean read = copy.copy(mapped.asSlice(at, to.byteSize()), to);
-        // zeros come from what a page has beyond the object's end
+        // the rest of a page beyond the object's end reads as zeros
         if (offset + at + to.byteSize() > object.size()) {
           throw new EOFException("shared memory region '%s' has become smaller".formatted(name()));
         }

@@ -1,6 +1,6 @@
 /**
- * Memory that clients share with this machine: regions they register, what requests read from them
- * and answers write to them. Thread-safe.
+ * Shared memory of clients on this machine: the regions they register, which requests read and
+ * answers write. Thread-safe.
  */
 @NullMarked
 package dev.roundhouse.worker.transport.shm;

@@ -26,12 +26,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a ModelInferRequest where its bytes lie, under {@link MessageLimits}: one step for each
- * field, none for a byte of raw contents, which are not copied. Accepts what protobuf's own parser
- * accepts, and makes none of its objects: those are made of everything that a message names before
- * anybody can say that it is too much. Fields that are not known are skipped.
+ * Parses a ModelInferRequest in place, under {@link MessageLimits}. Raw contents are not copied.
+ * Accepts what protobuf's own parser accepts, but creates none of its objects: protobuf allocates
+ * everything that a message names before any limit can be checked. Unknown fields are skipped.
  */
-public final class RequestWalk {
+public final class RequestParser {
   private static final int MODEL_NAME = bytes(ModelInferRequest.MODEL_NAME_FIELD_NUMBER);
   private static final int MODEL_VERSION = bytes(ModelInferRequest.MODEL_VERSION_FIELD_NUMBER);
   private static final int ID = bytes(ModelInferRequest.ID_FIELD_NUMBER);
@@ -75,7 +74,7 @@ public final class RequestWalk {
   private final WireCursor in;
   private final int begin;
   private final NameCache names;
-  private final List<InputWalk> inputs = new ArrayList<>(4);
+  private final List<InputParser> inputs = new ArrayList<>(4);
   private final List<ByteBuffer> raw = new ArrayList<>(4);
   private @Nullable List<OutputHeader> outputs;
   private @Nullable Map<String, ParameterValue> parameters;
@@ -85,7 +84,7 @@ public final class RequestWalk {
   private int parameterCount;
   private long typedBytes;
 
-  private RequestWalk(ByteBuffer message, MessageMemory memory, NameCache names) {
+  private RequestParser(ByteBuffer message, MessageMemory memory, NameCache names) {
     this.message = message;
     this.memory = memory;
     this.names = names;
@@ -144,25 +143,25 @@ public final class RequestWalk {
     ByteBuffer in = message.duplicate().order(ByteOrder.LITTLE_ENDIAN);
     int begin = in.position();
     int end = in.limit();
-    InferMessage again = known.forms.read(in, begin, end, memory);
-    if (again != null) {
-      return again;
+    InferMessage repeated = known.templates.read(in, begin, end, memory);
+    if (repeated != null) {
+      return repeated;
     }
-    ReadMessage read = new RequestWalk(in, memory, known.names).read();
-    known.forms.note(in, begin, end, read);
+    ReadMessage read = new RequestParser(in, memory, known.names).read();
+    known.templates.note(in, begin, end, read);
     return read;
   }
 
-  /** Reads field by field, whatever is known of such messages. */
+  /** Parses field by field, without templates. */
   static ReadMessage readAnew(ByteBuffer message) throws MalformedMessageException {
     ByteBuffer in = message.duplicate().order(ByteOrder.LITTLE_ENDIAN);
-    return new RequestWalk(in, MessageMemory.COLLECTED, KNOWN.get().names).read();
+    return new RequestParser(in, MessageMemory.COLLECTED, KNOWN.get().names).read();
   }
 
-  /** What a thread knows of the messages that it has read. */
+  /** What a thread remembers of earlier messages. */
   private static final class Known {
     final NameCache names = new NameCache();
-    final RequestForms forms = new RequestForms();
+    final RequestTemplates templates = new RequestTemplates();
   }
 
   private ReadMessage read() throws MalformedMessageException {
@@ -172,7 +171,7 @@ public final class RequestWalk {
         raw.add(in.bytes());
       } else if (tag == INPUTS) {
         require(inputs.size(), MessageLimits.INPUTS, "inputs");
-        inputs.add(new InputWalk(inputs.size()).read());
+        inputs.add(new InputParser(inputs.size()).read());
       } else if (tag == OUTPUTS) {
         addOutput();
       } else if (tag == MODEL_NAME) {
@@ -199,7 +198,7 @@ public final class RequestWalk {
     List<TensorHeader> headers = new ArrayList<>(inputs.size());
     int next = 0;
     for (int i = 0; i < inputs.size(); i++) {
-      InputWalk input = inputs.get(i);
+      InputParser input = inputs.get(i);
       boolean takes = next < raw.size() && !input.isShared();
       headers.add(input.header(takes ? raw.get(next++) : null));
     }
@@ -313,7 +312,7 @@ public final class RequestWalk {
   }
 
   /** Reads one input. */
-  private final class InputWalk {
+  private final class InputParser {
     private final int index;
     private String name = "";
     private String datatype = "";
@@ -322,11 +321,11 @@ public final class RequestWalk {
     private @Nullable Map<String, ParameterValue> own;
     private @Nullable TypedElements typed;
 
-    InputWalk(int index) {
+    InputParser(int index) {
       this.index = index;
     }
 
-    InputWalk read() throws MalformedMessageException {
+    InputParser read() throws MalformedMessageException {
       int outer = in.enter();
       for (int tag = in.tag(); tag != 0; tag = in.tag()) {
         if (tag == INPUT_NAME) {

@@ -16,8 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A request that comes again with another id and other data is read at once, and as it is. */
-class RequestFormsTest {
-  /** By then a form is known, but for one time in 10^17. */
+class RequestTemplatesTest {
+  /** By then there is a template, but for one time in 10^17. */
   private static final int TIMES = 300;
 
   private final List<String> memoryCalls = new ArrayList<>();
@@ -60,7 +60,7 @@ class RequestFormsTest {
     ByteBuffer message = ByteBuffer.allocateDirect(request.length + 9);
     message.position(7).put(request).flip().position(7);
 
-    WireRequest read = RequestCheck.check(RequestWalk.read(message, memory));
+    WireRequest read = RequestCheck.check(RequestParser.read(message, memory));
 
     ByteBuffer last = ((WireInput.Inline) read.inputs().getLast().data()).bytes();
     assertThat(last.isReadOnly()).isTrue();
@@ -107,7 +107,7 @@ class RequestFormsTest {
   }
 
   @Test
-  void shouldHaveNoFormOfWhatDependsOnItsData() throws Exception {
+  void shouldHaveNoTemplateOfWhatDependsOnItsData() throws Exception {
     ModelInferRequest.Builder texts = SampleRequests.sound();
     texts.getInputsBuilder(0).setDatatype("BYTES").clearShape().addShape(1);
     texts.setRawInputContents(0, ByteString.copyFrom(new byte[] {4, 0, 0, 0, 'a', 'b', 'c', 'd'}));
@@ -125,7 +125,7 @@ class RequestFormsTest {
   }
 
   @Test
-  void shouldHaveNoFormOfWhatMakesNoSense() throws Exception {
+  void shouldHaveNoTemplateOfWhatMakesNoSense() throws Exception {
     ModelInferRequest.Builder request = SampleRequests.sound();
     request.getInputsBuilder(0).setShape(1, 4); // for which there is too little data
     comesAgain(request.build());
@@ -150,7 +150,7 @@ class RequestFormsTest {
   }
 
   @Test
-  void shouldKnowEachSecondRequestWhenTheOthersHaveNoForm() throws Exception {
+  void shouldKnowEachSecondRequestWhenTheOthersHaveNoTemplate() throws Exception {
     ModelInferRequest typed =
         SampleRequests.sound()
             .clearRawInputContents()
@@ -197,10 +197,10 @@ class RequestFormsTest {
   }
 
   private InferMessage read(byte[] message) throws IOException {
-    return RequestWalk.read(ByteBuffer.wrap(message), memory);
+    return RequestParser.read(ByteBuffer.wrap(message), memory);
   }
 
   private static WireRequest anew(byte[] message) throws IOException {
-    return RequestCheck.check(RequestWalk.readAnew(ByteBuffer.wrap(message)));
+    return RequestCheck.check(RequestParser.readAnew(ByteBuffer.wrap(message)));
   }
 }

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Within the limits it reads what protobuf reads; beyond them it stops at the first too many. */
-class RequestWalkTest {
+class RequestParserTest {
 
   @Test
   void shouldReadWhatProtobufReads() throws Exception {
@@ -51,7 +51,7 @@ class RequestWalkTest {
     ByteBuffer message = ByteBuffer.allocateDirect(request.getSerializedSize() + 7);
     message.position(5).put(request.toByteArray()).flip().position(5);
 
-    ReadMessage read = (ReadMessage) RequestWalk.read(message);
+    ReadMessage read = (ReadMessage) RequestParser.read(message);
     assertThat(Written.of(read)).isEqualTo(request);
     TensorSource.Raw last = (TensorSource.Raw) read.inputs().getLast().source();
     assertThat(last.data().isReadOnly()).isTrue();
@@ -70,13 +70,13 @@ class RequestWalkTest {
             .build();
 
     ReadMessage read =
-        (ReadMessage) RequestWalk.read(new ByteArrayInputStream(request.toByteArray()), -1);
+        (ReadMessage) RequestParser.read(new ByteArrayInputStream(request.toByteArray()), -1);
     assertThat(Written.of(read)).isEqualTo(request);
   }
 
   @Test
   void shouldSayWhenAStreamEndsEarly() {
-    assertThatThrownBy(() -> RequestWalk.read(new ByteArrayInputStream(new byte[3]), 4))
+    assertThatThrownBy(() -> RequestParser.read(new ByteArrayInputStream(new byte[3]), 4))
         .isInstanceOf(EOFException.class)
         .hasMessage("the message has 3 bytes instead of 4");
   }
@@ -233,7 +233,7 @@ class RequestWalkTest {
   }
 
   private static ReadMessage read(byte[] message) throws IOException {
-    return (ReadMessage) RequestWalk.read(new ByteArrayInputStream(message), message.length);
+    return (ReadMessage) RequestParser.read(new ByteArrayInputStream(message), message.length);
   }
 
   private static byte[] message(Writing writing) throws IOException {

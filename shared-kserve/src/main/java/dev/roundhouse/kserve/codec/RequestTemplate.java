@@ -11,15 +11,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that was read and checked, but for its id and its data: a client that asks again sends
- * the same bytes around them. A message that has them too needs no other reading and no other
- * check. Immutable.
+ * An earlier request, read and checked, without its id and data. Clients that repeat a request send
+ * the same bytes around these two, so a message that matches needs neither parsing nor checks.
+ * Immutable.
  */
-final class RequestForm {
-  /** Of all but id and data; longer ones are read anew. */
+final class RequestTemplate {
+  /** Bytes without id and data; longer requests are parsed each time. */
   static final int LONGEST = 512;
 
-  /** Of a message that may have a form. */
+  /** Bytes of a message that may have a template. */
   static final int SHORTEST = 16;
 
   private static final int ID = WireTag.bytes(ModelInferRequest.ID_FIELD_NUMBER);
@@ -40,7 +40,7 @@ final class RequestForm {
   /** Without id and data. */
   private final WireRequest request;
 
-  private RequestForm(
+  private RequestTemplate(
       byte[] head, byte[] tail, boolean hasId, int[] rawBytes, WireRequest request) {
     this.head = head;
     this.tail = tail;
@@ -50,8 +50,8 @@ final class RequestForm {
   }
 
   /**
-   * Where a form may be found, in the highest bits, of a message that begins with a model's name;
-   * equal for messages of one form whose ids are of one length.
+   * Says in its highest bits where to look for the template of a message that begins with a model's
+   * name. Equal for messages of one template whose ids have the same length.
    *
    * @param in little-endian, {@link #SHORTEST} bytes and more
    */
@@ -67,13 +67,13 @@ final class RequestForm {
   }
 
   /**
-   * The form of a message that was read; null where it has none: where its data is not the end of
-   * it, or where it takes a look at the data to say whether it makes sense.
+   * The template of a message that was read. Null where there can be none: where the data is not at
+   * the end, or has to be looked at to check the request.
    *
    * @param in little-endian, the message from position to limit
    * @throws WireException when it makes no sense
    */
-  static @Nullable RequestForm of(ByteBuffer in, ReadMessage read)
+  static @Nullable RequestTemplate of(ByteBuffer in, ReadMessage read)
       throws MalformedMessageException {
     for (TensorHeader header : read.inputs()) {
       TensorSource source = header.source();
@@ -99,7 +99,7 @@ final class RequestForm {
     if (cut == null || cut.raws != inline || cut.end - in.position() > LONGEST) {
       return null;
     }
-    return new RequestForm(
+    return new RequestTemplate(
         bytes(in, in.position(), cut.headEnd),
         bytes(in, cut.tailBegin, cut.end),
         cut.hasId,
@@ -150,10 +150,10 @@ final class RequestForm {
   }
 
   /**
-   * Reads a message of this form.
+   * Reads a message that matches this template.
    *
    * @param in little-endian; its data is not copied
-   * @return null when it has another form
+   * @return null when it does not match
    */
   @Nullable InferMessage read(ByteBuffer in, int begin, int end, MessageMemory memory) {
     int at = begin;
