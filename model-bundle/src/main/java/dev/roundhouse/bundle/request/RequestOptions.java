@@ -41,6 +41,16 @@ public record RequestOptions(
     return new RequestOptions(timeoutNanos, priority, queueTimeoutNanos, step, wantsTimings);
   }
 
+  /**
+   * Of the calls that answer a request with these: all but what says where the request itself
+   * stands in a sequence, and what its own answer is to tell.
+   */
+  public RequestOptions ofCalls() {
+    return sequence == null && !wantsTimings
+        ? this
+        : new RequestOptions(timeoutNanos, priority, queueTimeoutNanos, null, false);
+  }
+
   private static long nanos(Duration timeout) {
     try {
       return timeout.toNanos();
