@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
  * RESOURCE_EXHAUSTED.
  *
  * <p><b>Calls</b> run ahead of what waits, one at a time. They have the request's id, deadline,
- * caller and {@linkplain RequestOptions#ofCalls options}: priority and queue timeout, but neither
- * its sequence nor its wish for timings.
+ * caller and {@linkplain RequestOptions#ofCalls options}: priority, queue timeout, trace and
+ * parameters, but neither its sequence nor its wish for timings.
  *
  * <p><b>The end.</b> The first of these ends the run: {@link #complete}, {@link #fail}, an
  * exception, an unanswered call, or the caller's cancel. Open calls are then cancelled, code that

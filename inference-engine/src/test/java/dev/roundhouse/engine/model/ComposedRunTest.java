@@ -21,10 +21,10 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.engine.thread.BoundedThreads;
 import dev.roundhouse.engine.time.NanoClock;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -166,16 +166,13 @@ class ComposedRunTest {
 
   @Test
   void shouldPassOnWhatItsCallerWantsButItsPlaceInASequence() {
-    options =
-        new RequestOptions(5, 2, 3, new SequenceStep(SequenceStep.Id.of("s"), true, false), true);
+    SequenceStep step = new SequenceStep(SequenceStep.Id.of("s"), true, false);
+    Map<String, Object> own = Map.of("style", "short");
+    options = new RequestOptions(5, 2, 3, step, true, true, own);
     begin(new Model(run -> run.call("a", List.of(), a -> {})), tasks::add);
     runTasks();
     InferenceRequest call = calls.getFirst();
-    assertThat(call.options())
-        .isEqualTo(
-            new RequestOptions(5, 0, 0, null, false)
-                .withPriority(2)
-                .withQueueTimeout(Duration.ofNanos(3)));
+    assertThat(call.options()).isEqualTo(new RequestOptions(5, 2, 3, null, false, true, own));
     assertThat(call.deadlineNanos()).isEqualTo(77);
     assertThat(call.caller()).isEqualTo(9);
     assertThat(call.id()).isEqualTo("r");
