@@ -4,6 +4,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.floor.HostWeightStore;
 import dev.roundhouse.engine.model.CostStore;
+import dev.roundhouse.engine.model.LoadContext;
 import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.model.ModelLoader;
 import dev.roundhouse.engine.model.ModelRegistry;
@@ -56,17 +57,18 @@ public final class Engine implements AutoCloseable {
     CostStore costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
         new ModelLoader(
-            registry,
-            device,
-            residency,
-            options.clock(),
-            options.costAlpha(),
-            costs,
-            options.links(),
-            untilFailed(options.loads()),
-            threads.compilers(),
-            threads.unloader(),
-            lanes());
+            new LoadContext(
+                registry,
+                device,
+                residency,
+                options.clock(),
+                options.costAlpha(),
+                costs,
+                options.links(),
+                untilFailed(options.loads()),
+                threads.compilers(),
+                threads.unloader(),
+                lanes()));
     reports = new EngineReports(options, registry, requests, floors);
     admin = new EngineAdmin(registry, requests, loader, residency, costs, threads.unloader());
     // Comes first, so that nothing says "ready" while the open requests are being ended.

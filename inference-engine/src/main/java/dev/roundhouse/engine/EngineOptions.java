@@ -8,11 +8,13 @@ import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
+import dev.roundhouse.engine.thread.BoundedThreads;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /**
@@ -32,6 +34,9 @@ import java.util.function.Supplier;
  * @param spin how long the dispatch thread looks for work before it parks; it always stays awake
  *     when an accelerator's run is about to end
  * @param watchdog how long a device call or dispatch turn may take before the engine fails
+ * @param userCode runs the code of models that call others, which may block it. Must be bounded,
+ *     refuse what it has no room for, and run no task on the thread that submits it. Borrowed;
+ *     without another, 1,024 virtual threads for all engines of the process
  * @param residency how weights come to the device and leave it
  * @param links what links in bundles may point to
  * @param costFile file that keeps run costs across restarts; empty for none
@@ -52,6 +57,7 @@ public record EngineOptions(
     int compileThreads,
     Duration spin,
     Watchdog.Limits watchdog,
+    Executor userCode,
     ResidencyOptions residency,
     FloorOptions floors,
     LinkRoots links,
@@ -74,6 +80,7 @@ public record EngineOptions(
           1,
           Duration.ofNanos(20_000),
           Watchdog.Limits.DEFAULT,
+          new BoundedThreads("user-code", 1024),
           ResidencyOptions.DEFAULT,
           FloorOptions.DEFAULT,
           LinkRoots.NONE,
@@ -138,6 +145,7 @@ public record EngineOptions(
     private int compileThreads;
     private Duration spin;
     private Watchdog.Limits watchdog;
+    private Executor userCode;
     private ResidencyOptions residency;
     private FloorOptions floors;
     private LinkRoots links;
@@ -159,6 +167,7 @@ public record EngineOptions(
       compileThreads = options.compileThreads;
       spin = options.spin;
       watchdog = options.watchdog;
+      userCode = options.userCode;
       residency = options.residency;
       floors = options.floors;
       links = options.links;
@@ -220,6 +229,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder userCode(Executor value) {
+      userCode = value;
+      return this;
+    }
+
     public Builder residency(ResidencyOptions value) {
       residency = value;
       return this;
@@ -277,6 +291,7 @@ public record EngineOptions(
           compileThreads,
           spin,
           watchdog,
+          userCode,
           residency,
           floors,
           links,

@@ -18,6 +18,9 @@ interface EngineThreads {
   /** Where unused models are freed. */
   Executor unloader();
 
+  /** Where the code of composed models runs. */
+  Executor userCode();
+
   /** What delivers large outputs; null for the dispatch loop itself. */
   @Nullable OutputsThread outputs(FailStop failStop);
 

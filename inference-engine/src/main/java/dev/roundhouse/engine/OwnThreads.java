@@ -48,6 +48,11 @@ final class OwnThreads implements EngineThreads {
   }
 
   @Override
+  public Executor userCode() {
+    return options.userCode();
+  }
+
+  @Override
   public OutputsThread outputs(FailStop failStop) {
     return new OutputsThread(failStop);
   }

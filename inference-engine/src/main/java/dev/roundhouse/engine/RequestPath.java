@@ -8,6 +8,7 @@ import dev.roundhouse.engine.dispatch.DispatchContext;
 import dev.roundhouse.engine.dispatch.DispatchProxy;
 import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.lane.LaneOptions;
+import dev.roundhouse.engine.model.ComposedRun;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.RegisteredModel;
@@ -36,7 +37,7 @@ import java.util.function.ObjLongConsumer;
  *       and submits it;
  *   <li>{@code admission} on the caller's thread, checks it against the limits and the contract of
  *       the {@link Servable} that its name resolves to, reserves its memory and hands it over; a
- *       model that calls others starts here;
+ *       model that calls others is started from here, on a thread of the embedding application's;
  *   <li>{@code sequence} for a stateful model, it waits for the sequence's previous step and
  *       receives the state that step left;
  *   <li>{@code queue} it waits in its model's queue, owned by the dispatch thread;
@@ -105,7 +106,8 @@ final class RequestPath {
                 options.maxAnswerBytes()),
             accounting,
             dispatch::submit,
-            this::submit,
+            (request, model) ->
+                new ComposedRun(request, model, accounting, this::submit, threads.userCode()),
             later(threads.unloader()));
   }
 

@@ -7,6 +7,8 @@ import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.dispatch.OutputsThread;
 import dev.roundhouse.engine.dispatch.WeightsThread;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -20,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SteppedEngine implements AutoCloseable {
   private final Engine engine;
+  private final Stepping stepping = new Stepping();
   private final DispatchLoop loop;
 
   private SteppedEngine(EngineOptions options, Device device) {
-    Stepping stepping = new Stepping();
     engine = new Engine(options, device, stepping);
     loop = stepping.loop();
   }
@@ -39,17 +41,19 @@ public final class SteppedEngine implements AutoCloseable {
   }
 
   /**
-   * One turn of the dispatch loop; never waits.
+   * One turn of the dispatch loop, then the code of composed models that is due; never waits.
    *
    * @return how many things were done; 0 when there was nothing to do, or the device is busy
    */
   public int step() {
-    return loop.doWork();
+    return loop.doWork() + stepping.runUserCode();
   }
 
   /** True when {@link #step} has something to do, now or once the device is done. */
   public boolean hasWork() {
-    return loop.hasWork() || loop.nextMomentNanos() != Long.MAX_VALUE;
+    return !stepping.userCode.isEmpty()
+        || loop.hasWork()
+        || loop.nextMomentNanos() != Long.MAX_VALUE;
   }
 
   /** Waits for the device when it is busy; on a manual clock that moves the clock. */
@@ -73,7 +77,22 @@ public final class SteppedEngine implements AutoCloseable {
 
   /** Runs everything on the one thread there is. */
   private static final class Stepping implements EngineThreads {
+    private final Queue<Runnable> userCode = new ArrayDeque<>();
     private @Nullable DispatchProxy dispatch;
+
+    @Override
+    public Executor userCode() {
+      return userCode::add;
+    }
+
+    int runUserCode() {
+      int run = 0;
+      for (Runnable next = userCode.poll(); next != null; next = userCode.poll()) {
+        next.run();
+        run++;
+      }
+      return run;
+    }
 
     @Override
     public Executor compilers() {
@@ -114,6 +133,7 @@ public final class SteppedEngine implements AutoCloseable {
       if (dispatch != null) {
         dispatch.stop();
       }
+      runUserCode(); // its calls are refused now
       return true;
     }
 

@@ -20,14 +20,19 @@ import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.TensorData;
+import dev.roundhouse.engine.testing.HookedDevice;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.engine.testing.SmallDevice;
 import dev.roundhouse.engine.testing.TestEngine;
 import dev.roundhouse.engine.testing.TestImage;
+import dev.roundhouse.engine.thread.OwnerThread;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -96,6 +101,7 @@ class ComposedModelTest {
     Submission running = engine.submit("c", row(1));
     engine.step();
     Submission request = engine.submit(NAME, row(1));
+    engine.step();
     assertThat(request.cancel()).isTrue();
     assertThat(engine.outcome(request)).isInstanceOf(Outcome.Cancelled.class);
     assertThat(request.cancel()).as("it is over").isFalse();
@@ -111,7 +117,7 @@ class ComposedModelTest {
   void shouldEndAfterACallThatIsOnTheDeviceWhenItIsCancelled() {
     load(ComposedModelTest::chain);
     Submission request = engine.submit(NAME, row(1));
-    engine.step();
+    stepUntilItsFirstCallRuns();
     assertThat(request.cancel()).isTrue();
     assertThat(engine.isOver(request)).as("its input is in use").isFalse();
     engine.run();
@@ -124,7 +130,7 @@ class ComposedModelTest {
   void shouldBeFreedWhenItsLastCallHasEnded() {
     load(ComposedModelTest::chain);
     Submission request = engine.submit(NAME, row(1));
-    engine.step();
+    stepUntilItsFirstCallRuns();
     CompletableFuture<Void> unloaded = engine.engine().admin().unload(NAME);
     engine.step();
     assertThat(unloaded).isNotDone();
@@ -140,7 +146,7 @@ class ComposedModelTest {
   void shouldNotBeFreedWhileACallOfACancelledRequestRuns() {
     load(ComposedModelTest::chain);
     Submission request = engine.submit(NAME, row(1));
-    engine.step();
+    stepUntilItsFirstCallRuns();
     request.cancel();
     CompletableFuture<Void> unloaded = engine.engine().admin().unload(NAME);
     engine.step();
@@ -158,6 +164,7 @@ class ComposedModelTest {
           run.call("nobody", run.inputs(), Answer::close);
         });
     Submission request = engine.submit(NAME, row(1));
+    engine.step();
     assertThat(engine.outcome(request))
         .isInstanceOfSatisfying(
             Outcome.Failed.class,
@@ -188,6 +195,13 @@ class ComposedModelTest {
                   throw new IllegalStateException("by the one who takes answers");
                 }));
     assertFailed("by the one who takes answers");
+    load(run -> run.call("a", run.inputs(), answer -> run.complete(new Hostile())));
+    assertFailed("by a list of outputs");
+    load(
+        run -> {
+          throw new Unspeakable();
+        });
+    assertFailed("Unspeakable");
     assertOverWithoutALeak();
   }
 
@@ -196,13 +210,80 @@ class ComposedModelTest {
     load(ComposedModelTest::chain);
     Submission running = engine.submit("c", row(1));
     engine.step();
-    Submission request = engine.submit(NAME, row(1));
+    Submission begun = engine.submit(NAME, row(1));
+    engine.step();
+    Submission waiting = engine.submit(NAME, row(1));
     engine.assertNothingLeaks();
     assertThat(engine.completed(running).modelVersion()).isEqualTo("1");
-    assertThat(engine.outcome(request))
+    assertThat(engine.outcome(begun))
         .isInstanceOfSatisfying(
             Outcome.Failed.class,
             failed -> assertThat(failed.status()).isEqualTo(Status.UNAVAILABLE));
+    assertThat(engine.outcome(waiting)).isInstanceOf(Outcome.Failed.class);
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldEndAtOnceWhenItIsCancelledBeforeItsCodeRuns() {
+    load(ComposedModelTest::chain);
+    Submission request = engine.submit(NAME, row(1));
+    assertThat(request.cancel()).isTrue();
+    assertThat(engine.outcome(request)).isInstanceOf(Outcome.Cancelled.class);
+    engine.run();
+    assertThat(engine.counters("a").get(Metric.ACCEPTED)).isZero();
+    assertOverWithoutALeak();
+  }
+
+  @Test
+  void shouldRunItsCodeOnNoThreadOfTheEngineAndNotOnItsCallers() throws Exception {
+    OwnerThread dispatch = new OwnerThread();
+    Set<String> names = ConcurrentHashMap.newKeySet();
+    AtomicInteger ran = new AtomicInteger();
+    Runnable look =
+        () -> {
+          ran.incrementAndGet();
+          names.add(Thread.currentThread().getName());
+          if (dispatch.isHere()) {
+            throw new AssertionError("on the dispatch thread");
+          }
+        };
+    try (LiveEngine live = new LiveEngine(EngineOptions.DEFAULT, SCALE)) {
+      live.device()
+          .hook(
+              (call, of) -> {
+                if (call == HookedDevice.Call.EXECUTE) {
+                  dispatch.takeOver();
+                }
+              });
+      live.engine().admin().load(TestImage.scaled("a", 2, 64)).get();
+      Composed model =
+          new Composed(
+              NAME,
+              run -> {
+                look.run();
+                run.call(
+                    "a",
+                    run.inputs(),
+                    answer -> {
+                      look.run();
+                      run.complete(answer.outputs());
+                    });
+                // Refused on this thread, and ends the run from there.
+                if (run.request().id().equals("refused")) {
+                  run.call("nobody", run.inputs(), answer -> look.run());
+                }
+              });
+      live.engine().admin().load(model).get();
+      for (String id : List.of("answered", "refused")) {
+        ReplySink sink = new ReplySink();
+        live.engine().submit(InferenceRequest.of(NAME, List.of(row(1)), sink).id(id).build());
+        boolean answered = LiveEngine.outcome(sink.reply()) instanceof Outcome.Completed;
+        assertThat(answered).isEqualTo(id.equals("answered"));
+      }
+      assertThat(ran).hasValueGreaterThanOrEqualTo(3);
+      assertThat(names).containsExactly("user-code");
+      assertThat(live.engine().heldBytes()).isZero();
+    }
   }
 
   @Test
@@ -260,6 +341,12 @@ class ComposedModelTest {
             });
   }
 
+  /** Its code runs, and the call that it makes is on the device. */
+  private void stepUntilItsFirstCallRuns() {
+    engine.step();
+    engine.step();
+  }
+
   private void assertOverWithoutALeak() {
     engine.assertQuiescent();
     engine.assertNothingLeaks();
@@ -290,6 +377,25 @@ class ComposedModelTest {
 
   private static void forward(ComposedRun run, String to) {
     run.call(to, run.inputs(), answer -> run.complete(answer.outputs()));
+  }
+
+  private static final class Hostile extends ArrayList<OutputTensor> {
+    @Override
+    public boolean isEmpty() {
+      return false;
+    }
+
+    @Override
+    public Object[] toArray() {
+      throw new StackOverflowError("by a list of outputs");
+    }
+  }
+
+  private static final class Unspeakable extends Error {
+    @Override
+    public String toString() {
+      throw new IllegalStateException("it has no text");
+    }
   }
 
   /** {@code x f32[n,2] -> y}, as the others; for a row. */

@@ -191,6 +191,11 @@ public final class TurnedEngine implements AutoCloseable {
     }
 
     @Override
+    public Executor userCode() {
+      return EngineOptions.DEFAULT.userCode();
+    }
+
+    @Override
     public @Nullable OutputsThread outputs(FailStop failStop) {
       return beside.contains(Beside.OUTPUTS) ? new OutputsThread(failStop) : null;
     }

@@ -21,12 +21,11 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
-import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.sequence.Sequences;
 import dev.roundhouse.engine.sequence.Step;
 import dev.roundhouse.engine.time.NanoClock;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +42,7 @@ public final class Admission {
   private final QueueShares shares;
   private final Accounting accounting;
   private final Predicate<QueuedRequest> handOver;
-  private final Function<InferenceRequest, Submission> calls;
+  private final BiFunction<QueuedRequest, ComposedModel, ComposedRun> runs;
   private final Sequences sequences;
   private volatile @Nullable String closedBecause;
   private volatile @Nullable String failedBecause;
@@ -60,7 +59,7 @@ public final class Admission {
   /**
    * @param accounting of accepted requests' memory and callers' shares
    * @param handOver gives a request to the dispatch thread; false when it is full
-   * @param calls submits a composed model's calls
+   * @param runs makes the run that answers a request to a composed model
    * @param later runs a task after that many nanoseconds
    */
   public Admission(
@@ -69,14 +68,14 @@ public final class Admission {
       Limits limits,
       Accounting accounting,
       Predicate<QueuedRequest> handOver,
-      Function<InferenceRequest, Submission> calls,
+      BiFunction<QueuedRequest, ComposedModel, ComposedRun> runs,
       ObjLongConsumer<Runnable> later) {
     this.registry = registry;
     this.clock = clock;
     this.limits = limits;
     this.accounting = accounting;
     this.handOver = handOver;
-    this.calls = calls;
+    this.runs = runs;
     bytes = accounting.bytes();
     shares = accounting.shares();
     sequences = new Sequences(bytes, clock, this::handOver, later);
@@ -153,15 +152,15 @@ public final class Admission {
     return true;
   }
 
-  /** A composed model's run is not queued: it starts here, on the caller's thread. */
+  /** A composed model's run is not queued: it is handed to whoever runs the model's code. */
   private boolean acceptRun(QueuedRequest queued, ComposedModel model, Admitted found)
       throws RefusedException {
+    ComposedRun run = runs.apply(queued, model);
     if (!takePlace(queued, model, found)) {
       return false;
     }
     queued.take();
     accounting.ledger().leave(model.counters());
-    ComposedRun run = new ComposedRun(queued, model, accounting, calls);
     queued.cancelThrough(request -> run.cancel());
     run.begin();
     return true;

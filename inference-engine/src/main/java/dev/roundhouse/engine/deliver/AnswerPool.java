@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.deliver;
 
+import dev.roundhouse.engine.queue.AnswerMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;

@@ -204,7 +204,7 @@ public final class Delivery {
         if (lent != null) {
           return lent;
         }
-        fresh = CountedAnswer.allocate(pool, budget, slot, request);
+        fresh = BatchAnswers.allocate(pool, budget, slot, request);
         copy(slot, member, batchRow, fresh, landed);
         return fresh;
       }
@@ -224,7 +224,7 @@ public final class Delivery {
 
   private @Nullable Answer lend(BatchSlot slot, QueuedRequest request) {
     boolean pays = readsInPlace && slot.program().layout().outputBytes() >= LENT_FROM_BYTES;
-    return pays ? CountedAnswer.inPlace(pool.lent(), budget, slot, request) : null;
+    return pays ? BatchAnswers.inPlace(pool.lent(), budget, slot, request) : null;
   }
 
   /** Adds a piece to the answer; returns the answer when it was the last one. */
@@ -237,7 +237,7 @@ public final class Delivery {
       QueuedRequest request = slot.requireRequest(member);
       Answer whole = pieces.answer();
       if (whole == null) {
-        whole = CountedAnswer.allocate(pool, budget, slot, request);
+        whole = BatchAnswers.allocate(pool, budget, slot, request);
         pieces.begin(whole);
       }
       copy(slot, member, batchRow, whole, landed);
@@ -255,7 +255,7 @@ public final class Delivery {
     QueuedRequest request = slot.requireRequest(member);
     ProgramLayout program = slot.program().layout();
     for (int i = 0; i < answer.outputs().size(); i++) {
-      int output = CountedAnswer.index(request, i);
+      int output = BatchAnswers.index(request, i);
       RowLayout layout = program.output(output);
       long length = layout.lengthOf(slot.rowCount(member));
       if (length == 0) {

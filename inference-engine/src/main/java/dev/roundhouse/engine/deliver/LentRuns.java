@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.deliver;
 
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.queue.AnswerMemory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**

@@ -25,10 +25,10 @@ final class BatchSlots {
     return slots[index];
   }
 
-  /** A free one other than {@code but}; null when there is none. */
-  @Nullable BatchSlot free(@Nullable BatchSlot but) {
+  /** A free one; null when there is none. */
+  @Nullable BatchSlot free() {
     for (BatchSlot slot : slots) {
-      if (slot.isFree() && slot != but) {
+      if (slot.isFree()) {
         return slot;
       }
     }

@@ -66,7 +66,7 @@ public final class DispatchLoop {
     work += models.finishRetirements(); // makes room for what is loaded next
     work += weights.turn(work > 0);
     if (work == 0) {
-      pipeline.cycles().idle();
+      pipeline.next().cycles().idle();
     }
     return work;
   }
@@ -81,7 +81,7 @@ public final class DispatchLoop {
         break;
       }
       lanes.enqueue(request);
-      pipeline.arrived(request);
+      pipeline.next().arrived(request);
       taken++;
     }
     return taken;
@@ -99,7 +99,7 @@ public final class DispatchLoop {
         case Command.Describe describe -> describe.state().complete(state());
       }
       if (!(next instanceof Command.Describe)) {
-        pipeline.chooseAnew();
+        pipeline.next().chooseAnew();
       }
       work++;
     }
@@ -181,7 +181,7 @@ public final class DispatchLoop {
         lanes.discipline(),
         pipeline.runningModel(),
         pipeline.armedModel(),
-        pipeline.cycles().longestNanos(),
+        pipeline.next().cycles().longestNanos(),
         weights.state(),
         each);
   }

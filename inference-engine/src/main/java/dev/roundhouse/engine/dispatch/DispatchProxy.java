@@ -84,7 +84,7 @@ public final class DispatchProxy {
 
   /** A request was cancelled that may be in a batch which has not started. */
   public void cancelled() {
-    loop.pipeline().noteCancelled();
+    loop.pipeline().next().noteCancelled();
     VarHandle.fullFence();
     wake.run();
   }
@@ -207,7 +207,7 @@ public final class DispatchProxy {
 
   /** Longest time between two scheduling decisions while there was work. */
   public long longestCycleNanos() {
-    return loop.pipeline().cycles().longestNanos();
+    return loop.pipeline().next().cycles().longestNanos();
   }
 
   /**

@@ -28,8 +28,8 @@ public abstract non-sealed class ComposedModel implements Servable {
   }
 
   /**
-   * Begins to answer a request, on the thread that submits it: makes the first calls, or ends the
-   * run. Must not block.
+   * Begins to answer a request: makes the first calls, or ends the run. Runs where the application
+   * wants the code of models run; see {@link ComposedRun}.
    */
   protected abstract void run(ComposedRun run);
 

@@ -1,7 +1,9 @@
 package dev.roundhouse.engine.model;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.observe.InferenceTally;
 import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.CountedAnswer;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.Answer;
@@ -11,28 +13,45 @@ import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request to a {@link ComposedModel}, and the calls that answer it. Calls have the request's
- * deadline and caller, and run ahead of what waits, one at a time. The first of these ends the run:
- * {@link #complete}, {@link #fail}, an unanswered call, or the caller's cancel. Open calls are then
- * cancelled, and the request ends with its last call: until then its inputs may be in use, and its
- * model is not freed. Answers to calls are kept until the run's own answer is closed, or it ends
- * without one. Thread-safe.
+ * One request to a {@link ComposedModel}, and the calls that answer it. Thread-safe.
+ *
+ * <p><b>The model's code</b>, {@link ComposedModel#run} and what it gives {@link #call}, is run by
+ * an executor of the embedding application, one piece at a time and in order; never by a thread of
+ * the engine or of a transport. A piece that the executor refuses ends the run with
+ * RESOURCE_EXHAUSTED.
+ *
+ * <p><b>Calls</b> run ahead of what waits, one at a time. They have the request's id, deadline,
+ * caller and {@linkplain RequestOptions#ofCalls options}: priority, queue timeout, trace and
+ * parameters, but neither its sequence nor its wish for timings.
+ *
+ * <p><b>The end.</b> The first of these ends the run: {@link #complete}, {@link #fail}, an
+ * exception, an unanswered call, or the caller's cancel. Open calls are then cancelled, code that
+ * has not begun is dropped, and the request ends with its last call and piece of code: until then
+ * its inputs may be in use, and its model is not freed. Answers to calls are kept until the run's
+ * own answer is closed, or it ends without one.
  */
 public final class ComposedRun {
   private final QueuedRequest request;
   private final ComposedModel model;
   private final Accounting accounting;
   private final Function<InferenceRequest, Submission> submit;
+  private final Executor userCode;
+  private final RequestOptions callOptions;
   private final MetaRun lane = new MetaRun();
   private final ReentrantLock lock = new ReentrantLock();
 
@@ -40,9 +59,15 @@ public final class ComposedRun {
   private final List<Submission> calls = new ArrayList<>();
 
   private final List<Answer> answers = new ArrayList<>();
+  private final Queue<Runnable> code = new ArrayDeque<>();
 
-  /** Calls that have not ended, and the model's own {@code run} while it has not returned. */
-  private int open = 1;
+  /** True while a thread runs code, or is about to. */
+  private boolean running;
+
+  private boolean begun;
+
+  /** Calls that have not ended, and pieces of code that have not been run. */
+  private int open;
 
   private @Nullable End end;
   private boolean over;
@@ -55,28 +80,27 @@ public final class ComposedRun {
   }
 
   /**
-   * @param request accepted, and taken
+   * @param request accepted, and taken, before {@link #begin}
    * @param submit makes the calls
+   * @param userCode runs the model's code
    */
   public ComposedRun(
       QueuedRequest request,
       ComposedModel model,
       Accounting accounting,
-      Function<InferenceRequest, Submission> submit) {
+      Function<InferenceRequest, Submission> submit,
+      Executor userCode) {
     this.request = request;
     this.model = model;
     this.accounting = accounting;
     this.submit = submit;
+    this.userCode = userCode;
+    callOptions = request.request().options().ofCalls();
   }
 
-  /** Has the model begin; once, by whoever accepted the request. */
+  /** Begins to run the model's code; once, by whoever accepted the request. */
   public void begin() {
-    try {
-      model.run(this);
-    } catch (Throwable e) {
-      failBy(e);
-    }
-    leave();
+    run(null, () -> model.run(this));
   }
 
   /** In the order of the model's contract. Readable until the run ends. */
@@ -94,8 +118,7 @@ public final class ComposedRun {
    * run nothing is called.
    *
    * @param inputs borrowed until the call has ended
-   * @param then is shown the answer, on the thread that has it: must be brief, may close it early,
-   *     and is not called after the end of the run
+   * @param then is shown the answer, which it may close early; not called after the end of the run
    */
   public void call(String name, List<InputTensor> inputs, Consumer<Answer> then) {
     lock.lock();
@@ -114,6 +137,7 @@ public final class ComposedRun {
               InferenceRequest.of(name, inputs, new Call(name, then))
                   .id(request().id())
                   .deadlineNanos(request.deadlineNanos())
+                  .options(callOptions)
                   .caller(request().caller())
                   .run(lane)
                   .build());
@@ -142,12 +166,12 @@ public final class ComposedRun {
    *     stays for as long as somebody refers to it
    */
   public void complete(List<OutputTensor> outputs) {
-    endBy(new End.Answered(outputs));
+    endBy(new End.Answered(List.copyOf(outputs)));
   }
 
   /** Ends the request without an answer. */
   public void fail(Status status, String message) {
-    endBy(new End.Unanswered(new Outcome.Failed(status, message)));
+    endBy(new Outcome.Failed(status, message));
   }
 
   /** The caller takes the request back; false when it is over already. */
@@ -160,15 +184,30 @@ public final class ComposedRun {
     } finally {
       lock.unlock();
     }
-    endBy(new End.Unanswered(Outcome.Cancelled.BY_CALLER));
+    endBy(Outcome.Cancelled.BY_CALLER);
     return true;
   }
 
   private void failBy(Throwable thrown) {
-    fail(Status.INTERNAL, "model '%s' failed: %s".formatted(model.name(), thrown));
+    endBy(failure(thrown));
   }
 
-  /** Decides how the run ends, if nothing has, and takes back what is still called. */
+  private Outcome.Failed failure(Throwable thrown) {
+    String text;
+    try {
+      text = thrown.toString();
+    } catch (Throwable e) {
+      text = thrown.getClass().getName(); // its text is made by the model's code too
+    }
+    return new Outcome.Failed(
+        Status.INTERNAL, "model '%s' failed: %s".formatted(model.name(), text));
+  }
+
+  private void endBy(Outcome outcome) {
+    endBy(new End.Unanswered(outcome));
+  }
+
+  /** Decides how the run ends, if nothing has; cancels its calls and drops its code. */
   private void endBy(End by) {
     List<Submission> left;
     lock.lock();
@@ -176,15 +215,116 @@ public final class ComposedRun {
       if (end != null) {
         return;
       }
-      end = by;
       left = List.copyOf(calls);
+      end = by;
+      open -= code.size();
+      code.clear();
+      open++; // this
     } finally {
       lock.unlock();
     }
-    left.forEach(Submission::cancel);
+    try {
+      left.forEach(Submission::cancel);
+    } finally {
+      leave();
+    }
   }
 
-  /** A call has ended, or the model's own part. */
+  // --- the model's code
+
+  /**
+   * Queues a piece of the model's code.
+   *
+   * @param shows the answer that it is shown, kept from now on; null for none
+   * @return false, doing nothing, when the run has ended or is about to
+   */
+  private boolean run(@Nullable Answer shows, Runnable piece) {
+    lock.lock();
+    try {
+      if (end != null) {
+        return false;
+      }
+      code.add(piece);
+      open++;
+      if (shows != null) {
+        answers.add(shows);
+      }
+      if (running) {
+        return true;
+      }
+      running = true;
+    } finally {
+      lock.unlock();
+    }
+    Turn turn = new Turn();
+    try {
+      userCode.execute(turn);
+    } catch (Throwable e) {
+      refusedBy(e);
+    } finally {
+      turn.giver = null;
+    }
+    return true;
+  }
+
+  private void refusedBy(Throwable thrown) {
+    boolean late;
+    lock.lock();
+    try {
+      late = begun;
+    } finally {
+      lock.unlock();
+    }
+    String message =
+        "the server has no thread for the code of model '%s' (%s); retry later"
+            .formatted(model.name(), thrown.getMessage());
+    endBy(
+        late
+            ? new Outcome.Failed(Status.RESOURCE_EXHAUSTED, message)
+            : new Outcome.Shed(ShedReason.NO_ROOM, Status.RESOURCE_EXHAUSTED, message));
+  }
+
+  private void runCode() {
+    while (true) {
+      Runnable next;
+      lock.lock();
+      try {
+        begun = true;
+        next = code.poll();
+        if (next == null) {
+          running = false;
+          return;
+        }
+      } finally {
+        lock.unlock();
+      }
+      try {
+        next.run();
+      } catch (Throwable e) {
+        failBy(e);
+      } finally {
+        leave();
+      }
+    }
+  }
+
+  /** Runs what code there is, unless the executor runs it where it was given it. */
+  private final class Turn implements Runnable {
+    private volatile @Nullable Thread giver = Thread.currentThread();
+
+    @Override
+    public void run() {
+      if (giver == Thread.currentThread()) {
+        throw new RejectedExecutionException(
+            "its executor runs tasks on the thread that submits them");
+      }
+      runCode();
+    }
+  }
+
+  // --- the end
+
+  /** A call has ended, or a piece of code. */
   private void leave() {
     End last;
     lock.lock();
@@ -209,27 +349,41 @@ public final class ComposedRun {
   }
 
   private void tell(Outcome outcome) {
-    answers.forEach(Answer::close);
-    accounting.end(request, State.TAKEN, outcome);
+    try {
+      answers.forEach(Answer::close);
+    } finally {
+      accounting.end(request, State.TAKEN, outcome);
+    }
   }
 
   private void answer(List<OutputTensor> outputs) {
-    Answer answer =
-        new ComposedAnswer(model.version(), outputs, answers, accounting, request.answerBytes());
-    long now = accounting.nanoTime();
-    long took = now - request.arrivalNanos();
-    InferenceTally.Answered answered = new InferenceTally.Answered();
-    answered.add(took, 0, 0, took, 0);
-    accounting
-        .ledger()
-        .tally(model.counters())
-        .add(request.rows(), request.arrivalNanos(), 0, took, 0, answered);
-    accounting.complete(
-        request,
-        answer,
-        new Outcome.Completed(
-            model.version(),
-            new Outcome.Timings(request.arrivalNanos(), now, 0, 0, took, 0, request.rows(), 0)));
+    Answer answer;
+    Outcome.Completed outcome;
+    try {
+      answer =
+          new CountedAnswer(
+              model.version(),
+              outputs,
+              () -> answers.forEach(Answer::close), // gives back what was counted for them too
+              accounting.bytes(),
+              request.answerBytes());
+      long now = accounting.nanoTime();
+      long took = now - request.arrivalNanos();
+      InferenceTally.Answered answered = new InferenceTally.Answered();
+      answered.add(took, 0, 0, took, 0);
+      accounting
+          .ledger()
+          .tally(model.counters())
+          .add(request.rows(), request.arrivalNanos(), 0, took, 0, answered);
+      outcome =
+          new Outcome.Completed(
+              model.version(),
+              new Outcome.Timings(request.arrivalNanos(), now, 0, 0, took, 0, request.rows(), 0));
+    } catch (Throwable e) {
+      tell(failure(e));
+      return;
+    }
+    accounting.complete(request, answer, outcome);
   }
 
   /** What becomes of one call. */
@@ -244,41 +398,28 @@ public final class ComposedRun {
 
     @Override
     public void onPart(Answer part) {
-      if (!keeps(part)) {
+      if (!run(part, () -> then.accept(part))) {
         part.close();
-        return;
-      }
-      try {
-        then.accept(part);
-      } catch (Throwable e) {
-        failBy(e);
       }
     }
 
     @Override
     public void onEnd(Outcome outcome) {
-      switch (outcome) {
-        case Outcome.Completed completed -> {}
-        case Outcome.Refused refused -> unanswered(refused.status(), refused.message());
-        case Outcome.Failed failed -> unanswered(failed.status(), failed.message());
-        case Outcome.Shed shed -> unanswered(shed.status(), shed.message());
-        case Outcome.Cancelled cancelled -> unanswered(Status.UNAVAILABLE, cancelled.message());
+      try {
+        switch (outcome) {
+          case Outcome.Completed completed -> {}
+          case Outcome.Refused refused -> unanswered(refused.status(), refused.message());
+          case Outcome.Failed failed -> unanswered(failed.status(), failed.message());
+          case Outcome.Shed shed -> unanswered(shed.status(), shed.message());
+          case Outcome.Cancelled cancelled -> unanswered(Status.UNAVAILABLE, cancelled.message());
+        }
+      } finally {
+        leave();
       }
-      leave();
     }
 
     private void unanswered(Status status, String message) {
       fail(status, "model '%s', which model '%s' calls: %s".formatted(name, model.name(), message));
-    }
-  }
-
-  /** Keeps an answer; false when the run has ended, or is about to. */
-  private boolean keeps(Answer answer) {
-    lock.lock();
-    try {
-      return end == null && answers.add(answer);
-    } finally {
-      lock.unlock();
     }
   }
 }

@@ -55,25 +55,17 @@ final class ModelBuilder {
   private final BooleanSupplier stopping;
 
   /**
-   * @param links into which files of bundles may lead
+   * @param stopping whether builds must fail from now on
    */
-  ModelBuilder(
-      ModelSlots slots,
-      Device device,
-      Residency residency,
-      NanoClock clock,
-      double costAlpha,
-      CostStore costs,
-      LinkRoots links,
-      BooleanSupplier stopping) {
+  ModelBuilder(LoadContext context, ModelSlots slots, BooleanSupplier stopping) {
     this.slots = slots;
-    this.device = device;
-    this.residency = residency;
-    this.clock = clock;
-    this.costAlpha = costAlpha;
-    this.costs = costs;
-    this.links = links;
     this.stopping = stopping;
+    device = context.device();
+    residency = context.residency();
+    clock = context.clock();
+    costAlpha = context.costAlpha();
+    costs = context.costs();
+    links = context.links();
   }
 
   /** Makes a model of a bundle. The caller owns the result and gives it to {@link #free}. */

@@ -1,11 +1,8 @@
 package dev.roundhouse.engine.model;
 
-import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.error.BundleException;
-import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
-import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -49,34 +46,14 @@ public final class ModelLoader {
 
   private volatile boolean stopping;
 
-  /**
-   * @param costAlpha how much the latest run counts in what a run is expected to cost
-   * @param costs what earlier processes learned
-   * @param loads told of every load that is not of what serves already
-   * @param compilers where models are built; borrowed
-   * @param unloader where they are freed; borrowed
-   */
-  public ModelLoader(
-      ModelRegistry registry,
-      Device device,
-      Residency residency,
-      NanoClock clock,
-      double costAlpha,
-      CostStore costs,
-      LinkRoots links,
-      ModelLoadListener loads,
-      Executor compilers,
-      Executor unloader,
-      ServingLanes lanes) {
-    this.registry = registry;
-    this.clock = clock;
-    this.loads = loads;
-    this.compilers = compilers;
-    this.unloader = unloader;
-    this.lanes = lanes;
-    builder =
-        new ModelBuilder(
-            registry.slots(), device, residency, clock, costAlpha, costs, links, () -> stopping);
+  public ModelLoader(LoadContext context) {
+    registry = context.registry();
+    clock = context.clock();
+    loads = context.loads();
+    compilers = context.compilers();
+    unloader = context.unloader();
+    lanes = context.lanes();
+    builder = new ModelBuilder(context, registry.slots(), () -> stopping);
   }
 
   /**

@@ -3,25 +3,24 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * ReactantServer's "fair": every model that is ready has a share of the device by its weight,
- * recent use counts against it, and of those under their share the cheap go first. {@link
- * FairScore} is the formula. Shares and recent use are parts of what the ready models are due and
- * had: models that do not want the device take no part in either.
+ * ReactantServer's "fair": every ready model is due a share of the device by its weight, less its
+ * recent use; among models below their share, cheap ones run first. {@link FairScore} is the
+ * formula. Shares and recent use are relative to the ready models; the others do not count.
  *
- * <p>With W the weights of all ready models and U their recent use, a score depends on the others
- * through the level W/U alone, but for the cap. Multiplied by W, which changes no choice, it is
- * {@code clamp(w - u * level, cap * W) / cost}: the lower the level, the higher. So the heap is
- * ordered by what each score would be at a level a little lower, an upper bound until the level
- * gets there; choosing looks at the exact scores of the few models whose bound beats the best
- * found. Bounds are renewed when the level gets below theirs, and when choosing has looked at as
- * many scores as renewing does: then the next are tighter, else wider, so that neither costs more
- * than the other. The choice is exact, whatever the bounds.
+ * <p>With W the weights of all ready models and U their recent use, a score depends on the other
+ * models only through the level W/U, apart from the cap. Multiplied by W, which does not change the
+ * choice, it is {@code clamp(w - u * level, cap * W) / cost}, which falls as the level rises. The
+ * heap is therefore ordered by each model's score at a slightly lower level: an upper bound until
+ * the level drops below that. Choosing computes exact scores only for models whose bound exceeds
+ * the best score found. Bounds are renewed when the level drops below theirs, then wider; and when
+ * choosing has computed as many scores as a renewal would, then tighter. So neither costs more than
+ * the other. The choice is exact whatever the bounds are.
  */
 public final class FairShare extends TagDiscipline {
   private static final double MIN_STRIDE = 1e-6;
   private static final double MAX_STRIDE = 0.25;
 
-  /** Use so small, in proportion, lies too far back to divide by. */
+  /** Total use below this is too small to divide by. */
   private static final double LEAST_USE = 1e-200;
 
   private static final double ROUNDING = 1e-9;
@@ -32,19 +31,19 @@ public final class FairShare extends TagDiscipline {
   private final RunningSum readyWeight = new RunningSum();
   private final RunningSum readyUse = new RunningSum();
 
-  // Of ready models, as they stand in the sums and the scores.
+  // Of ready models, as included in the sums and the scores.
   private double[] countedWeights = new double[Slots.FIRST_LENGTH];
   private double[] countedUses = new double[Slots.FIRST_LENGTH];
   private double[] rowCosts = new double[Slots.FIRST_LENGTH];
 
-  // What the bounds hold for: a level from low up, weight up to high.
+  // The bounds hold at this level and above, and up to this total weight.
   private double lowLevel;
   private double highWeight;
   private double stride = 0.01;
   private long looksAtRenewal;
 
   /**
-   * @param halfLifeNanos after which device time counts half
+   * @param halfLifeNanos after which device time counts for half
    * @param cap bounds how far recent use can count, in (0, 1]
    */
   public FairShare(long halfLifeNanos, double cap) {
@@ -60,7 +59,7 @@ public final class FairShare extends TagDiscipline {
     return "fair";
   }
 
-  /** What a row costs depends on how many requests wait. */
+  /** The cost of a row depends on how many requests wait. */
   @Override
   public boolean watchesQueues() {
     return true;
@@ -101,8 +100,8 @@ public final class FairShare extends TagDiscipline {
   }
 
   /**
-   * Its share is of what is ready now, itself included; its deficit is the difference between that
-   * and its part of recent use. One that idles stands where it would if it became ready.
+   * The share is among the models ready now, including this one; the deficit is that share minus
+   * its part of recent use. For an idle model, both are what they would be if it became ready.
    */
   @Override
   public Standing standing(int slot) {
@@ -151,22 +150,22 @@ public final class FairShare extends TagDiscipline {
     sumAfreshIfStale();
   }
 
-  /** Scores that all choices so far have looked at; for tests. */
+  /** Scores computed by all choices so far; for tests. */
   long looks() {
     return heap.looks();
   }
 
-  /** Times the weights of all that are ready, which changes no order. */
+  /** Multiplied by the weight of all ready models, which does not change the order. */
   private double score(int slot, double level, double allWeights) {
     double due = countedWeights[slot];
     double had = level * countedUses[slot];
     if (Math.abs(due - had) <= due * ROUNDING) {
-      had = due; // those that stand level are equal, and the oldest request decides
+      had = due; // equal within rounding: the oldest request decides
     }
     return FairScore.of(due, had, rowCosts[slot], cap * allWeights);
   }
 
-  /** At most 0 becomes 0: among the ready one is always at its share or below. */
+  /** 0 when negative: some ready model is always at or below its share. */
   private double bound(int slot) {
     return Math.max(0, score(slot, lowLevel, highWeight));
   }

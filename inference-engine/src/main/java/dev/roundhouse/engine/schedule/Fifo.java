@@ -1,6 +1,6 @@
 package dev.roundhouse.engine.schedule;
 
-/** The model whose oldest request has waited longest. ReactantServer, "fifo". */
+/** ReactantServer's "fifo": runs the model whose oldest request has waited longest. */
 public final class Fifo extends KeyedDiscipline {
 
   @Override

@@ -2,7 +2,7 @@ package dev.roundhouse.engine.schedule;
 
 import org.jspecify.annotations.Nullable;
 
-/** Another discipline, but for what a subclass overrides. */
+/** Forwards to another discipline; subclasses override some methods. */
 public abstract class ForwardingDiscipline implements Discipline {
   private final Discipline discipline;
 

@@ -1,18 +1,18 @@
 package dev.roundhouse.engine.schedule;
 
-/** A discipline whose choice is the smallest key of each ready model's own. */
+/** Chooses the ready model with the smallest key. */
 abstract class KeyedDiscipline implements Discipline {
   private final ReadyHeap heap = new ReadyHeap();
 
-  /** Smallest runs next. */
+  /** The smallest runs next. */
   abstract long key(Front front);
 
-  /** Smallest runs next among equal keys. */
+  /** Among equal keys, the smallest runs next. */
   abstract long secondKey(Front front);
 
   @Override
   public final void register(int slot, double weight) {
-    // Weights play no part here.
+    // Weights do not matter here.
   }
 
   @Override
@@ -47,11 +47,11 @@ abstract class KeyedDiscipline implements Discipline {
 
   @Override
   public final void charge(int slot, long expectedNanos, long nowNanos) {
-    // What a run costs plays no part here.
+    // Costs do not matter here.
   }
 
   @Override
   public final void correct(int slot, long expectedNanos, long deviceNanos, long nowNanos) {
-    // What a run cost plays no part here.
+    // Costs do not matter here.
   }
 }

@@ -3,14 +3,14 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * Slots of models, smallest key first; ties go to the smaller second key, then the lower slot. Not
+ * Slots of models, ordered by key, then by second key, then by slot, each ascending. Not
  * thread-safe.
  */
 public final class ReadyHeap extends SlotHeap {
   private long[] keys = new long[0];
   private long[] seconds = new long[0];
 
-  /** Inserts a slot, or gives it new keys. */
+  /** Inserts a slot, or changes its keys. */
   public void put(int slot, long key, long second) {
     ensureSlot(slot);
     keys[slot] = key;
@@ -18,12 +18,12 @@ public final class ReadyHeap extends SlotHeap {
     settle(slot);
   }
 
-  /** The smallest key there is; {@link Long#MAX_VALUE} when there is no slot. */
+  /** The smallest key; {@link Long#MAX_VALUE} when empty. */
   public long firstKey() {
     return isEmpty() ? Long.MAX_VALUE : keys[first()];
   }
 
-  /** Gives a slot that is there a new first key. */
+  /** Changes the first key of a slot that is in the heap. */
   void rekey(int slot, long key) {
     keys[slot] = key;
     settle(slot);

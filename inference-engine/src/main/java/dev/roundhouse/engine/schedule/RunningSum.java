@@ -1,9 +1,9 @@
 package dev.roundhouse.engine.schedule;
 
 /**
- * A sum whose terms come, change and go. Adding and taking away leaves the rounding of the largest
- * sum there was, so every so often it has to be summed afresh: {@link #isStale} says when, in time
- * for at least nine digits to be right. Not thread-safe.
+ * A sum whose terms are added, changed and removed. Rounding errors are relative to the largest sum
+ * so far, so it must be recomputed from time to time: {@link #isStale} says when, early enough that
+ * at least nine digits are right. Not thread-safe.
  */
 final class RunningSum {
   private static final double SMALLEST_PART_OF_PEAK = 1e-3;
@@ -20,9 +20,9 @@ final class RunningSum {
   }
 
   /**
-   * True when it has to be summed afresh.
+   * True when the sum must be recomputed.
    *
-   * @param terms there are now; summing as many costs each change next to nothing
+   * @param terms how many there are now; spread over as many changes, recomputing costs little
    */
   boolean isStale(int terms) {
     return sum < peak * SMALLEST_PART_OF_PEAK || changes > Math.max(CHANGES, terms);

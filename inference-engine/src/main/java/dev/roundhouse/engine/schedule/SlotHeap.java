@@ -3,9 +3,9 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * A binary heap of slots over primitive arrays, with each slot's position kept, so that insert,
- * move and remove cost O(log size), whatever the number of slots there are. What orders them is
- * kept by the subclass. Not thread-safe.
+ * A binary heap of slots in primitive arrays. It knows each slot's position, so inserting, moving
+ * and removing take O(log size), however many slots exist. The subclass holds the keys. Not
+ * thread-safe.
  */
 public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
   private static final int ABSENT = -1;
@@ -21,7 +21,7 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
   /** True when slot {@code a} comes before slot {@code b}. */
   abstract boolean before(int a, int b);
 
-  /** Makes room for what is kept of slots below {@code length}. */
+  /** Grows the arrays of keys to hold slots below {@code length}. */
   abstract void ensureLength(int length);
 
   public final int size() {
@@ -36,12 +36,12 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
     return slot < positions.length && positions[slot] != ABSENT;
   }
 
-  /** True when there is a slot that is not this one. */
+  /** True when it contains any other slot. */
   final boolean hasOther(int slot) {
     return size > (contains(slot) ? 1 : 0);
   }
 
-  /** The slot that comes before all others. */
+  /** The first slot. */
   public final int first() {
     if (size == 0) {
       throw new IllegalStateException("no model is ready");
@@ -50,13 +50,13 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
   }
 
   /**
-   * The slot at a position of the heap: those at {@code 2p + 1} and {@code 2p + 2} come after it.
+   * The slot at position p of the heap; those at {@code 2p + 1} and {@code 2p + 2} come after it.
    */
   final int at(int position) {
     return heap[position];
   }
 
-  /** Removes a slot; harmless when it is not there. */
+  /** Removes a slot; no effect when absent. */
   public final void remove(int slot) {
     if (!contains(slot)) {
       return;
@@ -70,7 +70,7 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
     }
   }
 
-  /** To be called before what orders a slot is written. */
+  /** Must be called before the keys of a slot are written. */
   final void ensureSlot(int slot) {
     int length = positions.length;
     if (slot >= length) {
@@ -81,7 +81,7 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
     ensureLength(positions.length);
   }
 
-  /** Inserts a slot, or moves it where it now belongs. */
+  /** Inserts a slot, or moves it to its new position. */
   final void settle(int slot) {
     int position = positions[slot];
     if (position == ABSENT) {
@@ -94,7 +94,7 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
     siftDown(siftUp(position));
   }
 
-  /** Restores the order after everything that makes it has changed. */
+  /** Restores the order after all keys have changed. */
   final void settleAll() {
     for (int position = size / 2 - 1; position >= 0; position--) {
       siftDown(position);

@@ -3,9 +3,9 @@ package dev.roundhouse.engine.schedule;
 import java.util.Arrays;
 
 /**
- * A discipline that goes by how much of the device each model had over its weight, its tag. A model
- * that the virtual clock has passed while it idled starts a run past the clock, so it neither pays
- * for its absence nor saves it up.
+ * Orders models by tag: device time used, divided by weight. A model that was idle while the
+ * virtual clock passed its tag restarts one run past the clock, so idling neither costs nor saves
+ * it anything.
  */
 abstract sealed class TagDiscipline implements Discipline permits VirtualTime, FairShare {
   private static final int NONE = -1;
@@ -14,26 +14,26 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
   private double[] weights = new double[Slots.FIRST_LENGTH];
 
   /**
-   * A ready model that has been charged and not been placed since: most leave the ready ones next,
-   * and need no place.
+   * A ready model that has been charged and not placed since. Most become idle next, and need no
+   * place.
    */
   private int unplaced = NONE;
 
-  /** What a nanosecond now counts beside one of before. */
+  /** How much a nanosecond now counts relative to earlier ones. */
   abstract double factor(long nowNanos);
 
   abstract SlotHeap heap();
 
   /**
-   * True when the model, which is ready, had no more than it is due: others may start level with
-   * it.
+   * True when the model, which is ready, has had no more than its due: others may restart level
+   * with it.
    */
   abstract boolean isDue(int slot);
 
-  /** The tag or the weight of a ready model changed. */
+  /** The tag or the weight of a ready model has changed. */
   abstract void place(int slot);
 
-  /** A model is about to leave those that are ready. */
+  /** A model is about to stop being ready. */
   abstract void leave(int slot);
 
   @Override
@@ -59,7 +59,7 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
     placeMoved();
   }
 
-  /** To be called before the order of the ready models, or a sum over them, is read. */
+  /** Must be called before the order of ready models, or a sum over them, is read. */
   final void placeCharged() {
     int slot = unplaced;
     if (slot != NONE) {
@@ -68,7 +68,7 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
     }
   }
 
-  /** To be called before a model that idled becomes ready. */
+  /** Must be called before an idle model becomes ready. */
   final void join(int slot) {
     tags.join(slot);
   }
@@ -119,7 +119,7 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
     return weights[slot];
   }
 
-  /** The model's tag: device nanoseconds over weight, moved up by idling. */
+  /** The model's tag: device nanoseconds over weight, raised after idling. */
   final double tag(int slot) {
     return tags.tag(slot);
   }

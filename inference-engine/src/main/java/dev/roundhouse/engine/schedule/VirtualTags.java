@@ -4,29 +4,29 @@ import java.util.Arrays;
 
 /**
  * The tags of start-time fair queueing and its virtual clock: device nanoseconds over weight. A
- * model's tag moves on by what its batches cost, and the clock is the largest tag at which a batch
- * was chosen in its turn.
+ * model's tag advances by the cost of its batches; the clock is the largest tag at which a batch
+ * was chosen in turn.
  *
- * <p>One that the clock has passed while it idled starts a run past the clock, as if it had just
- * had its turn: the shorter of its own last run and of the last in turn. At the clock itself, where
- * Goyal et al. have it start, models that are called one after the other would all go before one
- * that waits for its second run, and the clock would stand still for as long as they come.
+ * <p>A model that was idle while the clock passed its tag restarts past the clock, as if it had
+ * just run, by the shorter of its own last run and the last run in turn. If it restarted at the
+ * clock, as in Goyal et al., models called one after the other would all run before one that waits
+ * for its second run, and the clock would not advance as long as they come.
  *
- * <p>What a batch costs is an estimate when it is chosen, and others start at the clock before the
- * truth is known. So while an estimate stands, every step since is written down; when the truth
- * comes the steps are taken back and made again with it. There are as many as models became ready
- * meanwhile, and each is made again at most once per batch that was under way with it. Not
+ * <p>When a batch is chosen its cost is an estimate, and other models restart at the clock before
+ * the real cost is known. So while a charge is an estimate, every later step is logged; when the
+ * real cost arrives, the steps are undone and redone with it. There are as many steps as models
+ * became ready meanwhile, and each is redone at most once per batch under way with it. Not
  * thread-safe.
  */
 final class VirtualTags {
   private double[] tags = new double[Slots.FIRST_LENGTH];
 
-  /** How far its last run moved the tag, by slot. */
+  /** How far the last run advanced the tag, by slot. */
   private double[] runs = new double[Slots.FIRST_LENGTH];
 
   private double clock;
 
-  /** How far the last run in turn moved the tag of its model. */
+  /** How far the last run in turn advanced its model's tag. */
   private double turn;
 
   // In order; the first is the oldest charge that has not been corrected.
@@ -48,12 +48,12 @@ final class VirtualTags {
     return clock;
   }
 
-  /** Where the tag of a model that idles would be if it became ready. */
+  /** The tag that an idle model would have if it became ready. */
   double start(int slot) {
     return tags[slot] >= clock ? tags[slot] : clock + Math.min(runs[slot], turn);
   }
 
-  /** A model that idled wants the device again. */
+  /** An idle model becomes ready. */
   void join(int slot) {
     if (size == 0) {
       tags[slot] = start(slot);
@@ -67,9 +67,9 @@ final class VirtualTags {
   /**
    * A batch of a model has been chosen.
    *
-   * @param perNano how far a nanosecond of the device moves the tag
-   * @param inTurn it was due, so others start no earlier than it does
-   * @param idled it had nothing waiting
+   * @param perNano how far a nanosecond of device time advances the tag
+   * @param inTurn true when it was due: others restart no earlier than its tag
+   * @param idled true when it was idle
    */
   void charge(int slot, long expectedNanos, double perNano, boolean inTurn, boolean idled) {
     Step step = append(slot);
@@ -83,11 +83,11 @@ final class VirtualTags {
   }
 
   /**
-   * Replaces the estimate of the oldest such charge. The tag of any step may change with it. A
-   * batch that was not run after all, at 0, was not chosen either: whoever became ready since
-   * starts where the clock stood before.
+   * Replaces the estimate of the model's oldest uncorrected charge; tags of later steps may change.
+   * A batch that did not run (cost 0) counts as not chosen: models that became ready since restart
+   * where the clock was before.
    *
-   * @return whether there is one
+   * @return false when there is no such charge
    */
   boolean correct(int slot, long expectedNanos, long deviceNanos) {
     int index = 0;
@@ -108,8 +108,8 @@ final class VirtualTags {
   }
 
   /**
-   * Forgets a model: all is as if it had not been chosen while estimates stood. The tag of any step
-   * may change with it.
+   * Forgets a model, as if none of its uncorrected choices had been made; tags of later steps may
+   * change.
    */
   void forget(int slot) {
     takeBackTo(0);
@@ -127,7 +127,9 @@ final class VirtualTags {
     runs[slot] = 0;
   }
 
-  /** Counts from the clock on, which must not grow for ever; while nothing is written down. */
+  /**
+   * Makes the clock the new zero, so that it does not grow forever; only while the log is empty.
+   */
   void restart() {
     for (int slot = 0; slot < tags.length; slot++) {
       tags[slot] = Math.max(0, tags[slot] - clock);
@@ -148,17 +150,17 @@ final class VirtualTags {
     }
   }
 
-  /** Steps that are written down. */
+  /** Steps in the log. */
   int size() {
     return size;
   }
 
-  /** The model that a step moved. */
+  /** The model of a step. */
   int slot(int step) {
     return steps[step].slot;
   }
 
-  /** Drops the steps that no truth to come can change. */
+  /** Drops steps that no correction can change any more. */
   void dropFinal() {
     int first = 0;
     while (first < size && !steps[first].estimated) {
@@ -217,26 +219,26 @@ final class VirtualTags {
     return step;
   }
 
-  /** Used again and again, so that a choice costs no allocation. */
+  /** Reused, so that a choice allocates nothing. */
   private static final class Step {
     int slot;
 
-    /** Returns from idling first. */
+    /** The model becomes ready first. */
     boolean idled;
 
-    /** Moves the clock to its tag. */
+    /** Advances the clock to its tag. */
     boolean inTurn;
 
-    /** Its length is an estimate. */
+    /** Its cost is an estimate. */
     boolean estimated;
 
     long expectedNanos;
     double perNano;
 
-    /** How far it moves the tag. */
+    /** How far it advances the tag. */
     double length;
 
-    // What to take back.
+    // For undoing it.
     double tagBefore;
     double runBefore;
     double clockBefore;

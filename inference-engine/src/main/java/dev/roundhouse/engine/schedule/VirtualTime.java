@@ -1,22 +1,24 @@
 package dev.roundhouse.engine.schedule;
 
 /**
- * Start-time fair queueing (Goyal et al.): every model carries a tag that moves on by what its runs
- * cost over its weight; the smallest tag runs next. A model that comes back from idling, behind the
- * current virtual time, starts a run past that, so it neither pays for its absence nor saves it up.
+ * Start-time fair queueing (Goyal et al.): each model has a tag that advances by the cost of its
+ * runs divided by its weight; the smallest tag runs next. A model that becomes ready with a tag
+ * behind the virtual time restarts one run past it, so idling neither costs nor saves it anything.
  *
  * <p>For two models that stay ready, the difference of device time over weight never exceeds {@code
  * c_i/w_i + c_j/w_j}, c being the longest run of each, as long as costs are known. With up to m
- * batches charged by an estimate that is wrong by up to e, over the weight of its model, it never
- * exceeds {@code c_i/w_i + c_j/w_j + 2me}: docs/scheduling-proofs.md has the proof.
+ * batches charged by estimates, each wrong by up to e after division by weight, it never exceeds
+ * {@code c_i/w_i + c_j/w_j + 2me}: docs/scheduling-proofs.md has the proof.
  */
 public final class VirtualTime extends TagDiscipline {
-  /** Thirteen days at weight 1. Tags far above would swallow short runs of large weights. */
+  /**
+   * Thirteen days at weight 1. Far larger tags would lose short runs of large weights to rounding.
+   */
   static final double LARGEST_CLOCK = 1L << 50;
 
   private final ReadyHeap heap = new ReadyHeap();
 
-  /** Of those that are ready; NaN when it has to be summed. Shown only, so summed only then. */
+  /** Of ready models; NaN when it must be recomputed. Only shown, so only computed then. */
   private double readyWeight;
 
   @Override
@@ -43,7 +45,7 @@ public final class VirtualTime extends TagDiscipline {
     return heap.first();
   }
 
-  /** Its deficit is in seconds of the device; one that idles is owed nothing. */
+  /** The deficit is in seconds of device time; 0 for an idle model. */
   @Override
   public Standing standing(int slot) {
     placeCharged();
@@ -91,7 +93,7 @@ public final class VirtualTime extends TagDiscipline {
     return readyWeight;
   }
 
-  /** Positive doubles sort like the bits they are made of. */
+  /** Positive doubles sort like their bits. */
   private long key(int slot) {
     return Double.doubleToRawLongBits(tag(slot));
   }

@@ -1,7 +1,7 @@
 /**
- * Which model runs next and how many of its requests run together. Deterministic functions of what
- * the caller hands in: no thread, no clock, no queue. The dispatch thread owns what state there is.
- * Formulas and vectors are ReactantServer's where named, with its defects mended.
+ * Which model runs next and how many of its requests run together. Deterministic: no thread, no
+ * clock, no queue. State belongs to the dispatch thread. Formulas and test vectors are
+ * ReactantServer's where named, with its defects fixed.
  */
 @NullMarked
 package dev.roundhouse.engine.schedule;

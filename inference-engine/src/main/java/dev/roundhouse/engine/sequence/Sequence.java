@@ -11,9 +11,9 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One sequence: its state, and the steps that wait for the one that runs. Fields are guarded by
- * {@link Sequences}, but for the state: written when a step has run, read when the next does, and
- * the hand-over between them orders the two.
+ * One sequence: its state, and the steps that wait for the running one. Fields are guarded by
+ * {@link Sequences}, except the state: it is written after a step and read by the next, and the
+ * hand-over between the two orders that.
  */
 final class Sequence {
   private final SequenceRules rules;
@@ -27,13 +27,13 @@ final class Sequence {
   /** The step that has been handed over and has not ended. */
   @Nullable Step running;
 
-  /** Somebody is handing steps over. */
+  /** True while a thread is handing steps over. */
   boolean handingOver;
 
   /** Steps that have begun to be admitted and have not ended. */
   int open;
 
-  /** No further step can find it. */
+  /** True when no further step can find it. */
   boolean over;
 
   long lastUsedNanos;
@@ -54,14 +54,14 @@ final class Sequence {
     return id;
   }
 
-  /** Keeps what a step has left of the state. */
+  /** Stores the state that a step left. */
   void keep(List<OutputTensor> outputs) {
     for (int i = 0; i < state.length; i++) {
       state[i] = outputs.get(i).data().toArray(ValueLayout.JAVA_BYTE);
     }
   }
 
-  /** What the next step starts from, as it is when that is copied to its batch. */
+  /** The state that the next step starts from; read when its inputs are copied. */
   TensorData state(int index, int byteSize) {
     return new Kept(index, byteSize);
   }
@@ -80,7 +80,7 @@ final class Sequence {
       return byteSize;
     }
 
-    /** It is counted as long as its sequence is there. */
+    /** None: it is counted for as long as the sequence exists. */
     @Override
     public long heldBytes() {
       return 0;

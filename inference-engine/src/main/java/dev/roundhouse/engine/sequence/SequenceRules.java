@@ -27,14 +27,14 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the server feeds a model, and keeps of it, from one request of a sequence to the next.
- * Immutable; there is one for each model version that is served.
+ * What the server feeds a model, and keeps of its outputs, from one request of a sequence to the
+ * next. Immutable; one for each version served.
  */
 public final class SequenceRules {
   private static final Set<DType> FLAGS = EnumSet.of(DType.F32, DType.I32, DType.BOOL);
   private static final Set<DType> NUMBERS = EnumSet.of(DType.U64, DType.I64, DType.U32, DType.I32);
 
-  /** Where one of the program's inputs comes from. */
+  /** The source of one of the program's inputs. */
   private sealed interface Source {
     record Client(int index) implements Source {}
 
@@ -85,9 +85,9 @@ public final class SequenceRules {
   }
 
   /**
-   * Of a model; null when it keeps nothing between requests.
+   * The rules of a model; null when it keeps nothing between requests.
    *
-   * @throws BundleException when what it asks for cannot be fed or kept
+   * @throws BundleException when its manifest asks for what cannot be fed or kept
    */
   public static @Nullable SequenceRules of(ModelSpec spec) {
     return spec.serving().sequence().map(policy -> new SequenceRules(spec, policy)).orElse(null);
@@ -150,7 +150,7 @@ public final class SequenceRules {
     }
   }
 
-  /** What is fed and kept has the same size in every request, and belongs to one of a batch. */
+  /** State must have the same size in every request, and belong to one request of a batch. */
   private static void requireOneRow(ModelSpec spec, TensorSpec tensor) {
     if (tensor.axes().stream().anyMatch(Axis.Variable.class::isInstance)) {
       throw refused(
@@ -186,12 +186,12 @@ public final class SequenceRules {
     return modelName;
   }
 
-  /** After which a silent sequence is forgotten. */
+  /** How long after its last step a sequence is forgotten. */
   Duration idle() {
     return idle;
   }
 
-  /** Of what is kept of one sequence. */
+  /** Bytes of state per sequence. */
   long stateBytes() {
     return allStateBytes;
   }
@@ -201,7 +201,7 @@ public final class SequenceRules {
   }
 
   /**
-   * A step as the program takes it.
+   * The inputs and outputs of a step, in the program's terms.
    *
    * @param found what its caller sent and wants
    * @throws RefusedException when a sequence cannot have such a step
@@ -231,7 +231,7 @@ public final class SequenceRules {
         outputs(found.outputs()));
   }
 
-  /** Those that the caller gets, in its order, then those that are kept. */
+  /** Outputs for the caller, in its order, then those that are kept. */
   private int[] outputs(int @Nullable [] requested) {
     int count = requested == null ? visible.length : requested.length;
     int[] all = new int[count + kept.length];

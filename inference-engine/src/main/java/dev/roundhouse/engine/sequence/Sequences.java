@@ -17,21 +17,21 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sequences that are under way. Steps of one sequence are handed over one at a time, in the
- * order in which they came; those of different sequences share batches as other requests do. A
- * sequence ends with its last step, when another of its name starts, or when it has been silent for
- * too long; until then its state is counted against the memory for requests. Thread-safe.
+ * The open sequences. Steps of one sequence are handed over one at a time, in order of arrival;
+ * steps of different sequences share batches as other requests do. A sequence ends with its last
+ * step, when another with its id starts, or when it has been idle too long; until then its state
+ * counts against the memory for requests. Thread-safe.
  */
 public final class Sequences {
-  /** Of the memory for requests, what sequences may hold at most. */
+  /** Most of the memory for requests that sequences may hold. */
   private static final int MEMORY_PART = 4;
 
-  /** Between two looks for sequences that are silent; a look keeps a closed engine in memory. */
+  /** Between two checks for idle sequences; a pending one keeps a closed engine in memory. */
   private static final long MOST_TO_LOOK_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /**
-   * What a sequence costs besides its state and the text it is known by, in objects: itself, its
-   * queue of steps, its id, its places in two maps; some 300 bytes.
+   * Memory of a sequence besides its state and the text of its id: the objects of itself, its
+   * queue, its id and its entries in two maps; some 300 bytes.
    */
   private static final long RECORD_BYTES = 512;
 
@@ -48,7 +48,7 @@ public final class Sequences {
 
   /**
    * @param handOver gives an accepted request to the dispatch thread, or ends it; throws nothing
-   * @param later runs a task when so many nanoseconds have passed
+   * @param later runs a task after so many nanoseconds
    */
   public Sequences(
       ByteBudget bytes,
@@ -62,11 +62,11 @@ public final class Sequences {
   }
 
   /**
-   * Finds the sequence that a request continues, or begins one. Follow it by {@link #enter} or
-   * {@link #abandon}.
+   * Finds the sequence that a request continues, or begins one. Must be followed by {@link #enter}
+   * or {@link #abandon}.
    *
-   * @throws RefusedException when the request belongs to no sequence that is there, or there is no
-   *     memory for another
+   * @throws RefusedException when the request continues no open sequence, or there is no memory for
+   *     another
    */
   public synchronized Step begin(SequenceRules rules, QueuedRequest request)
       throws RefusedException {
@@ -116,7 +116,7 @@ public final class Sequences {
     return RECORD_BYTES + 2L * id.text().length() + rules.stateBytes();
   }
 
-  /** Hands an accepted step over when those before it have ended. */
+  /** Hands an accepted step over once those before it have ended. */
   public void enter(Step step) {
     Sequence sequence = step.sequence();
     synchronized (this) {
@@ -146,11 +146,11 @@ public final class Sequences {
       return;
     }
     sequence.lastUsedNanos = clock.nanoTime();
-    ofModel.put(sequence.id(), sequence); // behind all others: the first has been silent longest
+    ofModel.put(sequence.id(), sequence); // last: the first has been idle longest
     lookLater(rules);
   }
 
-  /** Lets go of a step that was not accepted. */
+  /** Drops a step that was not accepted. */
   public synchronized void abandon(Step step) {
     Sequence sequence = step.sequence();
     var ofModel = models.get(sequence.rules());
@@ -175,9 +175,7 @@ public final class Sequences {
     handOver(sequence);
   }
 
-  /**
-   * One thread at a time, in a loop: a step that ends as it is handed over would call this again.
-   */
+  /** One thread at a time, in a loop, not recursively: a step may end while it is handed over. */
   private void handOver(Sequence sequence) {
     synchronized (this) {
       if (sequence.handingOver) {
@@ -206,7 +204,7 @@ public final class Sequences {
     return next;
   }
 
-  /** Forgets all sequences of a model that finds no requests any more. */
+  /** Forgets all sequences of a model that admission no longer finds. */
   public synchronized void forget(SequenceRules rules) {
     var ofModel = models.remove(rules);
     if (ofModel != null) {
@@ -214,7 +212,7 @@ public final class Sequences {
     }
   }
 
-  /** How many sequences are under way. */
+  /** How many sequences are open. */
   public synchronized int count() {
     return models.values().stream().mapToInt(Map::size).sum();
   }
@@ -260,7 +258,7 @@ public final class Sequences {
     }
   }
 
-  /** Their memory comes back also when no request ever comes again. */
+  /** Frees their memory even when no further request arrives. */
   private void lookLater(SequenceRules rules) {
     if (!lookingLater) {
       lookingLater = true;

@@ -11,8 +11,8 @@ import dev.roundhouse.engine.request.OutputTensor;
 import java.util.List;
 
 /**
- * One request of a sequence on its way. The answer passes it: what is kept for the next step stays
- * here, the rest goes to the caller.
+ * One request of a sequence. Its answer passes through here: the state for the next step is kept,
+ * the rest goes to the caller.
  */
 public final class Step implements AnswerSink {
   private final Sequences sequences;
@@ -42,7 +42,7 @@ public final class Step implements AnswerSink {
   }
 
   /**
-   * The request as the program takes it.
+   * The inputs and outputs of the request, in the program's terms.
    *
    * @param found what its caller sent and wants
    * @throws RefusedException when a sequence cannot have such a step
@@ -68,7 +68,7 @@ public final class Step implements AnswerSink {
     }
   }
 
-  /** An answer without what is kept. */
+  /** An answer without the state. */
   private record WithoutState(Answer whole, List<OutputTensor> outputs) implements Answer {
     @Override
     public String modelVersion() {

@@ -1,6 +1,6 @@
 /**
- * State between requests: which sequence a request continues, what the server feeds it and keeps of
- * its answer, and that the steps of one sequence run one after the other.
+ * State between requests: which sequence a request continues, what state it receives and leaves,
+ * and the order of its steps, which run one after the other.
  */
 @NullMarked
 package dev.roundhouse.engine.sequence;

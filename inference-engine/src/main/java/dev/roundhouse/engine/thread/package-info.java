@@ -1,4 +1,4 @@
-/** Which thread some state belongs to, and the check of that. */
+/** Which thread some state belongs to, and the check of that; threads for the code of others. */
 @NullMarked
 package dev.roundhouse.engine.thread;
 

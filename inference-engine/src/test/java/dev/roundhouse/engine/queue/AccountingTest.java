@@ -35,7 +35,7 @@ class AccountingTest {
   private final Accounting owned = accounting.ownedBy(Ledger.ownedBy(new OwnerThread()));
   private final ModelCounters counters = new ModelCounters();
   private final Recorder recorder = new Recorder();
-  private final CountedAnswer answer = new CountedAnswer();
+  private final RecordedAnswer answer = new RecordedAnswer();
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
@@ -167,7 +167,7 @@ class AccountingTest {
     }
   }
 
-  private static final class CountedAnswer implements Answer {
+  private static final class RecordedAnswer implements Answer {
     int freed;
     int closed;
 

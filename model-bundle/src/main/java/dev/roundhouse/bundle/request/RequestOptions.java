@@ -1,6 +1,7 @@
 package dev.roundhouse.bundle.request;
 
 import java.time.Duration;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,32 +14,86 @@ import org.jspecify.annotations.Nullable;
  * @param queueTimeoutNanos how long it may wait to run; 0 for the model's default
  * @param sequence where it stands in a sequence; null when it is of none
  * @param wantsTimings whether the answer is to tell where the time went
+ * @param traced whether whoever made it traces it; the calls that answer it are marked so too
+ * @param parameters what it tells the model's own code, by name: each a String, Boolean, Long or
+ *     Double. Nothing else reads them
  */
 public record RequestOptions(
     long timeoutNanos,
     long priority,
     long queueTimeoutNanos,
     @Nullable SequenceStep sequence,
-    boolean wantsTimings) {
+    boolean wantsTimings,
+    boolean traced,
+    Map<String, Object> parameters) {
   public static final long NO_TIMEOUT = Long.MAX_VALUE;
 
   /** What the model and the server do with any request. */
-  public static final RequestOptions DEFAULT = new RequestOptions(NO_TIMEOUT, 0, 0, null, false);
+  public static final RequestOptions DEFAULT =
+      new RequestOptions(NO_TIMEOUT, 0, 0, null, false, false, Map.of());
+
+  /**
+   * @throws IllegalArgumentException when a parameter is of another type; names it
+   */
+  public RequestOptions {
+    parameters = Map.copyOf(parameters); // itself when it is immutable, as Map.of() is
+    if (!parameters.isEmpty()) {
+      parameters.forEach(RequestOptions::requireKnownType);
+    }
+  }
+
+  private static void requireKnownType(String name, Object value) {
+    switch (value) {
+      case String text -> {}
+      case Boolean flag -> {}
+      case Long number -> {}
+      case Double real -> {}
+      default ->
+          throw new IllegalArgumentException(
+              "parameter '%s' is of %s; it must be a String, Boolean, Long or Double"
+                  .formatted(name, value.getClass()));
+    }
+  }
 
   public RequestOptions withTimeout(Duration timeout) {
-    return new RequestOptions(nanos(timeout), priority, queueTimeoutNanos, sequence, wantsTimings);
+    return new RequestOptions(
+        nanos(timeout), priority, queueTimeoutNanos, sequence, wantsTimings, traced, parameters);
   }
 
   public RequestOptions withPriority(long level) {
-    return new RequestOptions(timeoutNanos, level, queueTimeoutNanos, sequence, wantsTimings);
+    return new RequestOptions(
+        timeoutNanos, level, queueTimeoutNanos, sequence, wantsTimings, traced, parameters);
   }
 
   public RequestOptions withQueueTimeout(Duration timeout) {
-    return new RequestOptions(timeoutNanos, priority, nanos(timeout), sequence, wantsTimings);
+    return new RequestOptions(
+        timeoutNanos, priority, nanos(timeout), sequence, wantsTimings, traced, parameters);
   }
 
   public RequestOptions withSequence(@Nullable SequenceStep step) {
-    return new RequestOptions(timeoutNanos, priority, queueTimeoutNanos, step, wantsTimings);
+    return new RequestOptions(
+        timeoutNanos, priority, queueTimeoutNanos, step, wantsTimings, traced, parameters);
+  }
+
+  public RequestOptions withTrace() {
+    return new RequestOptions(
+        timeoutNanos, priority, queueTimeoutNanos, sequence, wantsTimings, true, parameters);
+  }
+
+  public RequestOptions withParameters(Map<String, Object> values) {
+    return new RequestOptions(
+        timeoutNanos, priority, queueTimeoutNanos, sequence, wantsTimings, traced, values);
+  }
+
+  /**
+   * Of the calls that answer a request with these: all but what says where the request itself
+   * stands in a sequence, and what its own answer is to tell.
+   */
+  public RequestOptions ofCalls() {
+    return sequence == null && !wantsTimings
+        ? this
+        : new RequestOptions(
+            timeoutNanos, priority, queueTimeoutNanos, null, false, traced, parameters);
   }
 
   private static long nanos(Duration timeout) {

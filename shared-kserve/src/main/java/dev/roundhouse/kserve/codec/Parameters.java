@@ -51,7 +51,9 @@ final class Parameters {
             priority(parameters),
             queueTimeoutNanos(parameters),
             sequence(parameters),
-            flag(parameters, TIMINGS));
+            flag(parameters, TIMINGS),
+            false,
+            Map.of());
   }
 
   /** The caller's remaining budget; absent, zero and negative mean none. */

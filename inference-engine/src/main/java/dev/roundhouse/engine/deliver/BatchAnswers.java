@@ -4,62 +4,23 @@ import dev.roundhouse.engine.batch.BatchSlot;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
 import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.queue.CountedAnswer;
 import dev.roundhouse.engine.queue.QueuedRequest;
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.OutputTensor;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer whose bytes are counted until it is closed: in memory of the pool or, where a run's
- * outputs are exactly this answer and the host can read them, in place.
+ * Answers to members of a batch: in memory of the pool or, where a run's outputs are exactly one
+ * answer and the host can read them, in place.
  */
-final class CountedAnswer implements Answer {
+final class BatchAnswers {
   private static final long ALIGNMENT = 64;
 
-  // Memory given back twice would hold two callers' answers at once: a sink that hands an answer to
-  // another thread and then throws closes it on both.
-  private static final VarHandle MEMORY;
-  private static final VarHandle CLOSED;
-
-  static {
-    try {
-      MethodHandles.Lookup lookup = MethodHandles.lookup();
-      MEMORY = lookup.findVarHandle(CountedAnswer.class, "memory", AnswerMemory.class);
-      CLOSED = lookup.findVarHandle(CountedAnswer.class, "closed", boolean.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
-
-  private final String modelVersion;
-  private final List<OutputTensor> outputs;
-  private final ByteBudget budget;
-  private final long countedBytes;
-
-  @SuppressWarnings("FieldMayBeFinal") // written through MEMORY
-  private @Nullable AnswerMemory memory;
-
-  @SuppressWarnings("UnusedVariable") // read and written through CLOSED
-  private boolean closed;
-
-  private CountedAnswer(
-      String modelVersion,
-      List<OutputTensor> outputs,
-      @Nullable AnswerMemory memory,
-      ByteBudget budget,
-      long countedBytes) {
-    this.modelVersion = modelVersion;
-    this.outputs = outputs;
-    this.memory = memory;
-    this.budget = budget;
-    this.countedBytes = countedBytes;
-  }
+  private BatchAnswers() {}
 
   /** Memory for all rows of a request, not yet filled. */
   static CountedAnswer allocate(
@@ -144,32 +105,6 @@ final class CountedAnswer implements Answer {
   static int index(QueuedRequest request, int position) {
     int[] wanted = request.outputs();
     return wanted == null ? position : wanted[position];
-  }
-
-  @Override
-  public String modelVersion() {
-    return modelVersion;
-  }
-
-  @Override
-  public List<OutputTensor> outputs() {
-    return outputs;
-  }
-
-  @Override
-  public void free() {
-    AnswerMemory held = (AnswerMemory) MEMORY.getAndSet(this, null);
-    if (held != null) {
-      held.giveBack();
-    }
-  }
-
-  @Override
-  public void close() {
-    free();
-    if (CLOSED.compareAndSet(this, false, true)) {
-      budget.giveBack(countedBytes);
-    }
   }
 
   private static long align(long bytes) {

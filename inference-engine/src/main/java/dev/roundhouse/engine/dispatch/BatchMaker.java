@@ -1,0 +1,71 @@
+package dev.roundhouse.engine.dispatch;
+
+import dev.roundhouse.engine.batch.BatchFormer;
+import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.lane.Lanes;
+import dev.roundhouse.engine.lane.ModelLane;
+import org.jspecify.annotations.Nullable;
+
+/** Makes batches up, without their inputs: of waiting requests, or a warm-up run in between. */
+final class BatchMaker {
+  private final Lanes lanes;
+  private final BatchSlots slots;
+  private final BatchFormer former;
+  private final WarmUp warmUp;
+  private final BatchEnd batchEnd;
+  private final LongestCycle cycles = new LongestCycle();
+  private boolean warmedLast;
+
+  BatchMaker(DispatchParts parts, BatchEnd batchEnd) {
+    this.batchEnd = batchEnd;
+    lanes = parts.lanes();
+    slots = parts.slots();
+    former = parts.former();
+    warmUp = parts.warmUp();
+  }
+
+  /** Makes the next batch up in a free slot; null when there is none to run. */
+  @Nullable BatchSlot formInFreeSlot(long now) {
+    BatchSlot slot = slots.free();
+    if (slot == null) {
+      return null;
+    }
+    boolean warms = warmUp.wantsRun() && warmUp.nextStagingBytes() <= slot.staging().byteSize();
+    if (warms && (lanes.isIdle() || !warmedLast)) {
+      warmedLast = true;
+      warmUp.begin(slot);
+      // While nothing else wants the device, warm-up is not charged.
+      boolean charges = !lanes.isIdle();
+      batchEnd.chargeWarmUp(charges);
+      if (charges) {
+        lanes.chosen(slot.lane(), slot.expectedNanos(), now);
+      }
+      return slot;
+    }
+    warmedLast = false;
+    return form(slot, now) ? slot : null;
+  }
+
+  /** Makes the next batch of requests up in a slot; false when there is none to run. */
+  boolean form(BatchSlot slot, long now) {
+    if (lanes.isIdle() && lanes.nextReleaseNanos() == Long.MAX_VALUE) {
+      return false;
+    }
+    cycles.began(now);
+    for (ModelLane lane = lanes.next(now); lane != null; lane = lanes.next(now)) {
+      former.form(slot, lane, now);
+      if (slot.size() > 0) {
+        lanes.chosen(lane, slot.expectedNanos(), now);
+        lanes.settle(lane, now);
+        return true;
+      }
+      lanes.settle(lane, now);
+    }
+    return false;
+  }
+
+  /** How long it takes from one choice to the next; its figure is any thread's. */
+  LongestCycle cycles() {
+    return cycles;
+  }
+}
