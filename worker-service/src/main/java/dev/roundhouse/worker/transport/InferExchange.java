@@ -153,8 +153,10 @@ public final class InferExchange implements AutoCloseable {
    * @param nowNanos on the engine's clock
    * @param callNanos what is left to the call by its transport, or {@link
    *     RequestOptions#NO_TIMEOUT}; negative when it is over
+   * @param isTraced whether {@code sink} traces it
    */
-  InferenceRequest toEngine(long nowNanos, long callNanos, int caller, AnswerSink sink) {
+  InferenceRequest toEngine(
+      long nowNanos, long callNanos, int caller, boolean isTraced, AnswerSink sink) {
     AnswerSink told = deviceThread == null ? sink : new DeviceWrites(this, deviceThread, sink);
     AnswerSink classified = classification == null ? told : classification.before(told);
     return InferenceRequest.of(request.modelName(), inputs, classified)
@@ -162,7 +164,7 @@ public final class InferExchange implements AutoCloseable {
         .id(request.id())
         .outputs(outputNames())
         .deadlineNanos(deadline(nowNanos, Math.min(callNanos, budgetNanos())))
-        .options(request.options())
+        .options(isTraced ? request.options().withTrace() : request.options())
         .caller(caller)
         .answerForm(classification == null ? AnswerForm.AS_IS : classification)
         .build();

@@ -48,6 +48,6 @@ public final class Inference {
   public InferenceRequest request(
       InferExchange exchange, long callNanos, int caller, AnswerSink sink) {
     AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
-    return exchange.toEngine(engine.nanoTime(), callNanos, caller, traced);
+    return exchange.toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced);
   }
 }

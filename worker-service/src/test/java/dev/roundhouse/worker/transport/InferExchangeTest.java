@@ -3,6 +3,7 @@ package dev.roundhouse.worker.transport;
 import static dev.roundhouse.bundle.request.RequestOptions.NO_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.kserve.codec.InferMessage;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class InferExchangeTest {
 
@@ -36,12 +38,27 @@ class InferExchangeTest {
         budget.equals("NONE")
             ? Map.of()
             : Map.of("reactant_timeout_ns", new ParameterValue.Signed(nanos(budget)));
-    InferMessage message =
-        new ReadMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
-    try (InferExchange exchange = InferExchange.begin(message, NO_REGIONS)) {
-      assertThat(exchange.toEngine(now, nanos(call), 0, NOBODY).deadlineNanos())
+    try (InferExchange exchange = exchange(parameters)) {
+      assertThat(exchange.toEngine(now, nanos(call), 0, false, NOBODY).deadlineNanos())
           .isEqualTo(nanos(deadline));
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void shouldTellTheEngineWhetherARequestIsTraced(boolean isTraced) {
+    try (InferExchange exchange = exchange(Map.of("priority", new ParameterValue.Signed(2)))) {
+      RequestOptions options =
+          exchange.toEngine(0, NO_TIMEOUT, 0, isTraced, NOBODY).options();
+      assertThat(options.traced()).isEqualTo(isTraced);
+      assertThat(options.priority()).isEqualTo(2);
+    }
+  }
+
+  private static InferExchange exchange(Map<String, ParameterValue> parameters) {
+    InferMessage message =
+        new ReadMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
+    return InferExchange.begin(message, NO_REGIONS);
   }
 
   private static long nanos(String text) {
