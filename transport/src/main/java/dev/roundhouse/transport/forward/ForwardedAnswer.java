@@ -28,8 +28,7 @@ final class ForwardedAnswer {
    * @return a part with one user
    * @throws StatusException when there is no memory for it
    */
-  HeldPart arrived(UpstreamConnection.Exchange from, ByteBuf data, boolean last)
-      throws StatusException {
+  HeldPart arrived(UpstreamStream from, ByteBuf data, boolean last) throws StatusException {
     ForwardingWindow through = passage;
     if (through == null) {
       MessageBounds bounds = new MessageBounds(Integer.MAX_VALUE);
@@ -40,7 +39,7 @@ final class ForwardedAnswer {
               bounds,
               stream.windowBytes(),
               false,
-              from.window(),
+              from,
               stream.eventLoop());
       passage = through;
     }

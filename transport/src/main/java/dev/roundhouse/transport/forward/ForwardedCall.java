@@ -147,7 +147,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
    * @param data borrowed
    * @param last whether the server sends no more of it
    */
-  void pass(UpstreamConnection.Exchange from, ByteBuf data, boolean last) {
+  void pass(UpstreamStream from, ByteBuf data, boolean last) {
     HeldPart part;
     try {
       part = answer.arrived(from, data, last);

@@ -13,7 +13,7 @@ public final class HttpForwarder {
 
   public HttpForwarder(HttpForwarding settings) {
     this.settings = settings;
-    connections = new HttpConnections(settings.tls(), settings.silence());
+    connections = new HttpConnections(new ServerSockets(settings.silence(), settings.tls()));
   }
 
   /** A handler that forwards one request to where its router says. */

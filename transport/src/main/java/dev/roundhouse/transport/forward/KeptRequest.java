@@ -58,9 +58,9 @@ final class KeptRequest {
    *
    * @param last whether it is all of the request
    */
-  void sendTo(UpstreamConnection.Exchange exchange, boolean last) {
+  void sendTo(UpstreamStream stream, boolean last) {
     for (int i = 0; i < parts.size(); i++) {
-      exchange.send(parts.get(i), last && i == parts.size() - 1);
+      stream.send(parts.get(i), last && i == parts.size() - 1);
     }
   }
 
