@@ -167,7 +167,7 @@ final class LocalExchange implements Exchange {
 
   /** Any thread. */
   boolean mayStayOpen() {
-    return connection.mayStayOpen();
+    return connection.end().mayStayOpen();
   }
 
   /** The last of the reply has been sent, or never will be. On the event loop. */

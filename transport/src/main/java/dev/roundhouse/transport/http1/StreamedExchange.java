@@ -226,7 +226,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   @Override
   public void answer(int code, long length, HttpHeaders headers) {
     answering = true;
-    keepAlive &= !unasked && connection.mayStayOpen();
+    keepAlive &= !unasked && connection.end().mayStayOpen();
     HttpVersion version = head.protocolVersion();
     if (length >= 0) {
       headers.set(Replies.CONTENT_LENGTH, length);
@@ -269,7 +269,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   @Override
   public void refuse(int code, String text) {
     answering = true;
-    keepAlive &= !unasked && connection.mayStayOpen(); // the body may or may not come
+    keepAlive &= !unasked && connection.end().mayStayOpen(); // the body may or may not come
     endWith(connection.refuse(code, text, keepAlive));
   }
 
