@@ -80,13 +80,7 @@ final class Connection extends PeerConnection {
     this.settings = settings;
     this.memory = memory;
     messages = memory.of(Kept.MESSAGE);
-    timers =
-        new ConnectionTimers(
-            this,
-            settings.keepAlive(),
-            settings.handshakeNanos(),
-            settings.stalledNanos(),
-            settings.unreadNanos());
+    timers = new ConnectionTimers(this, settings.keepAlive(), settings.times());
     stalls = new StalledPeer(this, settings.load());
     streams = new ServerStreams(this, server, timers, stalls);
     decoder.frameListener(streams);
@@ -116,7 +110,7 @@ final class Connection extends PeerConnection {
     }
     server.opened(this);
     timers.start();
-    widen(settings.streamWindowBytes());
+    widen(settings.limits().streamWindowBytes());
   }
 
   @Override
@@ -212,11 +206,11 @@ final class Connection extends PeerConnection {
   }
 
   int windowBytes() {
-    return settings.streamWindowBytes();
+    return settings.limits().streamWindowBytes();
   }
 
   int maxMessageBytes() {
-    return settings.maxMessageBytes();
+    return settings.limits().maxMessageBytes();
   }
 
   boolean inEventLoop() {

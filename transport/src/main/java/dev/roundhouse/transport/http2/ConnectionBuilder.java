@@ -48,8 +48,8 @@ final class ConnectionBuilder
         .initialSettings(
             new Http2Settings()
                 .initialWindowSize(initialWindow(settings))
-                .maxConcurrentStreams(settings.maxConcurrentStreams())
-                .maxHeaderListSize(settings.maxMetadataBytes()))
+                .maxConcurrentStreams(settings.limits().maxConcurrentStreams())
+                .maxHeaderListSize(settings.limits().maxMetadataBytes()))
         .validateRequiredPseudoHeaders(true)
         .decoderEnforceMaxRstFramesPerWindow(
             PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
@@ -61,7 +61,7 @@ final class ConnectionBuilder
   }
 
   private static int initialWindow(ServerSettings settings) {
-    int most = settings.streamWindowBytes();
+    int most = settings.limits().streamWindowBytes();
     return settings.forwarder() == null ? most : settings.forwarder().firstWindowBytes(most);
   }
 

@@ -33,9 +33,7 @@ final class ConnectionTimers {
 
   private final Connection connection;
   private final KeepAlivePolicy policy;
-  private final long handshakeNanos;
-  private final long stalledNanos;
-  private final long unreadNanos;
+  private final ServerSettings.Times times;
   private final List<Future<?>> timers = new ArrayList<>();
 
   private boolean spokenTo;
@@ -57,17 +55,10 @@ final class ConnectionTimers {
   /** Looking for what makes no progress. */
   private boolean relieving;
 
-  ConnectionTimers(
-      Connection connection,
-      KeepAlivePolicy policy,
-      long handshakeNanos,
-      long stalledNanos,
-      long unreadNanos) {
+  ConnectionTimers(Connection connection, KeepAlivePolicy policy, ServerSettings.Times times) {
     this.connection = connection;
     this.policy = policy;
-    this.handshakeNanos = handshakeNanos;
-    this.stalledNanos = stalledNanos;
-    this.unreadNanos = unreadNanos;
+    this.times = times;
   }
 
   void start() {
@@ -75,7 +66,7 @@ final class ConnectionTimers {
     running = true;
     heardNanos = now;
     idleSinceNanos = now;
-    after(handshakeNanos, this::endIfSilent);
+    after(times.handshake(), this::endIfSilent);
     if (policy.keepAliveNanos() != OFF) {
       after(policy.keepAliveNanos(), this::keepAlive);
     }
@@ -85,11 +76,11 @@ final class ConnectionTimers {
     if (policy.maxAgeNanos() != OFF) {
       after(policy.maxAgeNanos(), () -> drain("max_age", policy.maxAgeGraceNanos()));
     }
-    if (stalledNanos != OFF) {
-      after(stalledNanos / 2, this::endStalledArrivals);
+    if (times.stalled() != OFF) {
+      after(times.stalled() / 2, this::endStalledArrivals);
     }
-    if (unreadNanos != OFF) {
-      after(unreadNanos / 2, this::endStalledDepartures);
+    if (times.unread() != OFF) {
+      after(times.unread() / 2, this::endStalledDepartures);
     }
   }
 
@@ -216,13 +207,13 @@ final class ConnectionTimers {
   }
 
   private void endStalledArrivals() {
-    connection.stalls().endArrivals(System.nanoTime(), stalledNanos);
-    after(stalledNanos / 2, this::endStalledArrivals);
+    connection.stalls().endArrivals(System.nanoTime(), times.stalled());
+    after(times.stalled() / 2, this::endStalledArrivals);
   }
 
   private void endStalledDepartures() {
-    connection.stalls().endDepartures(System.nanoTime(), unreadNanos);
-    after(unreadNanos / 2, this::endStalledDepartures);
+    connection.stalls().endDepartures(System.nanoTime(), times.unread());
+    after(times.unread() / 2, this::endStalledDepartures);
   }
 
   /** The client has sent a ping; one that pings too often is disconnected. */
