@@ -19,6 +19,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.ssl.SslHandler;
+import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -31,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * One client's connection: how it begins and ends, how much of what its client sends is read, and
  * what all its streams share. {@link ServerStreams} makes streams of its frames.
  */
-final class Connection extends PeerConnection {
+final class Connection extends PeerConnection implements ConnectionTimers.Owner, StalledPeer.Owner {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
   /**
@@ -47,7 +48,6 @@ final class Connection extends PeerConnection {
   private final ServerStreams streams;
   private final GatheredWrites writes = new GatheredWrites(this);
   private final ConnectionTimers timers;
-  private final StalledPeer stalls;
   private Attributes attributes = Attributes.EMPTY;
   private boolean secure;
 
@@ -80,9 +80,9 @@ final class Connection extends PeerConnection {
     this.settings = settings;
     this.memory = memory;
     messages = memory.of(Kept.MESSAGE);
-    timers = new ConnectionTimers(this, settings.keepAlive(), settings.times());
-    stalls = new StalledPeer(this, settings.load());
-    streams = new ServerStreams(this, server, timers, stalls);
+    StalledPeer stalls = new StalledPeer(this, settings.load());
+    timers = new ConnectionTimers(this, stalls, settings.keepAlive(), settings.times());
+    streams = new ServerStreams(this, server, timers);
     decoder.frameListener(streams);
     connection().addListener(streams);
   }
@@ -187,7 +187,36 @@ final class Connection extends PeerConnection {
     super.onConnectionError(failed, outbound, cause, mistake);
   }
 
-  // For calls and timers.
+  // For timers.
+
+  @Override
+  public Channel channel() {
+    return context().channel();
+  }
+
+  @Override
+  public EventExecutor executor() {
+    return context().executor();
+  }
+
+  @Override
+  public boolean isPressed() {
+    return memory.isPressed();
+  }
+
+  @Override
+  public int sendWindow() {
+    return connection().remote().flowController().windowSize(connection().connectionStream());
+  }
+
+  @Override
+  public void ping(long data) {
+    ChannelHandlerContext to = context();
+    encoder().writePing(to, false, data, to.newPromise());
+    flush(to);
+  }
+
+  // For calls.
 
   ByteBufAllocator allocator() {
     return context().alloc();
@@ -254,8 +283,8 @@ final class Connection extends PeerConnection {
     writes.send(part);
   }
 
-  /** Flushes, unless that follows the current read. */
-  void flushUnlessReading() {
+  @Override
+  public void flushUnlessReading() {
     writes.flushUnlessReading();
   }
 
@@ -266,7 +295,6 @@ final class Connection extends PeerConnection {
 
   /** A message has been sent, or never will be. */
   void written() {
-    stalls.written();
     timers.written();
   }
 
@@ -278,8 +306,8 @@ final class Connection extends PeerConnection {
     timers.callEnded();
   }
 
-  /** Passes all streams to an action, which may end them. */
-  void forEachStream(Consumer<ServerStream> action) {
+  @Override
+  public void forEachStream(Consumer<ServerStream> action) {
     try {
       streams.forEach(action);
     } catch (Http2Exception e) {
@@ -287,8 +315,8 @@ final class Connection extends PeerConnection {
     }
   }
 
-  /** Closes at once, with the reason if it can be delivered. */
-  void giveUp(String reason) {
+  @Override
+  public void giveUp(String reason) {
     goAway(connection().remote().lastStreamCreated(), Http2Error.ENHANCE_YOUR_CALM, reason);
     flush(context());
     closeNow();
@@ -301,8 +329,9 @@ final class Connection extends PeerConnection {
     later(() -> timers.drain(reason, Long.MAX_VALUE));
   }
 
-  /** Ends all calls and closes; any thread. */
-  void closeNow() {
+  /** Any thread. */
+  @Override
+  public void closeNow() {
     later(
         () -> {
           gracefulShutdownTimeoutMillis(0);
@@ -310,18 +339,19 @@ final class Connection extends PeerConnection {
         });
   }
 
-  /** Closes when the last stream has ended. */
-  void closeWhenIdle() {
+  @Override
+  public void announceEnd(String reason) {
+    goAway(Integer.MAX_VALUE, Http2Error.NO_ERROR, reason);
+  }
+
+  @Override
+  public void endAfterCalls() {
+    goAway(connection().remote().lastStreamCreated(), Http2Error.NO_ERROR, "");
     gracefulShutdownTimeoutMillis(-1);
     context().channel().close();
   }
 
-  /** Ends calls that the client has stalled. */
-  StalledPeer stalls() {
-    return stalls;
-  }
-
-  void goAway(int lastStreamId, Http2Error error, String reason) {
+  private void goAway(int lastStreamId, Http2Error error, String reason) {
     ChannelHandlerContext to = context();
     goAway(
         to,

@@ -1,7 +1,6 @@
 package dev.roundhouse.transport.http2;
 
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http2.Http2Error;
+import io.netty.util.concurrent.EventExecutor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
@@ -11,7 +10,7 @@ import java.util.concurrent.TimeUnit;
  * A connection's timers: checks that its client is still there, closes when it is idle or old, ends
  * what has stalled, and enforces how often clients may ping. For the connection's event loop.
  */
-final class ConnectionTimers {
+final class ConnectionTimers implements PeerEvents {
   private static final long OFF = Long.MAX_VALUE;
 
   /** Early pings that are tolerated. */
@@ -31,7 +30,8 @@ final class ConnectionTimers {
 
   private static final long PRESSED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  private final Connection connection;
+  private final Owner connection;
+  private final StalledPeer stalls;
   private final KeepAlivePolicy policy;
   private final ServerSettings.Times times;
   private final List<Future<?>> timers = new ArrayList<>();
@@ -55,8 +55,35 @@ final class ConnectionTimers {
   /** Looking for what makes no progress. */
   private boolean relieving;
 
-  ConnectionTimers(Connection connection, KeepAlivePolicy policy, ServerSettings.Times times) {
+  /** The connection. */
+  interface Owner {
+    EventExecutor executor();
+
+    /** True while others need the memory that it holds. */
+    boolean isPressed();
+
+    void ping(long data);
+
+    /** Tells the client to begin no more calls. */
+    void announceEnd(String reason);
+
+    /** Tells the client which calls are still served, and closes when the last has ended. */
+    void endAfterCalls();
+
+    /** Closes at once, with the reason if it can be delivered. */
+    void giveUp(String reason);
+
+    /** Ends all calls and closes. */
+    void closeNow();
+
+    /** Flushes, unless that follows the current read. */
+    void flushUnlessReading();
+  }
+
+  ConnectionTimers(
+      Owner connection, StalledPeer stalls, KeepAlivePolicy policy, ServerSettings.Times times) {
     this.connection = connection;
+    this.stalls = stalls;
     this.policy = policy;
     this.times = times;
   }
@@ -95,8 +122,7 @@ final class ConnectionTimers {
       return;
     }
     timers.removeIf(Future::isDone);
-    timers.add(
-        connection.context().executor().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
+    timers.add(connection.executor().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
   }
 
   /** Something has arrived from the client. */
@@ -105,9 +131,14 @@ final class ConnectionTimers {
     keepAliveSent = false;
   }
 
-  /** The client's settings, its first frame, have arrived. */
-  void spokenTo() {
+  @Override
+  public void settingsReceived() {
     spokenTo = true;
+  }
+
+  @Override
+  public void allowed(int bytes) {
+    stalls.allowed(bytes);
   }
 
   void writing() {
@@ -116,6 +147,7 @@ final class ConnectionTimers {
 
   /** Clients measure the connection by pings while they receive messages. */
   void written() {
+    stalls.written();
     messagesWriting--;
     strikes = 0;
     wasPinged = false;
@@ -149,19 +181,13 @@ final class ConnectionTimers {
     if (!keepAliveSent && silent >= policy.keepAliveNanos()) {
       keepAliveSent = true;
       keepAliveSentNanos = now;
-      ping(KEEP_ALIVE_PING);
+      connection.ping(KEEP_ALIVE_PING);
     }
     after(
         keepAliveSent
             ? keepAliveSentNanos + policy.keepAliveTimeoutNanos() - now
             : heardNanos + policy.keepAliveNanos() - now,
         this::keepAlive);
-  }
-
-  private void ping(long data) {
-    ChannelHandlerContext ctx = connection.context();
-    connection.encoder().writePing(ctx, false, data, ctx.newPromise());
-    connection.flush(ctx);
   }
 
   private void endIfIdle() {
@@ -193,31 +219,32 @@ final class ConnectionTimers {
   }
 
   private void lookForStalls() {
-    if (!running || !connection.memory().isPressed()) {
+    if (!running || !connection.isPressed()) {
       relieving = false;
       return;
     }
     long now = System.nanoTime();
-    connection.stalls().endIdle(now, PRESSED_NANOS);
-    connection.stalls().endArrivals(now, PRESSED_NANOS);
-    connection.stalls().endDepartures(now, PRESSED_NANOS);
+    stalls.endIdle(now, PRESSED_NANOS);
+    stalls.endArrivals(now, PRESSED_NANOS);
+    stalls.endDepartures(now, PRESSED_NANOS);
     endIfUnused(now, PRESSED_NANOS);
     connection.flushUnlessReading();
     after(PRESSED_LOOK_NANOS, this::lookForStalls);
   }
 
   private void endStalledArrivals() {
-    connection.stalls().endArrivals(System.nanoTime(), times.stalled());
+    stalls.endArrivals(System.nanoTime(), times.stalled());
     after(times.stalled() / 2, this::endStalledArrivals);
   }
 
   private void endStalledDepartures() {
-    connection.stalls().endDepartures(System.nanoTime(), times.unread());
+    stalls.endDepartures(System.nanoTime(), times.unread());
     after(times.unread() / 2, this::endStalledDepartures);
   }
 
   /** The client has sent a ping; one that pings too often is disconnected. */
-  void pinged() {
+  @Override
+  public void pinged() {
     long now = System.nanoTime();
     boolean mayPing = activeCalls > 0 || policy.permitPingWithoutCalls();
     long apart = mayPing ? policy.permitPingNanos() : IDLE_PING_NANOS;
@@ -232,7 +259,8 @@ final class ConnectionTimers {
     }
   }
 
-  void pingAnswered(long data) {
+  @Override
+  public void pingAnswered(long data) {
     if (data == DRAIN_PING) {
       takeNoMore();
     }
@@ -247,8 +275,8 @@ final class ConnectionTimers {
       return;
     }
     draining = true;
-    connection.goAway(Integer.MAX_VALUE, Http2Error.NO_ERROR, reason);
-    ping(DRAIN_PING);
+    connection.announceEnd(reason);
+    connection.ping(DRAIN_PING);
     after(DRAIN_PING_NANOS, this::takeNoMore);
     if (graceNanos != OFF) {
       after(graceNanos, connection::closeNow);
@@ -260,8 +288,6 @@ final class ConnectionTimers {
       return;
     }
     drained = true;
-    connection.goAway(
-        connection.connection().remote().lastStreamCreated(), Http2Error.NO_ERROR, "");
-    connection.closeWhenIdle();
+    connection.endAfterCalls();
   }
 }
