@@ -53,7 +53,7 @@ final class CallAttempt implements Attempts.Attempt, UpstreamStream.Answers {
     kept.sendTo(opened, last);
   }
 
-  void send(HeldPart part, boolean last) {
+  void send(ForwardedChunk part, boolean last) {
     if (stream != null) {
       stream.send(part, last);
     }

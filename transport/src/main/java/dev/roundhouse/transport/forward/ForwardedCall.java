@@ -73,7 +73,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     stream.steer();
     int before = requests.messages();
     CallAttempt to = servers.asked();
-    HeldPart part;
+    ForwardedChunk part;
     try {
       part = requests.arrived(data, to == null);
     } catch (StatusException e) {
@@ -148,7 +148,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
    * @param last whether the server sends no more of it
    */
   void pass(UpstreamStream from, ByteBuf data, boolean last) {
-    HeldPart part;
+    ForwardedChunk part;
     try {
       part = answer.arrived(from, data, last);
     } catch (StatusException e) {

@@ -30,7 +30,7 @@ final class UpstreamStream implements ForwardingWindow.Window {
   private boolean endsLater;
   private boolean over;
 
-  private record Part(HeldPart data, boolean last) {}
+  private record Part(ForwardedChunk data, boolean last) {}
 
   /** Told of a call's answer. On the event loop. */
   interface Answers {
@@ -127,7 +127,7 @@ final class UpstreamStream implements ForwardingWindow.Window {
    *
    * @param part used until it has been sent, or never will be
    */
-  void send(HeldPart part, boolean last) {
+  void send(ForwardedChunk part, boolean last) {
     if (over) {
       return;
     }
@@ -150,7 +150,7 @@ final class UpstreamStream implements ForwardingWindow.Window {
     }
   }
 
-  private void write(HeldPart part, boolean last) {
+  private void write(ForwardedChunk part, boolean last) {
     ChannelHandlerContext to = connection.context();
     ChannelPromise sent = to.newPromise();
     connection.encoder().writeData(to, id, part.data().retainedDuplicate(), 0, last, sent);
