@@ -6,18 +6,13 @@ import dev.roundhouse.transport.http2.PeerConnection;
 import io.grpc.Status;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
-import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2CodecUtil;
-import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import io.netty.util.AsciiString;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -33,7 +28,6 @@ import org.slf4j.LoggerFactory;
  */
 final class UpstreamConnection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
-  private static final float REFILL = 0.5f;
 
   /** Checks without a call after which it is closed: its server may be gone for good. */
   private static final int MOST_IDLE_LOOKS = 5;
@@ -42,9 +36,6 @@ final class UpstreamConnection extends PeerConnection {
 
   /** Limit of an answer's headers or trailers; servers are told, and calls beyond it end. */
   private static final int MOST_HEADER_BYTES = 256 << 10;
-
-  /** In a row; a server may send some between two parts. */
-  private static final int MOST_EMPTY_DATA_FRAMES = 64;
 
   private final UpstreamStreams streams = new UpstreamStreams(this);
   private final int windowBytes;
@@ -270,16 +261,7 @@ final class UpstreamConnection extends PeerConnection {
      * have opened.
      */
     UpstreamConnection make() {
-      Http2Connection connection = new DefaultHttp2Connection(false);
-      connection
-          .remote()
-          .flowController(
-              new DefaultHttp2RemoteFlowController(
-                  connection, new UniformStreamByteDistributor(connection)));
-      connection
-          .local()
-          .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));
-      return connection(connection)
+      return connection(fairConnection(false))
           .initialSettings(
               new Http2Settings()
                   .pushEnabled(false)

@@ -19,7 +19,6 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -32,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * One client's connection: how it begins and ends, how much of what its client sends is read, and
  * what all its streams share. {@link ServerStreams} makes streams of its frames.
  */
-final class Connection extends PeerConnection implements ConnectionTimers.Owner, StalledPeer.Owner {
+final class Connection extends PeerConnection implements ConnectionTimers.Owner {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
   /**
@@ -195,11 +194,6 @@ final class Connection extends PeerConnection implements ConnectionTimers.Owner,
   }
 
   @Override
-  public EventExecutor executor() {
-    return context().executor();
-  }
-
-  @Override
   public boolean isPressed() {
     return memory.isPressed();
   }
@@ -335,7 +329,7 @@ final class Connection extends PeerConnection implements ConnectionTimers.Owner,
     later(
         () -> {
           gracefulShutdownTimeoutMillis(0);
-          context().channel().close();
+          channel().close();
         });
   }
 
@@ -348,7 +342,7 @@ final class Connection extends PeerConnection implements ConnectionTimers.Owner,
   public void endAfterCalls() {
     goAway(connection().remote().lastStreamCreated(), Http2Error.NO_ERROR, "");
     gracefulShutdownTimeoutMillis(-1);
-    context().channel().close();
+    channel().close();
   }
 
   private void goAway(int lastStreamId, Http2Error error, String reason) {

@@ -1,6 +1,5 @@
 package dev.roundhouse.transport.http2;
 
-import io.netty.util.concurrent.EventExecutor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
@@ -56,9 +55,7 @@ final class ConnectionTimers implements PeerEvents {
   private boolean relieving;
 
   /** The connection. */
-  interface Owner {
-    EventExecutor executor();
-
+  interface Owner extends StalledPeer.Owner {
     /** True while others need the memory that it holds. */
     boolean isPressed();
 
@@ -69,9 +66,6 @@ final class ConnectionTimers implements PeerEvents {
 
     /** Tells the client which calls are still served, and closes when the last has ended. */
     void endAfterCalls();
-
-    /** Closes at once, with the reason if it can be delivered. */
-    void giveUp(String reason);
 
     /** Ends all calls and closes. */
     void closeNow();
@@ -122,7 +116,8 @@ final class ConnectionTimers implements PeerEvents {
       return;
     }
     timers.removeIf(Future::isDone);
-    timers.add(connection.executor().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
+    timers.add(
+        connection.channel().eventLoop().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
   }
 
   /** Something has arrived from the client. */
