@@ -2,6 +2,7 @@ package dev.roundhouse.transport;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleName;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -47,4 +48,25 @@ class ArchitectureTest {
           .dependOnClassesThat(
               resideInAPackage("dev.roundhouse..")
                   .and(not(resideInAPackage("dev.roundhouse.transport.."))));
+
+  /**
+   * A connection is above its parts: it makes them, and they report to it by their own interfaces.
+   */
+  @ArchTest
+  static final ArchRule TIMERS_DO_NOT_KNOW_THE_CONNECTION =
+      noClasses()
+          .that()
+          .haveFullyQualifiedName("dev.roundhouse.transport.http2.ConnectionTimers")
+          .or()
+          .haveFullyQualifiedName("dev.roundhouse.transport.http2.StalledPeer")
+          .should()
+          .dependOnClassesThat(simpleName("Connection").or(simpleName("ServerStreams")));
+
+  @ArchTest
+  static final ArchRule STREAMS_DO_NOT_KNOW_TIMERS =
+      noClasses()
+          .that()
+          .haveFullyQualifiedName("dev.roundhouse.transport.http2.ServerStreams")
+          .should()
+          .dependOnClassesThat(simpleName("ConnectionTimers").or(simpleName("StalledPeer")));
 }

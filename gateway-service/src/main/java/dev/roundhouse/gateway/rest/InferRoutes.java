@@ -11,6 +11,7 @@ import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.forward.HttpForwarder;
 import dev.roundhouse.transport.forward.HttpForwarding;
+import dev.roundhouse.transport.forward.UpstreamTls;
 import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.http1.RouteTarget;
 import io.netty.handler.ssl.SslContext;
@@ -60,7 +61,7 @@ public final class InferRoutes implements RequestRoutes {
                 code -> WireStatus.httpCode(code.value()),
                 new HttpForwarding.Headers(
                     CallerHeader.NAME, SpentHeader.NAME, WireException.BEGAN, WireException.ABOUT),
-                secret == null ? null : new HttpForwarding.Tls(secret, tls.serverName()),
+                secret == null ? null : new UpstreamTls(secret, tls.serverName()),
                 silence,
                 IDLE));
   }

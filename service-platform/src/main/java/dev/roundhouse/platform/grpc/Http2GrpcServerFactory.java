@@ -2,6 +2,7 @@ package dev.roundhouse.platform.grpc;
 
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
+import dev.roundhouse.transport.http2.ServerTls;
 import io.grpc.TlsServerCredentials;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
@@ -116,7 +117,7 @@ public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2
   private static SslContext context(SslBundle bundle, GrpcServerProperties.Ssl settings)
       throws SSLException {
     TlsServerCredentials.ClientAuth clients = settings.getClientAuth();
-    return Http2ServerBuilder.tlsContext(
+    return ServerTls.context(
         bundle.getManagers().getKeyManagerFactory(),
         settings.isSecure() ? bundle.getManagers().getTrustManagerFactory() : null,
         switch (clients) {

@@ -1,7 +1,6 @@
 package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.forward.CallRouter.Route;
-import dev.roundhouse.transport.forward.UpstreamConnection.Exchange;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -9,14 +8,14 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /** One server that a call is sent to, and its answer. On the call's event loop. */
-final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers {
+final class CallAttempt implements Attempts.Attempt, UpstreamStream.Answers {
   private static final AsciiString STATUS = AsciiString.cached("grpc-status");
   private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
 
   private final CallSender of;
   private final Route route;
   private final boolean isAgain;
-  private @Nullable Exchange exchange;
+  private @Nullable UpstreamStream stream;
 
   /** The answer's headers, until it is known whether this answer is used. */
   private @Nullable Http2Headers begin;
@@ -49,27 +48,27 @@ final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers 
       Http2Headers headers,
       KeptRequest kept,
       boolean last) {
-    Exchange opened = connection.open(this, client, headers);
-    exchange = opened;
+    UpstreamStream opened = connection.open(this, client, headers);
+    stream = opened;
     kept.sendTo(opened, last);
   }
 
-  void send(HeldPart part, boolean last) {
-    if (exchange != null) {
-      exchange.send(part, last);
+  void send(ForwardedChunk part, boolean last) {
+    if (stream != null) {
+      stream.send(part, last);
     }
   }
 
   void sendEnd() {
-    if (exchange != null) {
-      exchange.sendEnd();
+    if (stream != null) {
+      stream.sendEnd();
     }
   }
 
   @Override
   public void leave() {
-    if (exchange != null) {
-      exchange.leave(of.leftNanos());
+    if (stream != null) {
+      stream.leave(of.leftNanos());
     }
   }
 
@@ -92,7 +91,7 @@ final class CallAttempt implements Attempts.Attempt, UpstreamConnection.Answers 
 
   @Override
   public void onData(ByteBuf data, boolean last) {
-    Exchange from = exchange;
+    UpstreamStream from = stream;
     if (from != null) {
       of.onData(this, from, data, last);
     }

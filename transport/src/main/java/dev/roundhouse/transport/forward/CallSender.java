@@ -242,7 +242,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
 
   // Answers.
 
-  void onData(CallAttempt by, UpstreamConnection.Exchange from, ByteBuf data, boolean last) {
+  void onData(CallAttempt by, UpstreamStream from, ByteBuf data, boolean last) {
     if (attempts.answered(by)) {
       call.pass(from, data, last);
     }

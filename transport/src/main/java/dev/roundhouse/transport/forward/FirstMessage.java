@@ -72,7 +72,7 @@ final class FirstMessage {
    *
    * @param parts of the request, from the first on; borrowed
    */
-  static InputStream stream(List<HeldPart> parts) {
+  static InputStream stream(List<ForwardedChunk> parts) {
     CompositeByteBuf all = Unpooled.compositeBuffer(Math.max(1, parts.size()));
     parts.forEach(part -> all.addComponent(true, part.data().retainedDuplicate()));
     long length = all.getUnsignedInt(1);

@@ -28,8 +28,7 @@ final class ForwardedAnswer {
    * @return a part with one user
    * @throws StatusException when there is no memory for it
    */
-  HeldPart arrived(UpstreamConnection.Exchange from, ByteBuf data, boolean last)
-      throws StatusException {
+  ForwardedChunk arrived(UpstreamStream from, ByteBuf data, boolean last) throws StatusException {
     ForwardingWindow through = passage;
     if (through == null) {
       MessageBounds bounds = new MessageBounds(Integer.MAX_VALUE);
@@ -40,11 +39,11 @@ final class ForwardedAnswer {
               bounds,
               stream.windowBytes(),
               false,
-              from.window(),
+              from,
               stream.eventLoop());
       passage = through;
     }
-    HeldPart part = through.arrived(data, false);
+    ForwardedChunk part = through.arrived(data, false);
     if (last) {
       through.close();
     }
@@ -63,7 +62,7 @@ final class ForwardedAnswer {
   /**
    * @param part this is one of its users
    */
-  void write(HeldPart part) {
+  void write(ForwardedChunk part) {
     stream.writeData(part.data().retainedDuplicate(), part);
     stream.flushSoon();
   }

@@ -73,7 +73,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     stream.steer();
     int before = requests.messages();
     CallAttempt to = servers.asked();
-    HeldPart part;
+    ForwardedChunk part;
     try {
       part = requests.arrived(data, to == null);
     } catch (StatusException e) {
@@ -147,8 +147,8 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
    * @param data borrowed
    * @param last whether the server sends no more of it
    */
-  void pass(UpstreamConnection.Exchange from, ByteBuf data, boolean last) {
-    HeldPart part;
+  void pass(UpstreamStream from, ByteBuf data, boolean last) {
+    ForwardedChunk part;
     try {
       part = answer.arrived(from, data, last);
     } catch (StatusException e) {

@@ -105,17 +105,17 @@ final class ForwardingWindow {
    * @return a part with one user
    * @throws StatusException when a message is not allowed, or there is no memory; close it then
    */
-  HeldPart arrived(ByteBuf data, boolean begins) throws StatusException {
+  ForwardedChunk arrived(ByteBuf data, boolean begins) throws StatusException {
     messages += bounds.look(data);
     int bytes = data.readableBytes();
     int unpaid = bytes - Math.min(prepaid, bytes);
     take(unpaid + PART_BYTES, begins ? Use.BEGIN : Use.ARRIVED);
-    client.own(Kept.MESSAGE, bytes + PART_BYTES);
+    client.charge(Kept.MESSAGE, bytes + PART_BYTES);
     prepaid -= bytes - unpaid;
     queued += bytes;
-    HeldPart part;
+    ForwardedChunk part;
     try {
-      part = new HeldPart(this, own(data));
+      part = new ForwardedChunk(this, own(data));
     } catch (OutOfMemoryError e) {
       free(bytes);
       throw Status.RESOURCE_EXHAUSTED
@@ -163,7 +163,7 @@ final class ForwardingWindow {
 
   /** Received bytes are no longer used. */
   void free(int bytes) {
-    client.disown(Kept.MESSAGE, bytes + PART_BYTES);
+    client.discharge(Kept.MESSAGE, bytes + PART_BYTES);
     memory.giveBack(bytes + PART_BYTES);
   }
 

@@ -35,7 +35,7 @@ public final class GrpcForwarder implements CallForwarder {
     }
     this.router = router;
     this.budget = budget;
-    servers = new UpstreamPool(silence, tls);
+    servers = new UpstreamPool(new ServerSockets(silence, tls));
   }
 
   @Override

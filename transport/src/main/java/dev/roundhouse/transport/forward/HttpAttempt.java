@@ -150,8 +150,6 @@ final class HttpAttempt implements Attempts.Attempt, HttpUpstream.Answers {
   /** The router no longer knows its server's address. */
   Status unknown() {
     String text = of.nameOf(route) + " cannot be reached: the worker is none any more";
-    return Status.UNAVAILABLE
-        .withDescription(text)
-        .withCause(new LostCall(text, Seen.NO, Fault.NOBODYS));
+    return LostCall.status(text, Seen.NO, Fault.NOBODYS);
   }
 }

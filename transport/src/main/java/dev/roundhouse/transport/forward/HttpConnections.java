@@ -1,18 +1,11 @@
 package dev.roundhouse.transport.forward;
 
-import dev.roundhouse.transport.io.ReceiveBuffers;
-import dev.roundhouse.transport.io.SmallWrites;
-import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
-import io.netty.handler.ssl.NotSslRecordException;
-import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.ApplicationProtocolNames;
 import java.net.InetSocketAddress;
-import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -21,7 +14,6 @@ import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,9 +22,12 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe; a loop's connections belong to that loop.
  */
 final class HttpConnections {
-  private static final int MOST_LINE_BYTES = 8 << 10;
-  private static final int MOST_HEAD_BYTES = 64 << 10;
-  private static final int MOST_CHUNK_BYTES = 64 << 10;
+  private static final HttpDecoderConfig LIMITS =
+      new HttpDecoderConfig()
+          .setMaxInitialLineLength(8 << 10)
+          .setMaxHeaderSize(64 << 10)
+          .setUseRfc9112TransferEncoding(true) // refused beside a length
+          .setMaxChunkSize(64 << 10);
 
   /** Idle connections of one loop to one server. */
   private static final int MOST_IDLE = 64;
@@ -40,14 +35,12 @@ final class HttpConnections {
   /** Looks for idle connections in the time that one may be idle. */
   private static final int LOOKS = 6;
 
-  private final HttpForwarding.@Nullable Tls tls;
-  private final Duration silence;
+  private final ServerSockets sockets;
   private final long idleNanos;
   private final Map<EventLoop, OfLoop> loops = new ConcurrentHashMap<>();
 
-  HttpConnections(HttpForwarding.@Nullable Tls tls, Duration silence, Duration idle) {
-    this.tls = tls;
-    this.silence = silence;
+  HttpConnections(ServerSockets sockets, Duration idle) {
+    this.sockets = sockets;
     idleNanos = idle.toNanos();
   }
 
@@ -64,73 +57,17 @@ final class HttpConnections {
 
   private HttpUpstream connect(OfLoop own, InetSocketAddress server) {
     HttpUpstream made = new HttpUpstream(connection -> own.keep(server, connection));
-    Bootstrap bootstrap =
-        ServerSockets.of(own.loop, silence)
-            .handler(
-                new ChannelInitializer<Channel>() {
-                  @Override
-                  protected void initChannel(Channel channel) {
-                    prepare(channel, server, made);
-                  }
-                });
-    ChannelFuture connecting = bootstrap.connect(server);
-    made.connectingBy(connecting.channel());
-    connecting.channel().closeFuture().addListener(closed -> own.remove(server, made));
-    connecting.addListener(
-        done -> {
-          if (!done.isSuccess()) {
-            made.notConnected(String.valueOf(done.cause().getMessage()));
-          } else if (tls == null) {
-            made.connected();
-          }
-        });
+    Channel channel =
+        sockets.connect(
+            own.loop,
+            server,
+            ApplicationProtocolNames.HTTP_1_1,
+            pipeline ->
+                pipeline.addLast(made.hearing(), new HttpClientCodec(LIMITS, false, false), made),
+            why -> made.notConnected(String.valueOf(why.getMessage())));
+    made.connectingBy(channel);
+    channel.closeFuture().addListener(closed -> own.remove(server, made));
     return made;
-  }
-
-  private void prepare(Channel channel, InetSocketAddress server, HttpUpstream made) {
-    HttpForwarding.Tls secret = tls;
-    if (secret == null) {
-      channel.config().setRecvByteBufAllocator(new ReceiveBuffers());
-    } else {
-      String name = secret.serverName().isEmpty() ? server.getHostString() : secret.serverName();
-      SslHandler handler = secret.context().newHandler(channel.alloc(), name, server.getPort());
-      handler.setHandshakeTimeoutMillis(ServerSockets.CONNECT_MILLIS);
-      channel.pipeline().addLast(handler);
-      handler
-          .handshakeFuture()
-          .addListener(
-              done -> {
-                if (done.isSuccess()) {
-                  made.connected();
-                } else {
-                  made.notConnected(text(done.cause()));
-                  channel.close();
-                }
-              });
-    }
-    HttpDecoderConfig config =
-        new HttpDecoderConfig()
-            .setMaxInitialLineLength(MOST_LINE_BYTES)
-            .setMaxHeaderSize(MOST_HEAD_BYTES)
-            .setUseRfc9112TransferEncoding(true) // refused beside a length
-            .setMaxChunkSize(MOST_CHUNK_BYTES);
-    channel
-        .pipeline()
-        .addLast(
-            new SmallWrites(), made.hearing(), new HttpClientCodec(config, false, false), made);
-  }
-
-  /** Why the TLS handshake failed. */
-  private static String text(Throwable failure) {
-    Throwable why = failure;
-    while (why.getCause() instanceof SSLException deeper) {
-      why = deeper;
-    }
-    return switch (why) {
-      case NotSslRecordException plain -> "it does not speak TLS";
-      case ClosedChannelException closed -> "it has closed the connection before both spoke TLS";
-      default -> "TLS: " + why.getMessage();
-    };
   }
 
   /** One event loop's idle connections, by server. For that loop. */

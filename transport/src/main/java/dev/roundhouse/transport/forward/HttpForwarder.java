@@ -13,7 +13,9 @@ public final class HttpForwarder {
 
   public HttpForwarder(HttpForwarding settings) {
     this.settings = settings;
-    connections = new HttpConnections(settings.tls(), settings.silence(), settings.idle());
+    connections =
+        new HttpConnections(
+            new ServerSockets(settings.silence(), settings.tls()), settings.idle());
   }
 
   /** A handler that forwards one request to where its router says. */

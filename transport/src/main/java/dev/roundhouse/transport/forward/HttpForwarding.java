@@ -1,7 +1,6 @@
 package dev.roundhouse.transport.forward;
 
 import io.grpc.Status;
-import io.netty.handler.ssl.SslContext;
 import java.time.Duration;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +23,7 @@ public record HttpForwarding(
     String remedy,
     ToIntFunction<Status.Code> code,
     Headers headers,
-    @Nullable Tls tls,
+    @Nullable UpstreamTls tls,
     Duration silence,
     Duration idle) {
 
@@ -38,10 +37,4 @@ public record HttpForwarding(
    * @param refusal by which it says what its refusal is about
    */
   public record Headers(String caller, String spent, String keeps, String refusal) {}
-
-  /**
-   * @param context of a client that verifies names
-   * @param serverName required in certificates; empty for each server's host
-   */
-  public record Tls(SslContext context, String serverName) {}
 }

@@ -135,7 +135,20 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     return idleSinceNanos;
   }
 
-  void connected() {
+  @Override
+  public void handlerAdded(ChannelHandlerContext added) {
+    if (added.channel().isActive()) { // after a TLS handshake
+      connected();
+    }
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext active) {
+    connected();
+    active.fireChannelActive();
+  }
+
+  private void connected() {
     if (state != State.CONNECTING) {
       return;
     }

@@ -16,7 +16,7 @@ final class KeptRequest {
   private static final int MOST_BYTES = 4 << 20;
 
   private final ForwardingBudget memory;
-  private final List<HeldPart> parts = new ArrayList<>(2);
+  private final List<ForwardedChunk> parts = new ArrayList<>(2);
   private int bytes;
   private boolean forgotten;
 
@@ -30,7 +30,7 @@ final class KeptRequest {
    * @param part this becomes one of its users
    * @param unsent whether no server has been asked, so that there is no other copy
    */
-  void add(HeldPart part, boolean unsent) {
+  void add(ForwardedChunk part, boolean unsent) {
     bytes += part.bytes();
     boolean room = bytes <= MOST_BYTES && memory.hasRoom(Use.KEEP);
     if (!forgotten && (unsent || room)) {
@@ -44,7 +44,7 @@ final class KeptRequest {
   /** The request cannot be resent from now on. */
   void forget() {
     forgotten = true;
-    parts.forEach(HeldPart::release);
+    parts.forEach(ForwardedChunk::release);
     parts.clear();
   }
 
@@ -58,9 +58,9 @@ final class KeptRequest {
    *
    * @param last whether it is all of the request
    */
-  void sendTo(UpstreamConnection.Exchange exchange, boolean last) {
+  void sendTo(UpstreamStream stream, boolean last) {
     for (int i = 0; i < parts.size(); i++) {
-      exchange.send(parts.get(i), last && i == parts.size() - 1);
+      stream.send(parts.get(i), last && i == parts.size() - 1);
     }
   }
 
@@ -68,7 +68,10 @@ final class KeptRequest {
   ByteBuf data() {
     // empty ones would be released, and are not this method's to release
     return Unpooled.wrappedBuffer(
-        parts.stream().map(HeldPart::data).filter(ByteBuf::isReadable).toArray(ByteBuf[]::new));
+        parts.stream()
+            .map(ForwardedChunk::data)
+            .filter(ByteBuf::isReadable)
+            .toArray(ByteBuf[]::new));
   }
 
   /** The first message, valid while the stream is open. */

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import io.grpc.Status;
 import java.io.IOException;
 
 /**
@@ -32,6 +33,11 @@ public final class LostCall extends IOException {
     super(text);
     this.seen = seen;
     this.fault = fault;
+  }
+
+  /** Status of a call that has ended so. */
+  static Status status(String text, Seen seen, Fault fault) {
+    return Status.UNAVAILABLE.withDescription(text).withCause(new LostCall(text, seen, fault));
   }
 
   /** True when the server has certainly not begun the call. */

@@ -44,7 +44,7 @@ final class PassingMemory {
       }
     }
     if (refusal == null) {
-      client.own(Kept.BODY, wanted);
+      client.charge(Kept.BODY, wanted);
       bytes = wanted;
     }
     return refusal;
@@ -75,7 +75,7 @@ final class PassingMemory {
     bodyIsHeldUp(false);
     answerIsHeldUp(false);
     if (bytes > 0) {
-      client.disown(Kept.BODY, bytes);
+      client.discharge(Kept.BODY, bytes);
       memory.giveBack(bytes);
       bytes = 0;
     }

@@ -1,30 +1,78 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.io.ReceiveBuffers;
+import dev.roundhouse.transport.io.SmallWrites;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** How connections to the servers are made that requests are sent on to, over HTTP/1.1 and 2. */
-final class ServerSockets {
+/**
+ * Connects to the servers that requests are forwarded to, over HTTP/1.1 and 2. Immutable.
+ *
+ * @param silence of the other end's kernel, after which the connection is lost: without it a
+ *     request to a machine that is gone waits for a quarter of an hour. Pings of HTTP/2 would
+ *     notice it too, but gRPC servers close connections that send them often.
+ * @param tls null for plain text
+ */
+record ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
   static final int CONNECT_MILLIS = 5_000;
   private static final int SILENT_PROBES = 4;
 
-  private ServerSockets() {}
-
   /**
-   * A connection on an event loop. Names are looked up on other threads.
+   * Connects on an event loop. Names are looked up on other threads.
    *
-   * @param silence of the other end's kernel, after which the connection is lost: without it a
-   *     request to a machine that is gone waits for a quarter of an hour. Pings of HTTP/2 would
-   *     notice it too, but gRPC servers close connections that send them often.
+   * @param protocol that both sides must agree on with TLS
+   * @param handlers adds those of the protocol, before the connection is established or, with TLS,
+   *     after the handshake
+   * @param failed told why there is no connection; may be called twice
    */
-  static Bootstrap of(EventLoop loop, Duration silence) {
+  Channel connect(
+      EventLoop loop,
+      SocketAddress server,
+      String protocol,
+      Consumer<ChannelPipeline> handlers,
+      Consumer<Throwable> failed) {
+    Consumer<ChannelPipeline> all =
+        pipeline -> handlers.accept(pipeline.addLast(new SmallWrites()));
+    ChannelFuture connecting =
+        bootstrap(loop)
+            .handler(
+                new ChannelInitializer<Channel>() {
+                  @Override
+                  protected void initChannel(Channel channel) {
+                    if (tls != null && server instanceof InetSocketAddress inet) {
+                      tls.add(channel, inet, protocol, all, failed);
+                      return;
+                    }
+                    channel.config().setRecvByteBufAllocator(new ReceiveBuffers());
+                    all.accept(channel.pipeline());
+                  }
+                })
+            .connect(server);
+    connecting.addListener(
+        done -> {
+          if (!done.isSuccess()) {
+            failed.accept(done.cause());
+          }
+        });
+    return connecting.channel();
+  }
+
+  private Bootstrap bootstrap(EventLoop loop) {
     boolean epoll = Epoll.isAvailable();
     Bootstrap made =
         new Bootstrap()

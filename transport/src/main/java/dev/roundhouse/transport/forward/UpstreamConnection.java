@@ -4,45 +4,30 @@ import dev.roundhouse.transport.forward.LostCall.Fault;
 import dev.roundhouse.transport.forward.LostCall.Seen;
 import dev.roundhouse.transport.http2.PeerConnection;
 import io.grpc.Status;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
-import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2CodecUtil;
-import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.Http2Stream;
-import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import io.netty.util.AsciiString;
-import io.netty.util.collection.IntObjectHashMap;
-import io.netty.util.collection.IntObjectMap;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One event loop's connection to a server for forwarded calls. Calls opened before it is
- * established wait for it.
+ * One event loop's connection to a server for forwarded calls: how it begins, why it ends, and
+ * whether it takes calls. {@link UpstreamStreams} has the calls.
  */
 final class UpstreamConnection extends PeerConnection {
   private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
-  private static final float REFILL = 0.5f;
 
   /** Checks without a call after which it is closed: its server may be gone for good. */
   private static final int MOST_IDLE_LOOKS = 5;
@@ -52,18 +37,11 @@ final class UpstreamConnection extends PeerConnection {
   /** Limit of an answer's headers or trailers; servers are told, and calls beyond it end. */
   private static final int MOST_HEADER_BYTES = 256 << 10;
 
-  /** In a row; a server may send some between two parts. */
-  private static final int MOST_EMPTY_DATA_FRAMES = 64;
-
-  /** Calls whose streams are not closed, including those waiting for a stream. */
-  private final IntObjectMap<Exchange> exchanges = new IntObjectHashMap<>();
-
-  private final List<Exchange> waiting = new ArrayList<>();
+  private final UpstreamStreams streams = new UpstreamStreams(this);
   private final int windowBytes;
   private final String name;
   private final AsciiString scheme;
   private final String authority;
-  private final LeftCalls left;
   private boolean active;
   private int idleLooks;
 
@@ -84,10 +62,8 @@ final class UpstreamConnection extends PeerConnection {
     name = with.name;
     scheme = with.scheme;
     authority = with.authority;
-    left = new LeftCalls(new OfLeft(), System::nanoTime);
-    Events events = new Events();
-    decoder.frameListener(events);
-    connection().addListener(events);
+    decoder.frameListener(streams);
+    connection().addListener(streams);
   }
 
   /**
@@ -104,8 +80,7 @@ final class UpstreamConnection extends PeerConnection {
     if (!active) {
       active = true;
       widen(windowBytes);
-      waiting.forEach(Exchange::begin);
-      waiting.clear();
+      streams.begin();
       flushSoon();
       lookLater();
     }
@@ -119,7 +94,7 @@ final class UpstreamConnection extends PeerConnection {
     if (!context().channel().isActive()) {
       return;
     }
-    idleLooks = isUnused() ? idleLooks + 1 : 0;
+    idleLooks = streams.isEmpty() ? idleLooks + 1 : 0;
     if (idleLooks > MOST_IDLE_LOOKS) {
       leaving = true;
       context().close();
@@ -128,8 +103,9 @@ final class UpstreamConnection extends PeerConnection {
     }
   }
 
-  private boolean isUnused() {
-    return exchanges.isEmpty() && left.size() == 0;
+  /** The server, in texts. */
+  String name() {
+    return name;
   }
 
   /** The server's {@code host:port}. */
@@ -146,15 +122,22 @@ final class UpstreamConnection extends PeerConnection {
   public void channelInactive(ChannelHandlerContext gone) throws Exception {
     leaving = true;
     super.channelInactive(gone); // ends the calls whose streams are open
-    List<Exchange> all = new ArrayList<>(exchanges.values());
-    all.addAll(waiting);
-    all.forEach(each -> each.end(ended(each.begun ? Seen.MAYBE : Seen.NO)));
+    streams.endAll(call -> ended(call.isBegun() ? Seen.MAYBE : Seen.NO));
   }
 
   /** Status of a call that ends with the connection. */
-  private Status ended(Seen seen) {
-    String text = name + " " + end;
-    return Status.UNAVAILABLE.withDescription(text).withCause(new LostCall(text, seen, fault));
+  Status ended(Seen seen) {
+    return LostCall.status(name + " " + end, seen, fault);
+  }
+
+  /** Whose fault the end is. */
+  Fault fault() {
+    return fault;
+  }
+
+  /** Takes no more calls. */
+  void leave() {
+    leaving = true;
   }
 
   /** The connection failed. */
@@ -164,11 +147,7 @@ final class UpstreamConnection extends PeerConnection {
         Status.UNAVAILABLE
             .withDescription(name + " cannot be reached: " + cause.getMessage())
             .withCause(new ConnectException(cause.getMessage()));
-    List<Exchange> all = new ArrayList<>(exchanges.values());
-    all.addAll(waiting);
-    exchanges.clear();
-    waiting.clear();
-    all.forEach(each -> each.end(status));
+    streams.endAll(call -> status);
   }
 
   /**
@@ -199,16 +178,11 @@ final class UpstreamConnection extends PeerConnection {
       boolean outbound,
       Throwable cause,
       Http2Exception.StreamException known) {
-    Exchange exchange = exchanges.get(known.streamId());
-    if (exchange != null) {
-      exchange.end(
-          Status.INTERNAL.withDescription(
-              "what "
-                  + name
-                  + (outbound ? " is sent" : " has answered")
-                  + " breaks HTTP/2 or a limit: "
-                  + known.getMessage()));
-    }
+    String which = outbound ? " is sent" : " has answered";
+    streams.end(
+        known.streamId(),
+        Status.INTERNAL.withDescription(
+            "what " + name + which + " breaks HTTP/2 or a limit: " + known.getMessage()));
     super.onStreamError(from, outbound, cause, known);
   }
 
@@ -240,7 +214,7 @@ final class UpstreamConnection extends PeerConnection {
 
   /** False when a client may have no further calls here: too many that it left have not ended. */
   boolean takesCallsOf(Object client) {
-    return !left.hasMostOf(client);
+    return !streams.hasMostOf(client);
   }
 
   /**
@@ -248,314 +222,21 @@ final class UpstreamConnection extends PeerConnection {
    *
    * @param client the caller
    */
-  Exchange open(Answers answers, Object client, Http2Headers headers) {
-    Exchange exchange = new Exchange(answers, client, headers);
-    if (active) {
-      exchange.begin();
-    } else {
-      waiting.add(exchange);
-    }
-    return exchange;
+  UpstreamStream open(UpstreamStream.Answers answers, Object client, Http2Headers headers) {
+    return streams.open(answers, client, headers);
   }
 
-  /** An answered call does not need the rest of its request. */
-  private void stopSending(Object client, @Nullable Http2Stream answered) {
-    if (answered != null && answered.state().localSideOpen()) {
-      left.reset(answered.id(), client, Http2Error.NO_ERROR);
-    }
-  }
-
-  /** Access to abandoned streams. */
-  private final class OfLeft implements LeftCalls.Streams {
-    @Override
-    public void reset(int id, Http2Error error) {
-      if (connection().stream(id) != null) {
-        resetStream(context(), id, error.code(), context().newPromise());
-        flushSoon();
-      }
-    }
-
-    @Override
-    public void later(Runnable task, long nanos) {
-      context().executor().schedule(task, nanos, TimeUnit.NANOSECONDS);
-    }
-  }
-
-  /** Told of a call's answer. On the event loop. */
-  interface Answers {
-    void onHeaders(Http2Headers headers);
-
-    /**
-     * @param data borrowed; {@link Exchange#window} controls what the server may send next
-     * @param last whether the server sends no more of it
-     */
-    void onData(ByteBuf data, boolean last);
-
-    /** The server has ended the call. */
-    void onTrailers(Http2Headers trailers);
-
-    /** The call has ended without a status from the server. */
-    void onLost(Status status);
-  }
-
-  /** A call at the server. */
-  final class Exchange {
-    private final Answers answers;
-    private final Object client;
-    private final Http2Headers headers;
-    private final List<Part> parts = new ArrayList<>(1);
-    private int id;
-    private boolean begun;
-    private boolean endsLater;
-    private boolean over;
-
-    private record Part(HeldPart data, boolean last) {}
-
-    Exchange(Answers answers, Object client, Http2Headers headers) {
-      this.answers = answers;
-      this.client = client;
-      this.headers = headers;
-    }
-
-    private void begin() {
-      if (over) {
-        return;
-      }
-      begun = true;
-      id = connection().local().incrementAndGetNextStreamId();
-      if (id < 0) {
-        leaving = true;
-        end(unsent("the connection to " + name + " is used up", Seen.NO, Fault.NOBODYS));
-        return;
-      }
-      exchanges.put(id, this);
-      encoder()
-          .writeHeaders(context(), id, headers, 0, false, context().newPromise())
-          .addListener(
-              sent -> {
-                if (!sent.isSuccess()) {
-                  end(notSent(sent.cause()));
-                }
-              });
-      parts.forEach(part -> write(part.data, part.last));
-      parts.clear();
-      if (endsLater) {
-        sendEnd();
-      }
-      flushSoon();
-    }
-
-    /** Status of a call whose headers were not sent. */
-    private Status notSent(Throwable cause) {
-      String text = "the call could not be sent to " + name + ": " + cause.getMessage();
-      if (cause instanceof Http2Exception.HeaderListSizeException) {
-        return Status.RESOURCE_EXHAUSTED.withDescription(text);
-      }
-      // HTTP/2 has refused it here: the server is going away, or the connection has ended before
-      return unsent(text, cause instanceof Http2Exception ? Seen.NO : Seen.MAYBE, fault);
-    }
-
-    private static Status unsent(String text, Seen seen, Fault whose) {
-      return Status.UNAVAILABLE.withDescription(text).withCause(new LostCall(text, seen, whose));
-    }
-
-    /**
-     * Sends part of the request.
-     *
-     * @param part used until it has been sent, or never will be
-     */
-    void send(HeldPart part, boolean last) {
-      if (over) {
-        return;
-      }
-      if (begun) {
-        write(part.retain(), last);
-        flushSoon();
-      } else {
-        parts.add(new Part(part.retain(), last));
-      }
-    }
-
-    /** Ends the request. */
-    void sendEnd() {
-      if (begun && !over) {
-        encoder().writeData(context(), id, Unpooled.EMPTY_BUFFER, 0, true, context().newPromise());
-        flushSoon();
-      } else {
-        endsLater = true;
-      }
-    }
-
-    private void write(HeldPart part, boolean last) {
-      ChannelPromise sent = context().newPromise();
-      encoder().writeData(context(), id, part.data().retainedDuplicate(), 0, last, sent);
-      sent.addListener(done -> part.left(part.bytes(), done.isSuccess()));
-    }
-
-    /** The window for the answer. */
-    ForwardingWindow.Window window() {
-      return new ForwardingWindow.Window() {
-        @Override
-        public int bytes() {
-          Http2Stream stream = connection().stream(id);
-          return stream == null ? 0 : UpstreamConnection.this.window(stream);
-        }
-
-        @Override
-        public void open(int bytes) {
-          Http2Stream stream = connection().stream(id);
-          if (!over && stream != null) {
-            UpstreamConnection.this.open(stream, bytes);
-            flushSoon();
-          }
-        }
-      };
-    }
-
-    /**
-     * Ends the call because its client has, or another server answers it. A server ends a call by
-     * itself when its deadline is near.
-     *
-     * @param leftNanos until then; {@link Long#MAX_VALUE} without one
-     */
-    void leave(long leftNanos) {
-      if (over) {
-        return;
-      }
-      finish();
-      if (!begun || !active) {
-        return;
-      }
-      if (connection().stream(id) == null) {
-        forgetUnsent();
-      } else if (leftNanos < LeftCalls.GRACE_NANOS) {
-        left.letEnd(id, client);
-      } else {
-        left.reset(id, client, Http2Error.CANCEL);
-      }
-    }
-
-    /** It waits for a stream beyond the server's limit: the server must not see it. */
-    private void forgetUnsent() {
-      if (id > connection().local().lastStreamCreated()) {
-        encoder().writeRstStream(context(), id, Http2Error.CANCEL.code(), context().newPromise());
-      }
-    }
-
-    private void end(Status status) {
-      if (!over) {
-        finish();
-        answers.onLost(status);
-      }
-    }
-
-    private void finish() {
-      over = true;
-      exchanges.remove(id);
-      waiting.remove(this);
-      parts.forEach(part -> part.data.release());
-      parts.clear();
-    }
-  }
-
-  private final class Events extends Http2EventAdapter {
-    /** The last stream that a server going away will process. */
-    private int lastSeenId = Integer.MAX_VALUE;
-
-    @Override
-    public void onHeadersRead(
-        ChannelHandlerContext from,
-        int streamId,
-        Http2Headers headers,
-        int streamDependency,
-        short weight,
-        boolean exclusive,
-        int padding,
-        boolean endOfStream) {
-      onHeadersRead(from, streamId, headers, padding, endOfStream);
-    }
-
-    @Override
-    public void onHeadersRead(
-        ChannelHandlerContext from,
-        int streamId,
-        Http2Headers headers,
-        int padding,
-        boolean endOfStream) {
-      Exchange exchange = exchanges.get(streamId);
-      if (exchange == null) {
-        if (endOfStream && connection().stream(streamId).state().localSideOpen()) {
-          left.answered(streamId);
-        }
-        return;
-      }
-      if (endOfStream) {
-        exchange.finish();
-        exchange.answers.onTrailers(headers);
-        stopSending(exchange.client, connection().stream(streamId));
-      } else {
-        exchange.answers.onHeaders(headers);
-      }
-    }
-
-    @Override
-    public int onDataRead(
-        ChannelHandlerContext from, int streamId, ByteBuf data, int padding, boolean endOfStream) {
-      Exchange exchange = exchanges.get(streamId);
-      if (exchange == null) {
-        return data.readableBytes() + padding;
-      }
-      steer(connection().stream(streamId));
-      exchange.answers.onData(data, endOfStream);
-      if (endOfStream) {
-        exchange.end(
-            Status.INTERNAL.withDescription(name + " has ended an answer without a status"));
-      }
-      return data.readableBytes() + padding;
-    }
-
-    @Override
-    public void onRstStreamRead(ChannelHandlerContext from, int streamId, long errorCode) {
-      Exchange exchange = exchanges.get(streamId);
-      if (exchange != null) {
-        exchange.end(reset(errorCode));
-      }
-    }
-
-    private Status reset(long code) {
-      Http2Error error = Http2Error.valueOf(code);
-      String text = "%s has reset the call: %s".formatted(name, error == null ? code : error);
-      return error == Http2Error.REFUSED_STREAM
-          ? Status.UNAVAILABLE
-              .withDescription(text)
-              .withCause(new LostCall(text, Seen.NO, Fault.NOBODYS)) // it is there, and has enough
-          : Status.INTERNAL.withDescription(text);
-    }
-
-    /** Also called for streams that a server going away will not process. */
-    @Override
-    public void onStreamClosed(Http2Stream stream) {
-      left.closed(stream.id());
-      Exchange exchange = exchanges.get(stream.id());
-      if (exchange != null) {
-        exchange.end(ended(stream.id() > lastSeenId ? Seen.NO : Seen.MAYBE));
-      }
-    }
-
-    /** A server is not at fault when it stops or complains of us, only when it is broken. */
-    @Override
-    public void onGoAwayReceived(int lastStreamId, long errorCode, ByteBuf debugData) {
-      leaving = true;
-      lastSeenId = lastStreamId;
-      Http2Error error = Http2Error.valueOf(errorCode);
-      ends(
-          error == Http2Error.NO_ERROR
-              ? "goes away"
-              : "has ended the connection: " + (error == null ? errorCode : error),
-          error != Http2Error.INTERNAL_ERROR);
-      if (isUnused()) {
-        context().close();
-      }
+  /** A server is not at fault when it stops or complains of us, only when it is broken. */
+  void goesAway(long errorCode) {
+    leaving = true;
+    Http2Error error = Http2Error.valueOf(errorCode);
+    ends(
+        error == Http2Error.NO_ERROR
+            ? "goes away"
+            : "has ended the connection: " + (error == null ? errorCode : error),
+        error != Http2Error.INTERNAL_ERROR);
+    if (streams.isEmpty()) {
+      context().close();
     }
   }
 
@@ -580,16 +261,7 @@ final class UpstreamConnection extends PeerConnection {
      * have opened.
      */
     UpstreamConnection make() {
-      Http2Connection connection = new DefaultHttp2Connection(false);
-      connection
-          .remote()
-          .flowController(
-              new DefaultHttp2RemoteFlowController(
-                  connection, new UniformStreamByteDistributor(connection)));
-      connection
-          .local()
-          .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));
-      return connection(connection)
+      return connection(fairConnection(false))
           .initialSettings(
               new Http2Settings()
                   .pushEnabled(false)

@@ -1,20 +1,13 @@
 package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.http2.FrameCutter;
-import dev.roundhouse.transport.io.ReceiveBuffers;
-import dev.roundhouse.transport.io.SmallWrites;
-import io.netty.bootstrap.Bootstrap;
-import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import io.netty.handler.ssl.ApplicationProtocolNames;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Connections to servers for forwarded calls: one for each server and event loop, made when first
@@ -22,19 +15,12 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe.
  */
 final class UpstreamPool {
-
-  private final Duration silence;
-  private final @Nullable UpstreamTls tls;
+  private final ServerSockets sockets;
   private final Map<EventLoop, Map<SocketAddress, UpstreamConnection>> loops =
       new ConcurrentHashMap<>();
 
-  /**
-   * @param silence of the other end's kernel, after which a connection is lost
-   * @param tls null for plain text
-   */
-  UpstreamPool(Duration silence, @Nullable UpstreamTls tls) {
-    this.silence = silence;
-    this.tls = tls;
+  UpstreamPool(ServerSockets sockets) {
+    this.sockets = sockets;
   }
 
   /**
@@ -59,33 +45,20 @@ final class UpstreamPool {
       SocketAddress address,
       int windowBytes,
       Map<SocketAddress, UpstreamConnection> own) {
-    UpstreamTls secret = tls;
+    UpstreamTls tls = sockets.tls();
     UpstreamConnection made =
-        secret != null && address instanceof InetSocketAddress inet
-            ? UpstreamConnection.to(name(address), "https", secret.authority(inet), windowBytes)
+        tls != null && address instanceof InetSocketAddress inet
+            ? UpstreamConnection.to(name(address), "https", tls.authority(inet), windowBytes)
             : UpstreamConnection.to(name(address), "http", name(address), windowBytes);
-    Bootstrap bootstrap =
-        ServerSockets.of(loop, silence)
-            .handler(
-                new ChannelInitializer<Channel>() {
-                  @Override
-                  protected void initChannel(Channel channel) {
-                    if (secret != null && address instanceof InetSocketAddress inet) {
-                      secret.add(channel, inet, made, ServerSockets.CONNECT_MILLIS);
-                      return;
-                    }
-                    channel.config().setRecvByteBufAllocator(new ReceiveBuffers());
-                    channel.pipeline().addLast(new SmallWrites(), FrameCutter.ofServer(), made);
-                  }
-                });
-    ChannelFuture connecting = bootstrap.connect(address);
-    connecting.channel().closeFuture().addListener(closed -> own.remove(address, made));
-    connecting.addListener(
-        done -> {
-          if (!done.isSuccess()) {
-            made.notConnected(done.cause());
-          }
-        });
+    sockets
+        .connect(
+            loop,
+            address,
+            ApplicationProtocolNames.HTTP_2,
+            pipeline -> pipeline.addLast(FrameCutter.ofServer(), made),
+            made::notConnected)
+        .closeFuture()
+        .addListener(closed -> own.remove(address, made));
     return made;
   }
 

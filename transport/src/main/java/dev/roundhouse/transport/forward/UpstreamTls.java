@@ -1,51 +1,67 @@
 package dev.roundhouse.transport.forward;
 
-import dev.roundhouse.transport.http2.FrameCutter;
-import dev.roundhouse.transport.io.SmallWrites;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPipeline;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
 import io.netty.handler.ssl.NotSslRecordException;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import java.net.InetSocketAddress;
+import java.nio.channels.ClosedChannelException;
+import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 
 /**
- * TLS to servers for forwarded calls. Immutable.
+ * TLS to the servers that requests are forwarded to. Immutable.
  *
- * @param context of a client that offers HTTP/2 and verifies names
+ * @param context of a client that verifies names, and for gRPC offers HTTP/2
  * @param serverName required in their certificates; empty for each server's host
  */
 public record UpstreamTls(SslContext context, String serverName) {
 
   /** The authority to address a server by. */
-  String authority(InetSocketAddress address) {
-    return (serverName.isEmpty() ? address.getHostString() : serverName) + ":" + address.getPort();
+  String authority(InetSocketAddress server) {
+    return name(server) + ":" + server.getPort();
   }
 
-  /** Adds the connection's handlers once the handshake is done; or tells it why it failed. */
+  private String name(InetSocketAddress server) {
+    return serverName.isEmpty() ? server.getHostString() : serverName;
+  }
+
+  /**
+   * Adds the protocol's handlers once both sides have agreed on it.
+   *
+   * @param failed told why they have not; may be called twice
+   */
   void add(
-      Channel channel, InetSocketAddress address, UpstreamConnection made, long timeoutMillis) {
-    String name = serverName.isEmpty() ? address.getHostString() : serverName;
-    SslHandler tls = context.newHandler(channel.alloc(), name, address.getPort());
-    tls.setHandshakeTimeoutMillis(timeoutMillis);
-    channel.pipeline().addLast(tls, new Negotiated(made));
+      Channel channel,
+      InetSocketAddress server,
+      String protocol,
+      Consumer<ChannelPipeline> handlers,
+      Consumer<Throwable> failed) {
+    SslHandler tls = context.newHandler(channel.alloc(), name(server), server.getPort());
+    tls.setHandshakeTimeoutMillis(ServerSockets.CONNECT_MILLIS);
+    channel.pipeline().addLast(tls, new Negotiated(protocol, handlers, failed));
   }
 
   private static final class Negotiated extends ApplicationProtocolNegotiationHandler {
-    private final UpstreamConnection made;
+    private final String wanted;
+    private final Consumer<ChannelPipeline> handlers;
+    private final Consumer<Throwable> failed;
 
-    Negotiated(UpstreamConnection made) {
+    Negotiated(String wanted, Consumer<ChannelPipeline> handlers, Consumer<Throwable> failed) {
       super(ApplicationProtocolNames.HTTP_1_1);
-      this.made = made;
+      this.wanted = wanted;
+      this.handlers = handlers;
+      this.failed = failed;
     }
 
     @Override
     protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
-      if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
-        ctx.pipeline().addLast(new SmallWrites(), FrameCutter.ofServer(), made);
+      if (wanted.equals(protocol)) {
+        handlers.accept(ctx.pipeline());
       } else {
         handshakeFailure(ctx, new SSLException("it does not agree to HTTP/2 by ALPN"));
       }
@@ -58,10 +74,13 @@ public record UpstreamTls(SslContext context, String serverName) {
         why = deeper;
       }
       String text =
-          why instanceof NotSslRecordException
-              ? "it does not speak TLS"
-              : "TLS: " + why.getMessage();
-      made.notConnected(new SSLException(text, cause));
+          switch (why) {
+            case NotSslRecordException plain -> "it does not speak TLS";
+            case ClosedChannelException closed ->
+                "it has closed the connection before both spoke TLS";
+            default -> "TLS: " + why.getMessage();
+          };
+      failed.accept(new SSLException(text, cause));
       ctx.close();
     }
 

@@ -5,9 +5,9 @@
  * dev.roundhouse.transport.forward.ForwardingBudget} bounds what is held meanwhile.
  *
  * <p>A gRPC call is a {@code ForwardedCall}, whose frames go through a {@code ForwardingWindow}
- * each way and by an {@code UpstreamConnection} of the same event loop. Knows {@code http1} and
- * {@code http2}, which do not know it: {@link dev.roundhouse.transport.forward.GrpcForwarder} is
- * given to a server.
+ * each way and by an {@code UpstreamStream} of a connection of the same event loop. Knows {@code
+ * http1} and {@code http2}, which do not know it: {@link
+ * dev.roundhouse.transport.forward.GrpcForwarder} is given to a server.
  *
  * <p>For HTTP/1.1 a {@link dev.roundhouse.transport.forward.HttpForwarder} makes of each request a
  * {@code ForwardedRequest}, which is its client's side; {@code HttpSender} asks the servers, one

@@ -25,6 +25,7 @@ final class ClientWatch {
   private static final long PRESSED_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Http1Connection connection;
+  private final ConnectionEnd end;
   private final Http1Settings settings;
   private final Arrivals arrivals;
   private final ConnectionMemory memory;
@@ -38,10 +39,12 @@ final class ClientWatch {
 
   ClientWatch(
       Http1Connection connection,
+      ConnectionEnd end,
       Http1Settings settings,
       Arrivals arrivals,
       ConnectionMemory memory) {
     this.connection = connection;
+    this.end = end;
     this.settings = settings;
     this.arrivals = arrivals;
     this.memory = memory;
@@ -71,7 +74,7 @@ final class ClientWatch {
   }
 
   private void askLater(long millis) {
-    if (!connection.isClosing()) {
+    if (!end.isClosing()) {
       asking =
           connection
               .context()
@@ -101,7 +104,7 @@ final class ClientWatch {
   }
 
   private void lookInHaste() {
-    if (connection.isClosing() || !memory.isPressed()) {
+    if (end.isClosing() || !memory.isPressed()) {
       relieving = false;
       return;
     }
@@ -120,7 +123,7 @@ final class ClientWatch {
     if (hasStoppedReading(channel, now, times.silent())) {
       settings.load().stalled();
       channel.config().setOption(ChannelOption.SO_LINGER, 0); // otherwise the system keeps waiting
-      connection.close();
+      end.close();
       return;
     }
     Exchange taking = connection.current();
@@ -142,15 +145,15 @@ final class ClientWatch {
 
   /** Between requests: part of a head may have arrived. */
   private void lookForHead(long now, Http1Settings.Times times) {
-    if (connection.arrivedSinceIdle() == 0) {
+    if (end.arrivedSinceIdle() == 0) {
       arrival.rest();
       long allowed = connection.requests() == 0 ? times.silent() : times.idle();
-      if (now - connection.idleSinceNanos() >= allowed) {
-        connection.close();
+      if (now - end.idleSinceNanos() >= allowed) {
+        end.close();
       }
     } else if (arrival.hasStalled(-connection.requests(), 0, now, times.stalled())) {
       settings.load().stalled();
-      connection.close();
+      end.close();
     }
   }
 

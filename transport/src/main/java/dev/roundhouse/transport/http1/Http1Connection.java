@@ -18,8 +18,6 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,15 +29,12 @@ import org.slf4j.LoggerFactory;
 final class Http1Connection extends ChannelInboundHandlerAdapter {
   private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
 
-  /** For a request sent before the client could know of the close. */
-  private static final long ON_ITS_WAY_MILLIS = 300;
-
-  private final Http1Server server;
   private final Http1Settings settings;
   private final Arrivals arrivals;
   private final ConnectionMemory memory;
   private final MemoryBudget bodies;
   private final SentAhead ahead;
+  private final ConnectionEnd end;
   private final ClientWatch watch;
   private @Nullable ChannelHandlerContext ctx;
 
@@ -53,26 +48,17 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private boolean takesInterim;
 
   private int requests;
-  private boolean closing;
-
-  /** The client sends no more. */
-  private boolean ended;
-
-  /** Since when no request has been in progress, and the bytes received by then. */
-  private long idleSinceNanos = System.nanoTime();
-
-  private long arrivedBefore;
   private boolean isSecure;
 
   Http1Connection(
       Http1Server server, Http1Settings settings, Arrivals arrivals, ConnectionMemory memory) {
-    this.server = server;
     this.settings = settings;
     this.arrivals = arrivals;
     this.memory = memory;
     bodies = memory.of(Kept.BODY);
     ahead = new SentAhead(memory);
-    watch = new ClientWatch(this, settings, arrivals, memory);
+    end = new ConnectionEnd(this, server, arrivals);
+    watch = new ClientWatch(this, end, settings, arrivals, memory);
   }
 
   @Override
@@ -98,6 +84,10 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return memory;
   }
 
+  ConnectionEnd end() {
+    return end;
+  }
+
   /** Counts bodies. */
   MemoryBudget bodies() {
     return bodies;
@@ -105,20 +95,19 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) {
-    if (closing) {
+    if (end.isClosing()) {
       ReferenceCountUtil.release(message);
     } else {
-      long head = message instanceof HttpRequest come ? countedBytes(come) : 0;
+      long head =
+          message instanceof HttpRequest come
+              ? RequestHead.countedBytes(come, arrivals.headBytes())
+              : 0;
       if (!ahead.isEmpty() || (current != null && current.isReceived())) {
         keepAhead(new SentAhead.Part(message, head));
       } else {
         take(message, head);
       }
     }
-  }
-
-  private long countedBytes(HttpRequest head) {
-    return RequestHead.countedBytes(head, arrivals.headBytes());
   }
 
   private void keepAhead(SentAhead.Part sent) {
@@ -131,14 +120,14 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private void readAgain() {
     ahead.forgetAhead();
     arrivals.resume();
-    context().channel().config().setAutoRead(!ended);
+    context().channel().config().setAutoRead(end.isOpen());
   }
 
   /** Part of a head may have arrived and is kept undecoded. */
   @Override
   public void channelReadComplete(ChannelHandlerContext context) {
-    if (current == null && !closing) {
-      long came = arrivedSinceIdle();
+    if (current == null && !end.isClosing()) {
+      long came = end.arrivedSinceIdle();
       ahead.keepPart(came == 0 ? 0 : Math.max(came, arrivals.keptBufferBytes()));
     }
     context.fireChannelReadComplete();
@@ -205,12 +194,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
         isSecure);
   }
 
-  /** Null for plain text. */
-  @Nullable SSLSession session() {
-    SslHandler tls = context().pipeline().get(SslHandler.class);
-    return tls == null ? null : tls.engine().getSession();
-  }
-
   /** Address and port of the client. */
   String clientAddress() {
     return context().channel().remoteAddress() instanceof InetSocketAddress known
@@ -227,8 +210,8 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** Nothing after this can be understood. */
   private void refuse(int code, String text) {
-    closing = true;
-    refuse(code, text, false).addListener(told -> server.endInStages(context()));
+    end.stop();
+    refuse(code, text, false).addListener(told -> end.closeInStages());
   }
 
   /** Sends the reason why there is no other answer; counted until the client has read it. */
@@ -239,71 +222,52 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   /** True when the connection stays open after this request's answer. */
   boolean keepsAlive(HttpRequest request) {
     int most = settings.limits().maxRequests();
-    return HttpUtil.isKeepAlive(request) && mayStayOpen() && (most < 0 || requests < most);
-  }
-
-  /** False when connections are closed as soon as possible. Any thread. */
-  boolean mayStayOpen() {
-    return server.keepsConnections();
+    return HttpUtil.isKeepAlive(request) && end.mayStayOpen() && (most < 0 || requests < most);
   }
 
   /** The request has arrived and its answer is sent: take the next one, or end. */
   void done(boolean keepAlive) {
     boolean mayFollow = current != null && !current.isReceived();
-    idleSinceNanos = System.nanoTime();
+    end.answered();
     current = null;
     ahead.forgetHead();
-    if (!keepAlive && mayFollow) {
-      closing = true;
-      server.endInStages(context());
-      return;
-    }
     if (!keepAlive) {
-      close();
+      if (mayFollow) {
+        end.closeInStages();
+      } else {
+        end.close();
+      }
       return;
     }
-    if (!mayStayOpen()) { // the client has not been told so
-      closeWhenIdle();
-    }
-    arrivedBefore = arrivals.bytes();
-    while (!closing && !ahead.isEmpty() && (current == null || !current.isReceived())) {
+    end.awaitNext();
+    while (!end.isClosing() && !ahead.isEmpty() && (current == null || !current.isReceived())) {
       SentAhead.Part next = ahead.next();
       take(next.message(), next.headBytes());
     }
-    if (ahead.isEmpty() && !closing) {
+    if (ahead.isEmpty() && !end.isClosing()) {
       readAgain();
-      if (ended) { // after what has arrived meanwhile
-        context().executor().execute(this::closeIfAllIsAnswered);
-      }
-      if (isIdle() && server.isFull()) {
-        server.makeRoom();
+      end.closeOnceAnswered();
+      if (isIdle()) {
+        end.offerRoom();
       }
     }
   }
 
   /** The client sends no more: requests that arrived whole are answered. */
   void inputEnded() {
-    ended = true;
-    context().channel().config().setAutoRead(false); // the end would be read repeatedly
-    context().executor().execute(this::closeIfAllIsAnswered); // after what waits for decoding
+    end.inputEnded();
     watch.inputEnded();
   }
 
-  private void closeIfAllIsAnswered() {
-    boolean underWay = current != null && current.isReceived();
-    if (!closing && !underWay && ahead.isEmpty() && !arrivals.isPaused()) {
-      close();
-    }
+  /** True when no request that arrived waits for its answer. */
+  boolean isAnswered() {
+    return (current == null || !current.isReceived()) && ahead.isEmpty();
   }
 
   /** True while a request waits for its answer and interim answers may come. */
   boolean awaitsAnswer() {
     Exchange waiting = current;
-    return !closing && takesInterim && waiting != null && !waiting.isAnswering();
-  }
-
-  boolean isClosing() {
-    return closing;
+    return !end.isClosing() && takesInterim && waiting != null && !waiting.isAnswering();
   }
 
   /** The current request; null between requests. */
@@ -316,37 +280,14 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return requests;
   }
 
-  /** Bytes received since the last request ended. */
-  long arrivedSinceIdle() {
-    return arrivals.bytes() - arrivedBefore;
-  }
-
   /** True between requests; approximate on other threads. */
   boolean isIdle() {
     return current == null;
   }
 
-  /** Since when no request has been in progress; see {@link #isIdle}. */
-  long idleSinceNanos() {
-    return idleSinceNanos;
-  }
-
   /** Closes the connection after pending writes. */
   void close() {
-    closing = true;
-    context().close();
-  }
-
-  /** Closes the connection once a request in progress, or already sent, has been answered. */
-  void closeWhenIdle() {
-    context().executor().schedule(this::closeIfIdle, ON_ITS_WAY_MILLIS, TimeUnit.MILLISECONDS);
-  }
-
-  /** Closes the connection unless a request is in progress or has begun to arrive. */
-  void closeIfIdle() {
-    if (current == null && arrivedSinceIdle() == 0) {
-      close();
-    }
+    end.close();
   }
 
   /** Resumes or pauses reading of the request. */
@@ -355,11 +296,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       arrivals.pause();
     } else if (ahead.isEmpty() && arrivals.isPaused()) {
       arrivals.resume();
-      if (ended) { // after the current decoding
-        context().executor().execute(this::closeIfAllIsAnswered);
-      }
+      end.closeOnceAnswered();
     }
-    context().channel().config().setAutoRead(wanted && ahead.isEmpty() && !ended);
+    context().channel().config().setAutoRead(wanted && ahead.isEmpty() && end.isOpen());
   }
 
   /** While others need room, ends the connection if it makes no progress. */
@@ -378,20 +317,19 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelInactive(ChannelHandlerContext context) {
-    closing = true;
-    end();
+    gone();
     context.fireChannelInactive();
   }
 
   @Override
   public void handlerRemoved(ChannelHandlerContext context) {
-    end();
+    gone();
   }
 
-  private void end() {
+  private void gone() {
     watch.stop();
     ahead.close();
-    closing = true;
+    end.stop();
     Exchange left = current;
     current = null;
     if (left != null) {

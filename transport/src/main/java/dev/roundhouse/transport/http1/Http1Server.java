@@ -244,9 +244,9 @@ public final class Http1Server implements AutoCloseable {
     for (Channel socket : sockets) {
       Http1Connection connection = socket.pipeline().get(Http1Connection.class);
       if (connection != null && socket.isActive() && connection.isIdle()) {
-        long idle = connection.idleSinceNanos();
+        long idle = connection.end().idleSinceNanos();
         if (longest == null || idle - since < 0) {
-          longest = () -> onLoop(socket, connection::closeIfIdle);
+          longest = () -> onLoop(socket, connection.end()::closeIfIdle);
           since = idle;
         }
       }
@@ -338,7 +338,7 @@ public final class Http1Server implements AutoCloseable {
     for (Channel socket : sockets) {
       Http1Connection connection = socket.pipeline().get(Http1Connection.class);
       if (connection != null) {
-        socket.eventLoop().execute(connection::closeWhenIdle);
+        socket.eventLoop().execute(connection.end()::closeWhenIdle);
       }
     }
     endIfDrained();

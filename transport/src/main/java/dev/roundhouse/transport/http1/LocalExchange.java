@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One request answered by this server. For the event loop. */
-final class LocalExchange implements Exchange {
+final class LocalExchange extends Exchange {
   private static final Logger log = LoggerFactory.getLogger(LocalExchange.class);
   private static final int BAD_REQUEST = 400;
   private static final int STALLED = 504;
@@ -28,8 +28,6 @@ final class LocalExchange implements Exchange {
         public void gone() {}
       };
 
-  private final Http1Connection connection;
-  private final HttpRequest head;
   private final RequestHandler handler;
 
   /** Null once the body has been handed over, or when it is not wanted. */
@@ -38,23 +36,13 @@ final class LocalExchange implements Exchange {
   /** Null until the request has been handed over. */
   private @Nullable Reply reply;
 
-  private boolean keepAlive;
-  private boolean received;
-  private boolean replied;
-  private boolean ended;
-  private final ForgottenBody forgotten;
-
   LocalExchange(Http1Connection connection, HttpRequest head, RequestHandler handler) {
-    this.connection = connection;
-    this.head = head;
+    super(connection, head);
     this.handler = handler;
-    keepAlive = connection.keepsAlive(head);
-    forgotten = new ForgottenBody(connection.settings().body());
   }
 
   /** Refuses it before its body, which is then discarded. */
   void begin(RequestGuard.Refusal refusal, boolean asked) {
-    connection.settings().load().callOpened();
     keepAlive &= !asked; // the body may or may not come
     refuse(refusal.code(), refusal.text());
   }
@@ -63,7 +51,6 @@ final class LocalExchange implements Exchange {
    * @param asked whether the client waits for 100 Continue
    */
   void begin(boolean asked) {
-    connection.settings().load().callOpened();
     Http1Settings.BodyLimits limits = handler.body(connection.settings().body());
     if (limits == null) {
       keepAlive &= !asked; // the body may or may not come
@@ -85,7 +72,7 @@ final class LocalExchange implements Exchange {
   }
 
   @Override
-  public void content(HttpContent content) {
+  void content(HttpContent content) {
     try {
       if (content.decoderResult().isFailure()) {
         malformed(content.decoderResult().cause());
@@ -104,9 +91,7 @@ final class LocalExchange implements Exchange {
   private void add(ByteBuf data) {
     BodyAssembly wanted = body;
     if (wanted == null) {
-      if (!forgotten.mayHave(data)) {
-        connection.close();
-      }
+      forget(data);
       return;
     }
     try {
@@ -162,54 +147,28 @@ final class LocalExchange implements Exchange {
     }
     connection
         .refuse(code, text, keepAlive)
-        .addListener(written -> replied(written.isSuccess() && keepAlive));
+        .addListener(written -> answered(written.isSuccess() && keepAlive));
   }
 
   /** Any thread. */
   boolean mayStayOpen() {
-    return connection.mayStayOpen();
-  }
-
-  /** The last of the reply has been sent, or never will be. On the event loop. */
-  void replied(boolean staysOpen) {
-    replied = true;
-    keepAlive = staysOpen;
-    finish();
-  }
-
-  private void finish() {
-    if (!ended && replied && (received || !keepAlive)) {
-      end();
-      connection.done(keepAlive);
-    }
-  }
-
-  private void end() {
-    if (!ended) {
-      ended = true;
-      connection.settings().load().callClosed();
-    }
+    return connection.end().mayStayOpen();
   }
 
   @Override
-  public boolean isReceived() {
-    return received;
-  }
-
-  @Override
-  public boolean isAnswering() {
+  boolean isAnswering() {
     Reply begun = reply;
-    return begun == null ? body == null : replied || begun.hasBegun();
+    return begun == null ? body == null : isAnswered() || begun.hasBegun();
   }
 
   @Override
-  public void gone() {
+  void gone() {
     if (body != null) {
       body.close();
       body = null;
     }
     Reply begun = reply;
-    if (begun != null && !ended) {
+    if (begun != null && !isEnded()) {
       begun.lose();
       handler.gone();
     }
@@ -217,7 +176,7 @@ final class LocalExchange implements Exchange {
   }
 
   @Override
-  public void stalled(String text) {
+  void stalled(String text) {
     connection.settings().load().stalled();
     keepAlive = false;
     if (body == null) {

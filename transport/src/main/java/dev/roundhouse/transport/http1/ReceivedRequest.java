@@ -2,6 +2,7 @@ package dev.roundhouse.transport.http1;
 
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.ssl.SslHandler;
 import java.net.SocketAddress;
 import java.util.Map;
 import javax.net.ssl.SSLSession;
@@ -57,6 +58,7 @@ public final class ReceivedRequest {
 
   /** The TLS session; null for plain text. */
   public @Nullable SSLSession session() {
-    return connection.session();
+    SslHandler tls = connection.context().pipeline().get(SslHandler.class);
+    return tls == null ? null : tls.engine().getSession();
   }
 }

@@ -145,7 +145,7 @@ public final class Reply {
       execute(
           () -> {
             sent.run();
-            exchange.replied(false);
+            exchange.answered(false);
           });
       return;
     }
@@ -161,7 +161,7 @@ public final class Reply {
     left.addListener(
         written -> {
           sent.run();
-          exchange.replied(written.isSuccess() && keepAlive);
+          exchange.answered(written.isSuccess() && keepAlive);
         });
   }
 
@@ -200,7 +200,7 @@ public final class Reply {
                 .addListener(
                     closed -> {
                       over.run();
-                      exchange.replied(false);
+                      exchange.answered(false);
                     }));
   }
 

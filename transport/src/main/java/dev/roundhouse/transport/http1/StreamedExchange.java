@@ -22,23 +22,18 @@ import org.slf4j.LoggerFactory;
  * One request answered by this server by a handler that takes its body as it arrives. For the event
  * loop.
  */
-final class StreamedExchange implements Exchange, StreamedRequest {
+final class StreamedExchange extends Exchange implements StreamedRequest {
   private static final Logger log = LoggerFactory.getLogger(StreamedExchange.class);
   private static final int BAD_REQUEST = 400;
   private static final int NO_CONTENT = 204;
   private static final int NOT_MODIFIED = 304;
   private static final int STALLED = 504;
 
-  private final Http1Connection connection;
-  private final HttpRequest head;
   private final StreamedRequestHandler handler;
-  private final ForgottenBody forgotten;
 
   /** The client waits for 100 Continue. */
   private boolean unasked;
 
-  private boolean keepAlive;
-  private boolean received;
   private boolean answering;
 
   /**
@@ -47,24 +42,15 @@ final class StreamedExchange implements Exchange, StreamedRequest {
    */
   private boolean over;
 
-  /** The last of the answer has been sent, or never will be. */
-  private boolean sent;
-
-  private boolean ended;
-
   StreamedExchange(Http1Connection connection, HttpRequest head, StreamedRequestHandler handler) {
-    this.connection = connection;
-    this.head = head;
+    super(connection, head);
     this.handler = handler;
-    keepAlive = connection.keepsAlive(head);
-    forgotten = new ForgottenBody(connection.settings().body());
   }
 
   /**
    * @param asked whether the client waits for 100 Continue
    */
   void begin(boolean asked) {
-    connection.settings().load().callOpened();
     unasked = asked;
     try {
       handler.begin(this);
@@ -86,7 +72,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   // The connection's side.
 
   @Override
-  public void content(HttpContent content) {
+  void content(HttpContent content) {
     if (content.decoderResult().isFailure()) {
       content.release();
       malformed(content.decoderResult().cause());
@@ -114,9 +100,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
 
   private void forget(HttpContent content) {
     try {
-      if (!forgotten.mayHave(content.content())) {
-        connection.close();
-      }
+      forget(content.content());
     } finally {
       content.release();
     }
@@ -134,19 +118,14 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   }
 
   @Override
-  public boolean isReceived() {
-    return received;
-  }
-
-  @Override
-  public boolean isAnswering() {
+  boolean isAnswering() {
     return answering;
   }
 
   @Override
-  public void gone() {
+  void gone() {
     tellGone();
-    close();
+    end();
   }
 
   private void tellGone() {
@@ -157,7 +136,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   }
 
   @Override
-  public void stalled(String text) {
+  void stalled(String text) {
     connection.settings().load().stalled();
     keepAlive = false;
     if (answering) {
@@ -169,23 +148,9 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   }
 
   @Override
-  public void clientWritable(boolean writable) {
+  void clientWritable(boolean writable) {
     if (!over) {
       handler.writableChanged();
-    }
-  }
-
-  private void finish() {
-    if (!ended && sent && (received || !keepAlive)) {
-      close();
-      connection.done(keepAlive);
-    }
-  }
-
-  private void close() {
-    if (!ended) {
-      ended = true;
-      connection.settings().load().callClosed();
     }
   }
 
@@ -226,7 +191,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   @Override
   public void answer(int code, long length, HttpHeaders headers) {
     answering = true;
-    keepAlive &= !unasked && connection.mayStayOpen();
+    keepAlive &= !unasked && connection.end().mayStayOpen();
     HttpVersion version = head.protocolVersion();
     if (length >= 0) {
       headers.set(Replies.CONTENT_LENGTH, length);
@@ -269,7 +234,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
   @Override
   public void refuse(int code, String text) {
     answering = true;
-    keepAlive &= !unasked && connection.mayStayOpen(); // the body may or may not come
+    keepAlive &= !unasked && connection.end().mayStayOpen(); // the body may or may not come
     endWith(connection.refuse(code, text, keepAlive));
   }
 
@@ -278,12 +243,7 @@ final class StreamedExchange implements Exchange, StreamedRequest {
     if (!received) {
       connection.readOn(true);
     }
-    last.addListener(
-        left -> {
-          sent = true;
-          keepAlive &= left.isSuccess();
-          finish();
-        });
+    last.addListener(left -> answered(left.isSuccess() && keepAlive));
   }
 
   @Override

@@ -51,7 +51,7 @@ final class CallOpener {
           stream,
           Status.RESOURCE_EXHAUSTED.withDescription(
               "the server has as many calls open as it may, %d; retry later, or raise its limit of calls"
-                  .formatted(settings.maxCalls())));
+                  .formatted(settings.limits().maxCalls())));
       return;
     }
     if (!HttpMethod.POST.asciiName().contentEquals(headers.method())) {

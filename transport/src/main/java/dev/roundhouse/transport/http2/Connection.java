@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * One client's connection: how it begins and ends, how much of what its client sends is read, and
  * what all its streams share. {@link ServerStreams} makes streams of its frames.
  */
-final class Connection extends PeerConnection {
+final class Connection extends PeerConnection implements ConnectionTimers.Owner {
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
   /**
@@ -47,7 +47,6 @@ final class Connection extends PeerConnection {
   private final ServerStreams streams;
   private final GatheredWrites writes = new GatheredWrites(this);
   private final ConnectionTimers timers;
-  private final StalledPeer stalls;
   private Attributes attributes = Attributes.EMPTY;
   private boolean secure;
 
@@ -80,15 +79,9 @@ final class Connection extends PeerConnection {
     this.settings = settings;
     this.memory = memory;
     messages = memory.of(Kept.MESSAGE);
-    timers =
-        new ConnectionTimers(
-            this,
-            settings.keepAlive(),
-            settings.handshakeNanos(),
-            settings.stalledNanos(),
-            settings.unreadNanos());
-    stalls = new StalledPeer(this, settings.load());
-    streams = new ServerStreams(this, server, timers, stalls);
+    StalledPeer stalls = new StalledPeer(this, settings.load());
+    timers = new ConnectionTimers(this, stalls, settings.keepAlive(), settings.times());
+    streams = new ServerStreams(this, server, timers);
     decoder.frameListener(streams);
     connection().addListener(streams);
   }
@@ -116,7 +109,7 @@ final class Connection extends PeerConnection {
     }
     server.opened(this);
     timers.start();
-    widen(settings.streamWindowBytes());
+    widen(settings.limits().streamWindowBytes());
   }
 
   @Override
@@ -193,7 +186,31 @@ final class Connection extends PeerConnection {
     super.onConnectionError(failed, outbound, cause, mistake);
   }
 
-  // For calls and timers.
+  // For timers.
+
+  @Override
+  public Channel channel() {
+    return context().channel();
+  }
+
+  @Override
+  public boolean isPressed() {
+    return memory.isPressed();
+  }
+
+  @Override
+  public int sendWindow() {
+    return connection().remote().flowController().windowSize(connection().connectionStream());
+  }
+
+  @Override
+  public void ping(long data) {
+    ChannelHandlerContext to = context();
+    encoder().writePing(to, false, data, to.newPromise());
+    flush(to);
+  }
+
+  // For calls.
 
   ByteBufAllocator allocator() {
     return context().alloc();
@@ -212,11 +229,11 @@ final class Connection extends PeerConnection {
   }
 
   int windowBytes() {
-    return settings.streamWindowBytes();
+    return settings.limits().streamWindowBytes();
   }
 
   int maxMessageBytes() {
-    return settings.maxMessageBytes();
+    return settings.limits().maxMessageBytes();
   }
 
   boolean inEventLoop() {
@@ -260,8 +277,8 @@ final class Connection extends PeerConnection {
     writes.send(part);
   }
 
-  /** Flushes, unless that follows the current read. */
-  void flushUnlessReading() {
+  @Override
+  public void flushUnlessReading() {
     writes.flushUnlessReading();
   }
 
@@ -272,7 +289,6 @@ final class Connection extends PeerConnection {
 
   /** A message has been sent, or never will be. */
   void written() {
-    stalls.written();
     timers.written();
   }
 
@@ -284,8 +300,8 @@ final class Connection extends PeerConnection {
     timers.callEnded();
   }
 
-  /** Passes all streams to an action, which may end them. */
-  void forEachStream(Consumer<ServerStream> action) {
+  @Override
+  public void forEachStream(Consumer<ServerStream> action) {
     try {
       streams.forEach(action);
     } catch (Http2Exception e) {
@@ -293,8 +309,8 @@ final class Connection extends PeerConnection {
     }
   }
 
-  /** Closes at once, with the reason if it can be delivered. */
-  void giveUp(String reason) {
+  @Override
+  public void giveUp(String reason) {
     goAway(connection().remote().lastStreamCreated(), Http2Error.ENHANCE_YOUR_CALM, reason);
     flush(context());
     closeNow();
@@ -307,27 +323,29 @@ final class Connection extends PeerConnection {
     later(() -> timers.drain(reason, Long.MAX_VALUE));
   }
 
-  /** Ends all calls and closes; any thread. */
-  void closeNow() {
+  /** Any thread. */
+  @Override
+  public void closeNow() {
     later(
         () -> {
           gracefulShutdownTimeoutMillis(0);
-          context().channel().close();
+          channel().close();
         });
   }
 
-  /** Closes when the last stream has ended. */
-  void closeWhenIdle() {
+  @Override
+  public void announceEnd(String reason) {
+    goAway(Integer.MAX_VALUE, Http2Error.NO_ERROR, reason);
+  }
+
+  @Override
+  public void endAfterCalls() {
+    goAway(connection().remote().lastStreamCreated(), Http2Error.NO_ERROR, "");
     gracefulShutdownTimeoutMillis(-1);
-    context().channel().close();
+    channel().close();
   }
 
-  /** Ends calls that the client has stalled. */
-  StalledPeer stalls() {
-    return stalls;
-  }
-
-  void goAway(int lastStreamId, Http2Error error, String reason) {
+  private void goAway(int lastStreamId, Http2Error error, String reason) {
     ChannelHandlerContext to = context();
     goAway(
         to,

@@ -2,24 +2,15 @@ package dev.roundhouse.transport.http2;
 
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
-import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 
 /** Builds a connection with limits that keep one client from taking what others need. */
 final class ConnectionBuilder
     extends AbstractHttp2ConnectionHandlerBuilder<Connection, ConnectionBuilder> {
-  /** Used share of a window at which the client may send as much again. */
-  private static final float REFILL = 0.5f;
-
   /** Unsent answers to pings and settings while the client does not read. */
   private static final int MOST_CONTROL_FRAMES = 1000;
-
-  private static final int MOST_EMPTY_DATA_FRAMES = 64;
 
   private final Connection.Server server;
   private final ServerSettings settings;
@@ -34,34 +25,25 @@ final class ConnectionBuilder
 
   static Connection connection(
       Connection.Server server, ServerSettings settings, ConnectionMemory memory) {
-    DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
-    connection
-        .remote()
-        .flowController(
-            new DefaultHttp2RemoteFlowController(
-                connection, new UniformStreamByteDistributor(connection)));
-    connection
-        .local()
-        .flowController(new DefaultHttp2LocalFlowController(connection, REFILL, true));
     return new ConnectionBuilder(server, settings, memory)
-        .connection(connection)
+        .connection(PeerConnection.fairConnection(true))
         .initialSettings(
             new Http2Settings()
                 .initialWindowSize(initialWindow(settings))
-                .maxConcurrentStreams(settings.maxConcurrentStreams())
-                .maxHeaderListSize(settings.maxMetadataBytes()))
+                .maxConcurrentStreams(settings.limits().maxConcurrentStreams())
+                .maxHeaderListSize(settings.limits().maxMetadataBytes()))
         .validateRequiredPseudoHeaders(true)
         .decoderEnforceMaxRstFramesPerWindow(
             PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
         .encoderEnforceMaxRstFramesPerWindow(
             PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
         .encoderEnforceMaxQueuedControlFrames(MOST_CONTROL_FRAMES)
-        .decoderEnforceMaxConsecutiveEmptyDataFrames(MOST_EMPTY_DATA_FRAMES)
+        .decoderEnforceMaxConsecutiveEmptyDataFrames(PeerConnection.MOST_EMPTY_DATA_FRAMES)
         .build();
   }
 
   private static int initialWindow(ServerSettings settings) {
-    int most = settings.streamWindowBytes();
+    int most = settings.limits().streamWindowBytes();
     return settings.forwarder() == null ? most : settings.forwarder().firstWindowBytes(most);
   }
 

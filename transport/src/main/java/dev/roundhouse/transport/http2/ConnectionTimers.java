@@ -1,7 +1,5 @@
 package dev.roundhouse.transport.http2;
 
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http2.Http2Error;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
@@ -11,7 +9,7 @@ import java.util.concurrent.TimeUnit;
  * A connection's timers: checks that its client is still there, closes when it is idle or old, ends
  * what has stalled, and enforces how often clients may ping. For the connection's event loop.
  */
-final class ConnectionTimers {
+final class ConnectionTimers implements PeerEvents {
   private static final long OFF = Long.MAX_VALUE;
 
   /** Early pings that are tolerated. */
@@ -31,11 +29,10 @@ final class ConnectionTimers {
 
   private static final long PRESSED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  private final Connection connection;
+  private final Owner connection;
+  private final StalledPeer stalls;
   private final KeepAlivePolicy policy;
-  private final long handshakeNanos;
-  private final long stalledNanos;
-  private final long unreadNanos;
+  private final ServerSettings.Times times;
   private final List<Future<?>> timers = new ArrayList<>();
 
   private boolean spokenTo;
@@ -57,17 +54,32 @@ final class ConnectionTimers {
   /** Looking for what makes no progress. */
   private boolean relieving;
 
+  /** The connection. */
+  interface Owner extends StalledPeer.Owner {
+    /** True while others need the memory that it holds. */
+    boolean isPressed();
+
+    void ping(long data);
+
+    /** Tells the client to begin no more calls. */
+    void announceEnd(String reason);
+
+    /** Tells the client which calls are still served, and closes when the last has ended. */
+    void endAfterCalls();
+
+    /** Ends all calls and closes. */
+    void closeNow();
+
+    /** Flushes, unless that follows the current read. */
+    void flushUnlessReading();
+  }
+
   ConnectionTimers(
-      Connection connection,
-      KeepAlivePolicy policy,
-      long handshakeNanos,
-      long stalledNanos,
-      long unreadNanos) {
+      Owner connection, StalledPeer stalls, KeepAlivePolicy policy, ServerSettings.Times times) {
     this.connection = connection;
+    this.stalls = stalls;
     this.policy = policy;
-    this.handshakeNanos = handshakeNanos;
-    this.stalledNanos = stalledNanos;
-    this.unreadNanos = unreadNanos;
+    this.times = times;
   }
 
   void start() {
@@ -75,7 +87,7 @@ final class ConnectionTimers {
     running = true;
     heardNanos = now;
     idleSinceNanos = now;
-    after(handshakeNanos, this::endIfSilent);
+    after(times.handshake(), this::endIfSilent);
     if (policy.keepAliveNanos() != OFF) {
       after(policy.keepAliveNanos(), this::keepAlive);
     }
@@ -85,11 +97,11 @@ final class ConnectionTimers {
     if (policy.maxAgeNanos() != OFF) {
       after(policy.maxAgeNanos(), () -> drain("max_age", policy.maxAgeGraceNanos()));
     }
-    if (stalledNanos != OFF) {
-      after(stalledNanos / 2, this::endStalledArrivals);
+    if (times.stalled() != OFF) {
+      after(times.stalled() / 2, this::endStalledArrivals);
     }
-    if (unreadNanos != OFF) {
-      after(unreadNanos / 2, this::endStalledDepartures);
+    if (times.unread() != OFF) {
+      after(times.unread() / 2, this::endStalledDepartures);
     }
   }
 
@@ -105,7 +117,7 @@ final class ConnectionTimers {
     }
     timers.removeIf(Future::isDone);
     timers.add(
-        connection.context().executor().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
+        connection.channel().eventLoop().schedule(task, Math.max(nanos, 1), TimeUnit.NANOSECONDS));
   }
 
   /** Something has arrived from the client. */
@@ -114,9 +126,14 @@ final class ConnectionTimers {
     keepAliveSent = false;
   }
 
-  /** The client's settings, its first frame, have arrived. */
-  void spokenTo() {
+  @Override
+  public void settingsReceived() {
     spokenTo = true;
+  }
+
+  @Override
+  public void allowed(int bytes) {
+    stalls.allowed(bytes);
   }
 
   void writing() {
@@ -125,6 +142,7 @@ final class ConnectionTimers {
 
   /** Clients measure the connection by pings while they receive messages. */
   void written() {
+    stalls.written();
     messagesWriting--;
     strikes = 0;
     wasPinged = false;
@@ -158,19 +176,13 @@ final class ConnectionTimers {
     if (!keepAliveSent && silent >= policy.keepAliveNanos()) {
       keepAliveSent = true;
       keepAliveSentNanos = now;
-      ping(KEEP_ALIVE_PING);
+      connection.ping(KEEP_ALIVE_PING);
     }
     after(
         keepAliveSent
             ? keepAliveSentNanos + policy.keepAliveTimeoutNanos() - now
             : heardNanos + policy.keepAliveNanos() - now,
         this::keepAlive);
-  }
-
-  private void ping(long data) {
-    ChannelHandlerContext ctx = connection.context();
-    connection.encoder().writePing(ctx, false, data, ctx.newPromise());
-    connection.flush(ctx);
   }
 
   private void endIfIdle() {
@@ -202,31 +214,32 @@ final class ConnectionTimers {
   }
 
   private void lookForStalls() {
-    if (!running || !connection.memory().isPressed()) {
+    if (!running || !connection.isPressed()) {
       relieving = false;
       return;
     }
     long now = System.nanoTime();
-    connection.stalls().endIdle(now, PRESSED_NANOS);
-    connection.stalls().endArrivals(now, PRESSED_NANOS);
-    connection.stalls().endDepartures(now, PRESSED_NANOS);
+    stalls.endIdle(now, PRESSED_NANOS);
+    stalls.endArrivals(now, PRESSED_NANOS);
+    stalls.endDepartures(now, PRESSED_NANOS);
     endIfUnused(now, PRESSED_NANOS);
     connection.flushUnlessReading();
     after(PRESSED_LOOK_NANOS, this::lookForStalls);
   }
 
   private void endStalledArrivals() {
-    connection.stalls().endArrivals(System.nanoTime(), stalledNanos);
-    after(stalledNanos / 2, this::endStalledArrivals);
+    stalls.endArrivals(System.nanoTime(), times.stalled());
+    after(times.stalled() / 2, this::endStalledArrivals);
   }
 
   private void endStalledDepartures() {
-    connection.stalls().endDepartures(System.nanoTime(), unreadNanos);
-    after(unreadNanos / 2, this::endStalledDepartures);
+    stalls.endDepartures(System.nanoTime(), times.unread());
+    after(times.unread() / 2, this::endStalledDepartures);
   }
 
   /** The client has sent a ping; one that pings too often is disconnected. */
-  void pinged() {
+  @Override
+  public void pinged() {
     long now = System.nanoTime();
     boolean mayPing = activeCalls > 0 || policy.permitPingWithoutCalls();
     long apart = mayPing ? policy.permitPingNanos() : IDLE_PING_NANOS;
@@ -241,7 +254,8 @@ final class ConnectionTimers {
     }
   }
 
-  void pingAnswered(long data) {
+  @Override
+  public void pingAnswered(long data) {
     if (data == DRAIN_PING) {
       takeNoMore();
     }
@@ -256,8 +270,8 @@ final class ConnectionTimers {
       return;
     }
     draining = true;
-    connection.goAway(Integer.MAX_VALUE, Http2Error.NO_ERROR, reason);
-    ping(DRAIN_PING);
+    connection.announceEnd(reason);
+    connection.ping(DRAIN_PING);
     after(DRAIN_PING_NANOS, this::takeNoMore);
     if (graceNanos != OFF) {
       after(graceNanos, connection::closeNow);
@@ -269,8 +283,6 @@ final class ConnectionTimers {
       return;
     }
     drained = true;
-    connection.goAway(
-        connection.connection().remote().lastStreamCreated(), Http2Error.NO_ERROR, "");
-    connection.closeWhenIdle();
+    connection.endAfterCalls();
   }
 }

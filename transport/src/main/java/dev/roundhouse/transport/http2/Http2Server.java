@@ -81,7 +81,7 @@ final class Http2Server extends Server implements Connection.Server {
     this.settings = settings;
     this.services = List.copyOf(services);
     Context context = Context.ROOT.withValue(InternalServer.SERVER_CONTEXT_KEY, this);
-    opener = new CallOpener(settings, context, () -> calls.get() > settings.maxCalls());
+    opener = new CallOpener(settings, context, () -> calls.get() > settings.limits().maxCalls());
   }
 
   @Override
@@ -103,7 +103,7 @@ final class Http2Server extends Server implements Connection.Server {
     protected void initChannel(SocketChannel socket) {
       sockets.add(socket);
       socket.closeFuture().addListener(closed -> leave(socket));
-      if (sockets.size() > settings.maxConnections() || shutdown) {
+      if (sockets.size() > settings.limits().maxConnections() || shutdown) {
         log.debug("{} is one connection too many", socket.remoteAddress());
         socket.close();
         return;
@@ -124,7 +124,7 @@ final class Http2Server extends Server implements Connection.Server {
         return;
       }
       SslHandler tls = secured.get().newHandler(socket.alloc());
-      tls.setHandshakeTimeoutMillis(TimeUnit.NANOSECONDS.toMillis(settings.handshakeNanos()));
+      tls.setHandshakeTimeoutMillis(TimeUnit.NANOSECONDS.toMillis(settings.times().handshake()));
       socket.pipeline().addLast(tls, new Negotiated(memory));
     }
   }
@@ -163,7 +163,7 @@ final class Http2Server extends Server implements Connection.Server {
                     new FrameCutter(),
                     ConnectionBuilder.connection(this, settings, memory)),
             settings.load(),
-            settings.handshakeNanos()));
+            settings.times().handshake()));
   }
 
   /** Continues when both sides have agreed on HTTP/2. */

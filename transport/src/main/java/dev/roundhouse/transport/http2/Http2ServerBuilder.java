@@ -7,27 +7,18 @@ import io.grpc.BindableService;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.HandlerRegistry;
-import io.grpc.InternalServerInterceptors;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
 import io.grpc.ServerInterceptor;
-import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServerTransportFilter;
-import io.netty.handler.codec.http2.Http2SecurityUtil;
-import io.netty.handler.ssl.ApplicationProtocolConfig;
-import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.File;
 import java.io.InputStream;
 import java.net.SocketAddress;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -54,8 +45,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   private static final long OFF = Long.MAX_VALUE;
 
   private final SocketAddress address;
-  private final List<ServerServiceDefinition> services = new ArrayList<>();
-  private final List<ServerInterceptor> interceptors = new ArrayList<>();
+  private final ServiceMethods methods = new ServiceMethods();
   private final List<ServerTransportFilter> filters = new ArrayList<>();
   private @Nullable HandlerRegistry fallback;
   private @Nullable CallForwarder forwarder;
@@ -97,35 +87,18 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
   public Http2ServerBuilder tls(
       KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
       throws SSLException {
-    SslContext context = tlsContext(keys, trusted, clients);
+    SslContext context = ServerTls.context(keys, trusted, clients);
     return tls(() -> context);
   }
 
   /**
    * The same, with a context that may change.
    *
-   * @param current asked for each connection, for one of {@link #tlsContext}
+   * @param current asked for each connection, for one of {@link ServerTls#context}
    */
   public Http2ServerBuilder tls(Supplier<SslContext> current) {
     tls = current;
     return this;
-  }
-
-  /** A context for {@link #tls(Supplier)}. */
-  public static SslContext tlsContext(
-      KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
-      throws SSLException {
-    return SslContextBuilder.forServer(keys)
-        .trustManager(trusted)
-        .clientAuth(clients)
-        .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
-        .applicationProtocolConfig(
-            new ApplicationProtocolConfig(
-                ApplicationProtocolConfig.Protocol.ALPN,
-                ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
-                ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
-                ApplicationProtocolNames.HTTP_2))
-        .build();
   }
 
   /** Counts everything the server keeps for peers; without it there is no limit. */
@@ -223,7 +196,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
 
   @Override
   public Http2ServerBuilder addService(ServerServiceDefinition service) {
-    services.add(service);
+    methods.add(service);
     return this;
   }
 
@@ -234,7 +207,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
 
   @Override
   public Http2ServerBuilder intercept(ServerInterceptor interceptor) {
-    interceptors.add(interceptor);
+    methods.add(interceptor);
     return this;
   }
 
@@ -340,7 +313,7 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
     ServerSettings settings =
         new ServerSettings(
             tls,
-            methods(),
+            methods.all(),
             fallback,
             forwarder,
             List.copyOf(filters),
@@ -349,15 +322,14 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
             new FairTurns("inflate", inflatingThreads()),
             load,
             failed,
-            maxMessageBytes,
-            maxMetadataBytes,
-            maxConcurrentStreams,
-            maxCalls,
-            maxConnections,
-            streamWindowBytes,
-            handshakeNanos,
-            stalledNanos,
-            unreadNanos,
+            new ServerSettings.Limits(
+                maxMessageBytes,
+                maxMetadataBytes,
+                maxConcurrentStreams,
+                maxCalls,
+                maxConnections,
+                streamWindowBytes),
+            new ServerSettings.Times(handshakeNanos, stalledNanos, unreadNanos),
             new KeepAlivePolicy(
                 keepAliveNanos,
                 keepAliveTimeoutNanos,
@@ -367,33 +339,11 @@ public final class Http2ServerBuilder extends ServerBuilder<Http2ServerBuilder> 
                 permitPingNanos,
                 permitPingWithoutCalls));
     int threads = Math.min(Runtime.getRuntime().availableProcessors(), MAX_THREADS);
-    return new Http2Server(address, threads, settings, services);
+    return new Http2Server(address, threads, settings, methods.services());
   }
 
   /** Half of the processors: one peer's decompression must leave some for the others. */
   private static int inflatingThreads() {
     return Math.clamp(Runtime.getRuntime().availableProcessors() / 2, 1, MAX_INFLATING);
-  }
-
-  private Map<String, ServerMethodDefinition<?, ?>> methods() {
-    Map<String, ServerMethodDefinition<?, ?>> methods = new HashMap<>();
-    for (ServerServiceDefinition service : services) {
-      for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
-        methods.put(method.getMethodDescriptor().getFullMethodName(), intercepted(method));
-      }
-    }
-    return Map.copyOf(methods);
-  }
-
-  /** The first interceptor added is the last before the service, as in any builder. */
-  private <Q, R> ServerMethodDefinition<Q, R> intercepted(ServerMethodDefinition<Q, R> method) {
-    ServerMethodDefinition<Q, R> with = method;
-    for (ServerInterceptor interceptor : interceptors) {
-      with =
-          with.withServerCallHandler(
-              InternalServerInterceptors.interceptCallHandlerCreate(
-                  interceptor, with.getServerCallHandler()));
-    }
-    return with;
   }
 }

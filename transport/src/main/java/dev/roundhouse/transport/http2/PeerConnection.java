@@ -1,7 +1,10 @@
 package dev.roundhouse.transport.http2;
 
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
+import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
+import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
@@ -9,6 +12,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2LocalFlowController;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import org.jspecify.annotations.Nullable;
 
 /** Common to connections to clients and to other servers. */
@@ -24,12 +28,28 @@ public abstract class PeerConnection extends Http2ConnectionHandler {
 
   public static final int WINDOW_SECONDS = 10;
 
+  /** Used share of a window at which the peer may send as much again. */
+  private static final float REFILL = 0.5f;
+
+  /** In a row; a peer may send some between two parts. */
+  protected static final int MOST_EMPTY_DATA_FRAMES = 64;
+
   private @Nullable ChannelHandlerContext ctx;
   private boolean flushing;
 
   protected PeerConnection(
       Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
     super(decoder, encoder, initial);
+  }
+
+  /** Streams that share the connection evenly. */
+  protected static Http2Connection fairConnection(boolean server) {
+    Http2Connection fair = new DefaultHttp2Connection(server);
+    fair.remote()
+        .flowController(
+            new DefaultHttp2RemoteFlowController(fair, new UniformStreamByteDistributor(fair)));
+    fair.local().flowController(new DefaultHttp2LocalFlowController(fair, REFILL, true));
+    return fair;
   }
 
   @Override

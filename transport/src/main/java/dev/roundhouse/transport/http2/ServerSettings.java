@@ -26,15 +26,8 @@ import org.jspecify.annotations.Nullable;
  * @param inflating threads that decompress large messages
  * @param load told of connections and calls
  * @param failed told the cause when a thread of the server has died
- * @param maxMessageBytes of one message, also decompressed
- * @param maxMetadataBytes of one call's header fields
- * @param maxConcurrentStreams calls of one connection at a time
- * @param maxCalls of all connections together; further ones are refused
- * @param maxConnections sockets, including those in a handshake
- * @param streamWindowBytes that a client may send to one stream unacknowledged
- * @param handshakeNanos from the connection to the first frame of HTTP/2
- * @param stalledNanos after which a call with a stalled message ends
- * @param unreadNanos after which a call with an unread answer ends
+ * @param limits of connections and calls
+ * @param times allowed to clients
  * @param keepAlive of connections that are established
  */
 record ServerSettings(
@@ -48,13 +41,32 @@ record ServerSettings(
     FairTurns inflating,
     LoadListener load,
     Consumer<Throwable> failed,
-    int maxMessageBytes,
-    int maxMetadataBytes,
-    int maxConcurrentStreams,
-    int maxCalls,
-    int maxConnections,
-    int streamWindowBytes,
-    long handshakeNanos,
-    long stalledNanos,
-    long unreadNanos,
-    KeepAlivePolicy keepAlive) {}
+    Limits limits,
+    Times times,
+    KeepAlivePolicy keepAlive) {
+
+  /**
+   * @param maxMessageBytes of one message, also decompressed
+   * @param maxMetadataBytes of one call's header fields
+   * @param maxConcurrentStreams calls of one connection at a time
+   * @param maxCalls of all connections together; further ones are refused
+   * @param maxConnections sockets, including those in a handshake
+   * @param streamWindowBytes that a client may send to one stream unacknowledged
+   */
+  record Limits(
+      int maxMessageBytes,
+      int maxMetadataBytes,
+      int maxConcurrentStreams,
+      int maxCalls,
+      int maxConnections,
+      int streamWindowBytes) {}
+
+  /**
+   * How long clients may take, in nanoseconds.
+   *
+   * @param handshake from the connection to the first frame of HTTP/2
+   * @param stalled after which a call with a stalled message ends
+   * @param unread after which a call with an unread answer ends
+   */
+  record Times(long handshake, long stalled, long unread) {}
+}

@@ -16,19 +16,16 @@ import org.jspecify.annotations.Nullable;
 final class ServerStreams extends Http2EventAdapter {
   private final Connection connection;
   private final Connection.Server server;
-  private final ConnectionTimers timers;
-  private final StalledPeer stalls;
+  private final PeerEvents events;
   private final Http2Connection.PropertyKey key;
 
-  ServerStreams(
-      Connection connection,
-      Connection.Server server,
-      ConnectionTimers timers,
-      StalledPeer stalls) {
+  /**
+   * @param server makes calls of the streams
+   */
+  ServerStreams(Connection connection, Connection.Server server, PeerEvents events) {
     this.connection = connection;
     this.server = server;
-    this.timers = timers;
-    this.stalls = stalls;
+    this.events = events;
     key = connection.connection().newKey();
   }
 
@@ -112,13 +109,13 @@ final class ServerStreams extends Http2EventAdapter {
 
   @Override
   public void onSettingsRead(ChannelHandlerContext from, Http2Settings theirs) {
-    timers.spokenTo();
+    events.settingsReceived();
   }
 
   @Override
   public void onWindowUpdateRead(ChannelHandlerContext from, int streamId, int bytes) {
     if (streamId == Http2CodecUtil.CONNECTION_STREAM_ID) {
-      stalls.allowed(bytes);
+      events.allowed(bytes);
       return;
     }
     ServerStream stream = stream(streamId);
@@ -129,11 +126,11 @@ final class ServerStreams extends Http2EventAdapter {
 
   @Override
   public void onPingRead(ChannelHandlerContext from, long data) {
-    timers.pinged();
+    events.pinged();
   }
 
   @Override
   public void onPingAckRead(ChannelHandlerContext from, long data) {
-    timers.pingAnswered(data);
+    events.pingAnswered(data);
   }
 }

@@ -6,9 +6,9 @@ import io.grpc.Status;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
-import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Error;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * Ends what a client has stopped sending or reading: calls one by one, and the connection when no
@@ -18,7 +18,7 @@ final class StalledPeer {
   private static final Status UNREAD =
       Status.CANCELLED.withDescription("the client does not read the answer");
 
-  private final Connection connection;
+  private final Owner connection;
   private final LoadListener load;
   private final StallWatch frames = new StallWatch();
   private final StallWatch socket = new StallWatch();
@@ -27,7 +27,21 @@ final class StalledPeer {
   /** What the client has allowed by WINDOW_UPDATE for all streams together. */
   private long credit;
 
-  StalledPeer(Connection connection, LoadListener load) {
+  /** The connection. */
+  interface Owner {
+    Channel channel();
+
+    /** What the client lets us send to all streams together. */
+    int sendWindow();
+
+    /** Passes all streams to an action, which may end them. */
+    void forEachStream(Consumer<ServerStream> action);
+
+    /** Closes at once, with the reason if it can be delivered. */
+    void giveUp(String reason);
+  }
+
+  StalledPeer(Owner connection, LoadListener load) {
     this.connection = connection;
     this.load = load;
   }
@@ -43,7 +57,7 @@ final class StalledPeer {
 
   /** Ends calls with stalled incoming messages, or the connection. */
   void endArrivals(long nowNanos, long timeoutNanos) {
-    FrameCutter cutter = connection.context().pipeline().get(FrameCutter.class);
+    FrameCutter cutter = connection.channel().pipeline().get(FrameCutter.class);
     if (cutter == null || !cutter.isWithin()) {
       frames.rest();
     } else if (frames.hasStalled(cutter.ends(), cutter.dataBytes(), nowNanos, timeoutNanos)) {
@@ -100,14 +114,13 @@ final class StalledPeer {
             load.stalled();
           }
         });
-    Channel channel = connection.context().channel();
+    Channel channel = connection.channel();
     ChannelOutboundBuffer unsent = channel.unsafe().outboundBuffer();
     if (unsent == null || unsent.totalPendingWriteBytes() == 0) {
       socket.rest();
       return;
     }
-    Http2Connection streams = connection.connection();
-    long sent = credit - streams.remote().flowController().windowSize(streams.connectionStream());
+    long sent = credit - connection.sendWindow();
     if (socket.hasStalled(messagesWritten, sent, nowNanos, timeoutNanos)) {
       load.stalled();
       channel.config().setOption(ChannelOption.SO_LINGER, 0); // otherwise the system keeps waiting

@@ -5,12 +5,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one connection holds. It reserves blocks of the account, so that small things that come and
- * go touch nothing that connections share. What is still held when it is closed stays counted until
- * it is given back. Thread-safe.
+ * Memory held for one connection. It is reserved from the account in blocks, so that small and
+ * short-lived allocations do not contend with other connections. What is still held when the
+ * connection closes stays counted until it is given back. Thread-safe.
  */
 public final class ConnectionMemory {
-  /** Of a call's attributes. */
+  /** Key of a connection's memory in the attributes of its calls. */
   public static final Attributes.Key<ConnectionMemory> KEY =
       Attributes.Key.create("dev.roundhouse.connection-memory");
 
@@ -22,7 +22,7 @@ public final class ConnectionMemory {
   private final Part standing = new Part(true);
   private final Part passing = new Part(false);
 
-  /** What it takes without any call; of who opens and closes it. */
+  /** Bytes counted for the connection itself. Set by the thread that opens it. */
   private long own;
 
   private volatile boolean closed;
@@ -34,9 +34,9 @@ public final class ConnectionMemory {
   }
 
   /**
-   * Takes bytes that are about to be kept.
+   * Takes bytes, before they are allocated.
    *
-   * @return null when they were taken; otherwise why not, for the client
+   * @return null when taken; otherwise the reason, for the client
    */
   public @Nullable String take(Kept kind, long bytes) {
     String refusal = part(kind).take(bytes);
@@ -48,7 +48,7 @@ public final class ConnectionMemory {
     return refusal;
   }
 
-  /** Counts bytes that are kept whatever the limit is. */
+  /** Takes bytes even beyond the limit. */
   public void add(Kept kind, long bytes) {
     part(kind).add(bytes);
     account.count(kind, bytes);
@@ -60,31 +60,31 @@ public final class ConnectionMemory {
   }
 
   /**
-   * Counts bytes as the peer's that the root has counted already, as what passes through a gateway;
-   * to be followed by {@link #disown}.
+   * Counts bytes towards the peer's share only: the root counts them already, as those that a
+   * gateway forwards. Undone by {@link #discharge}.
    */
-  public void own(Kept kind, long bytes) {
+  public void charge(Kept kind, long bytes) {
     peer.take(bytes, kind.isStanding(), Long.MAX_VALUE);
     account.count(kind, bytes);
   }
 
-  /** What was counted by {@link #own} is let go. */
-  public void disown(Kept kind, long bytes) {
+  /** Gives back bytes counted by {@link #charge}. */
+  public void discharge(Kept kind, long bytes) {
     account.count(kind, -bytes);
     peer.giveBack(bytes, kind.isStanding());
   }
 
-  /** True when the peer may have so many bytes more of requests and answers. */
+  /** True while the peer may hold this many more bytes of requests and answers. */
   public boolean hasShare(long bytes) {
     return account.hasShare(peer, bytes, false);
   }
 
-  /** Why the peer may have no more requests or answers here; null while it may. */
+  /** Why the peer may not hold this many more bytes of requests and answers; null if it may. */
   public @Nullable String overShare(long bytes) {
     return account.overShare(peer, bytes, false);
   }
 
-  /** The same for one kind. */
+  /** The memory of one kind. */
   public MemoryBudget of(Kept kind) {
     return new MemoryBudget() {
       @Override
@@ -99,25 +99,24 @@ public final class ConnectionMemory {
     };
   }
 
-  /** Bytes that it holds. */
+  /** Bytes held. */
   public long held() {
     return standing.held.get() + passing.held.get();
   }
 
-  /** Whose connection it is, as far as shares of anything go. */
+  /** Identifies the peer, for fair shares of other resources. */
   public Object peer() {
     return peer;
   }
 
   /**
-   * Whose connection it is, as a number above 0, to be told to another server: that of {@link
-   * #peer}, and perhaps of another.
+   * A positive number that tells other servers which peer this is. Two peers may share a number.
    */
   public int peerNumber() {
     return peer.number();
   }
 
-  /** True while others need room: what does not get on should be ended soon. */
+  /** True while others need memory: what makes no progress should end soon. */
   public boolean isPressed() {
     return account.isPressed();
   }
@@ -126,14 +125,14 @@ public final class ConnectionMemory {
     relief.run();
   }
 
-  /** False when there is no room for the connection itself. */
+  /** Counts the connection itself; false when there is no room for it. */
   boolean begin(long bytes) {
     boolean taken = take(Kept.CONNECTION, bytes) == null;
     own = taken ? bytes : 0;
     return taken;
   }
 
-  /** The connection is gone. */
+  /** The connection has closed; no effect the second time. */
   public void close() {
     if (closed) {
       return;
@@ -148,12 +147,12 @@ public final class ConnectionMemory {
     return kind.isStanding() ? standing : passing;
   }
 
-  /** Either of the two kinds of memory. */
+  /** Memory that is standing, or that is not; see {@link Kept#isStanding}. */
   private final class Part {
     private final boolean isStanding;
     private final AtomicLong held = new AtomicLong();
 
-    /** Taken from the account; written under the lock. */
+    /** Bytes reserved from the account; written under this lock. */
     private volatile long reserved;
 
     Part(boolean isStanding) {
@@ -216,7 +215,7 @@ public final class ConnectionMemory {
       }
     }
 
-    /** Gives back what is reserved beyond what is held, but for a block while there may be more. */
+    /** Gives back unused reservations, except one block while more may follow. */
     synchronized void trim() {
       long now = held.get();
       boolean isOver = closed || (now == 0 && !isStanding);
@@ -224,7 +223,7 @@ public final class ConnectionMemory {
       if (spare > 0) {
         reserved -= spare;
         account.release(peer, spare, isStanding);
-        reserveAnyway(); // somebody may have taken of it meanwhile
+        reserveAnyway(); // another thread may have taken some of it meanwhile
       }
       if (closed && reserved == 0) {
         account.emptied(peer);

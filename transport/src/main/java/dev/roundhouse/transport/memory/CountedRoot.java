@@ -2,15 +2,15 @@ package dev.roundhouse.transport.memory;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A root that counts in itself, for whoever has no other. Thread-safe. */
+/** A root with a counter of its own, for servers without another. Thread-safe. */
 public final class CountedRoot implements MemoryRoot {
   private final AtomicLong held = new AtomicLong();
   private final long limit;
   private final String remedy;
 
   /**
-   * @param limit bytes
-   * @param remedy what whoever is refused is told to do
+   * @param limit in bytes
+   * @param remedy advice for clients that are refused
    */
   public CountedRoot(long limit, String remedy) {
     this.limit = limit;

@@ -2,24 +2,24 @@ package dev.roundhouse.transport.memory;
 
 import java.util.Locale;
 
-/** What a peer makes a server keep. */
+/** What memory is held for. */
 public enum Kept {
   /** A socket with its handlers, header tables and TLS state. */
   CONNECTION(true),
   /** A call or a stream with its metadata, for as long as it is open, and a stream's open turns. */
   CALL(true),
-  /** A request's bytes, from the first on until the engine counts them or they are let go. */
+  /** A request's bytes, from arrival until the engine counts them or they are freed. */
   MESSAGE(false),
-  /** What came out of a compressed request, and what undoes the compression. */
+  /** A decompressed request, and the state of its decompressor. */
   INFLATED(false),
   /**
-   * A request's body over HTTP, what came out of it, and what is made of it, until the engine
-   * counts it or it is let go.
+   * A request's body over HTTP, as sent, decompressed and parsed, until the engine counts it or it
+   * is freed.
    */
   BODY(false),
-  /** An answer that nothing else counts, until it has left. */
+  /** An answer that is counted nowhere else, until it has been sent. */
   ANSWER(false),
-  /** How a call was refused, until it has left. */
+  /** The refusal of a call, until it has been sent. */
   REFUSAL(false);
 
   private final boolean standing;
@@ -28,12 +28,12 @@ public enum Kept {
     this.standing = standing;
   }
 
-  /** True for what lasts as long as the peer likes, and not only until it has been dealt with. */
+  /** True for what lasts as long as the peer likes; the rest ends with its request. */
   boolean isStanding() {
     return standing;
   }
 
-  /** As metrics say it. */
+  /** Name in metrics. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }

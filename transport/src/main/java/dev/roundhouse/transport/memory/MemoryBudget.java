@@ -2,11 +2,9 @@ package dev.roundhouse.transport.memory;
 
 import org.jspecify.annotations.Nullable;
 
-/**
- * Where memory for large messages is counted before it is taken, while they arrive. Thread-safe.
- */
+/** Counts memory for large messages while they arrive, before it is allocated. Thread-safe. */
 public interface MemoryBudget {
-  /** One that allows everything. */
+  /** Without a limit. */
   MemoryBudget UNLIMITED =
       new MemoryBudget() {
         @Override
@@ -19,9 +17,9 @@ public interface MemoryBudget {
       };
 
   /**
-   * Takes bytes that are about to be allocated.
+   * Takes bytes, before they are allocated.
    *
-   * @return null when they were taken; otherwise why not, for the client
+   * @return null when taken; otherwise the reason, for the client
    */
   @Nullable String take(long bytes);
 

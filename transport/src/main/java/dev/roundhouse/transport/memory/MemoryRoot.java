@@ -1,32 +1,32 @@
 package dev.roundhouse.transport.memory;
 
 /**
- * What the memory of requests and answers is taken from, together with what others count there.
+ * The limit that requests and answers share with whatever else the process counts there.
  * Thread-safe.
  */
 public interface MemoryRoot {
 
-  /** Takes bytes; false, taking none, when that would be more than may be held. */
+  /** Takes bytes; false, taking none, beyond the limit. */
   boolean take(long bytes);
 
-  /** Takes bytes that are kept whatever the limit is. */
+  /** Takes bytes even beyond the limit. */
   void takeAnyway(long bytes);
 
   void giveBack(long bytes);
 
-  /** Bytes taken and not given back, by whomever. */
+  /** Bytes taken and not given back, of all users. */
   long held();
 
-  /** Bytes that may be held. */
+  /** In bytes. */
   long limit();
 
-  /** Why so many bytes were not taken, and what to do; for the client. */
+  /** Why this many bytes were refused, and what to do; for the client. */
   String refusal(long bytes);
 
-  /** What whoever is refused can have the operator do. */
+  /** What the operator can change, told to clients that are refused. */
   String remedy();
 
-  /** Bytes that connections and calls may have however small the limit is. */
+  /** Bytes that connections and calls may hold at the smallest limit. */
   default long leastStandingBytes() {
     return 4 << 20;
   }

@@ -3,9 +3,9 @@ package dev.roundhouse.transport.memory;
 import java.security.SecureRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What all connections of one address hold. Thread-safe. */
+/** Memory held for all connections of one address. Thread-safe. */
 final class Peer {
-  /** Spreads addresses so that nobody can choose whose number is theirs too. */
+  /** Random, so that nobody can choose an address that shares a given number. */
   private static final int SALT = new SecureRandom().nextInt();
 
   private final Object address;
@@ -13,7 +13,7 @@ final class Peer {
   private final AtomicLong standing = new AtomicLong();
   private final AtomicLong passing = new AtomicLong();
 
-  /** Connections that are open. Of whoever computes the peer's entry in the account's map. */
+  /** Open connections. Changed only while the account's map computes the peer's entry. */
   int connections;
 
   Peer(Object address) {
@@ -29,12 +29,12 @@ final class Peer {
     return number;
   }
 
-  /** Above 0; the same for the same address as long as the process runs. */
+  /** Positive; the same for an address as long as the process runs. */
   static int number(Object address) {
     return Math.max(1, ((address.hashCode() ^ SALT) * 0x9E37_79B9) >>> 1);
   }
 
-  /** False, taking none, when the peer would hold more than so many. */
+  /** Takes bytes; false, taking none, when the peer would hold more than {@code most}. */
   boolean take(long bytes, boolean isStanding, long most) {
     AtomicLong held = isStanding ? standing : passing;
     if (held.addAndGet(bytes) <= most) {

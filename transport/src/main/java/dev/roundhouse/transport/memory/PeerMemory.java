@@ -18,30 +18,31 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One account of all memory, heap and direct, that peers make a server keep. What passes (requests
- * and answers) is taken from the root, together with what others count there; standing state
- * (connections and calls) has a quarter of the root's limit beside it, so that whoever asks for
- * little is heard although requests fill all there is. One address may have three quarters of each,
- * so that no peer has all, and one connection half of the standing state. An eighth more is for
- * connections that hold next to nothing: of an address that many share, somebody else has the rest.
+ * Counts all memory, heap and direct, that a server holds for its peers.
  *
- * <p>A peer is an address, of IPv6 a network of 64 bits. When a connection is refused because of
- * what others hold, the greediest are asked to end what does not get on ({@link
+ * <p>Requests and answers are taken from the root, which others use too. Standing state
+ * (connections and calls) has a limit of its own, a quarter of the root's, so that small calls get
+ * through when requests fill the root. One address may hold three quarters of each, and one
+ * connection half of the standing state. Another eighth is reserved for connections that hold next
+ * to nothing, for those that share their address with a greedy one.
+ *
+ * <p>A peer is an address; for IPv6, a network of 64 bits. When a connection is refused because of
+ * what others hold, the largest are asked to end what makes no progress ({@link
  * ConnectionMemory#isPressed}). Thread-safe.
  */
 public final class PeerMemory {
-  /** Between two looks for the greediest. */
+  /** Between two searches for the largest. */
   private static final long RELIEF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** For how long after a refusal connections look for what does not get on. */
+  /** How long after a refusal connections look for what makes no progress. */
   private static final long PRESSURE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final int RESERVE_PART = 8;
 
-  /** Of the root's limit, what standing state has beside it. */
+  /** Standing state may hold this part of the root's limit, besides it. */
   private static final int STANDING_PART = 4;
 
-  /** What connections hold next to nothing with: of standing state, and of what passes. */
+  /** Up to this, a connection holds next to nothing. */
   private static final long MODEST_STANDING_BYTES = 64 << 10;
 
   private static final long MODEST_PASSING_BYTES = 256 << 10;
@@ -54,7 +55,7 @@ public final class PeerMemory {
   private final Map<Object, Peer> peers = new ConcurrentHashMap<>();
   private final Set<ConnectionMemory> connections = ConcurrentHashMap.newKeySet();
 
-  /** By the ordinals of kinds. */
+  /** By the ordinal of the kind. */
   private final LongAdder[] held = new LongAdder[Kept.values().length];
 
   private final LongAdder[] refused = new LongAdder[Kept.values().length];
@@ -80,7 +81,7 @@ public final class PeerMemory {
     Arrays.setAll(refused, kind -> new LongAdder());
   }
 
-  /** An account that allows everything, and counts. */
+  /** Counts without a limit. */
   public static PeerMemory unlimited() {
     return new PeerMemory(new CountedRoot(Long.MAX_VALUE / 4, "give the server a limit"));
   }
@@ -88,8 +89,8 @@ public final class PeerMemory {
   /**
    * Counts a connection that has been accepted.
    *
-   * @param bytes that it takes without any call
-   * @param relief called, on any thread, when the connection is to end what does not get on
+   * @param bytes of the connection itself
+   * @param relief called, on any thread, when the connection is to end what makes no progress
    * @return null when there is no room for it
    */
   public @Nullable ConnectionMemory open(SocketAddress address, long bytes, Runnable relief) {
@@ -110,7 +111,7 @@ public final class PeerMemory {
     return null;
   }
 
-  /** As {@link ConnectionMemory#peerNumber} of a connection from an address. */
+  /** The {@link ConnectionMemory#peerNumber} of connections from an address. */
   public static int peerNumber(SocketAddress address) {
     return Peer.number(key(address));
   }
@@ -127,27 +128,27 @@ public final class PeerMemory {
 
   // What is held.
 
-  /** Bytes that connections hold of a kind. */
+  /** Bytes of a kind that connections hold. */
   public long held(Kept kind) {
     return held[kind.ordinal()].sum();
   }
 
-  /** Bytes that are held altogether, with what others count at the root. */
+  /** All bytes held, including what others take from the root. */
   public long held() {
     return root.held() + standing.get();
   }
 
-  /** Bytes that may be held altogether. */
+  /** All bytes that may be held. */
   public long limit() {
     return root.limit() + standingLimit();
   }
 
-  /** How often a kind was refused since the start. */
+  /** Refusals of a kind since the start. */
   public long refusedEver(Kept kind) {
     return refused[kind.ordinal()].sum();
   }
 
-  /** How often a connection was asked to end what does not get on. */
+  /** How often a connection was asked to end what makes no progress, since the start. */
   public long relievedEver() {
     return relieved.sum();
   }
@@ -176,7 +177,7 @@ public final class PeerMemory {
     return bytes <= (isStanding ? MODEST_STANDING_BYTES : MODEST_PASSING_BYTES);
   }
 
-  /** Bytes that connections and calls may have. */
+  /** Bytes that connections and calls may hold. */
   public long standingLimit() {
     return Math.max(root.leastStandingBytes(), root.limit() / STANDING_PART);
   }
@@ -185,7 +186,7 @@ public final class PeerMemory {
    * Takes bytes for a connection of a peer.
    *
    * @param isModest whether the connection will then hold next to nothing
-   * @return null when they were taken; else why not
+   * @return null when taken; otherwise the reason
    */
   @Nullable String reserve(
       ConnectionMemory of, Peer peer, long bytes, boolean isStanding, boolean isModest) {
@@ -243,7 +244,7 @@ public final class PeerMemory {
     return false;
   }
 
-  /** Takes what is here already. */
+  /** Takes bytes that are already held. */
   void reserveAnyway(Peer peer, long bytes, boolean isStanding) {
     peer.take(bytes, isStanding, Long.MAX_VALUE);
     if (isStanding) {
@@ -276,7 +277,7 @@ public final class PeerMemory {
         });
   }
 
-  /** A connection that is closed has given back all that it held. */
+  /** A closed connection has given back all that it held. */
   void emptied(Peer peer) {
     peers.computeIfPresent(peer.address(), (key, known) -> isForgotten(known) ? null : known);
   }
@@ -285,14 +286,14 @@ public final class PeerMemory {
     return peer.connections == 0 && peer.held(true) == 0 && peer.held(false) == 0;
   }
 
-  // When it is full.
+  // Relief.
 
-  /** True while room is wanted that others have. */
+  /** True while a connection needs memory that others hold. */
   boolean isPressed() {
     return pressedUntil - nanoTime.getAsLong() > 0;
   }
 
-  /** Asks those that hold most to end what does not get on. */
+  /** Asks the largest connections to end what makes no progress. */
   private void relieve(ConnectionMemory refused) {
     long now = nanoTime.getAsLong();
     long last = lastRelief.get();
@@ -305,7 +306,7 @@ public final class PeerMemory {
             .limit(MOST_RELIEVED)
             .toList();
     if (greedy.isEmpty() || greedy.getFirst().held() <= refused.held()) {
-      return; // it is the greediest itself
+      return; // it is the largest itself
     }
     pressedUntil = now + PRESSURE_NANOS;
     long least = Math.max(greedy.getFirst().held() / 2, refused.held());

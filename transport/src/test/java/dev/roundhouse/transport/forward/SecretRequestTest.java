@@ -54,7 +54,7 @@ class SecretRequestTest extends SentOnHttp {
   @ParameterizedTest
   @ValueSource(ints = {1, 3_000_000})
   void shouldCheckTheNameAndShowACertificate(int bytes) throws Exception {
-    startFront(new HttpForwarding.Tls(context, "worker.test"));
+    startFront(new UpstreamTls(context, "worker.test"));
     String body = "x".repeat(bytes);
     try (Peer peer = peer()) {
       for (int i = 0; i < 3; i++) {
@@ -66,7 +66,7 @@ class SecretRequestTest extends SentOnHttp {
 
   @Test
   void shouldNotSendToAServerOfAnotherName() throws Exception {
-    startFront(new HttpForwarding.Tls(context, ""));
+    startFront(new UpstreamTls(context, ""));
     try (Peer peer = peer()) {
       assertThat(peer.send(Peer.post("/m", "x")).answer())
           .startsWith("503 worker 'a' cannot be reached: TLS: ")
@@ -80,7 +80,7 @@ class SecretRequestTest extends SentOnHttp {
 
   @Test
   void shouldSayThatAServerSpeaksNoTls() throws Exception {
-    startFront(new HttpForwarding.Tls(context, "worker.test"));
+    startFront(new UpstreamTls(context, "worker.test"));
     servers.getFirst().close();
     Behind plain = new Behind("plain");
     servers.set(0, plain);

@@ -73,7 +73,7 @@ abstract class SentOnHttp {
     return server;
   }
 
-  final void startFront(HttpForwarding.@Nullable Tls tls) throws IOException {
+  final void startFront(@Nullable UpstreamTls tls) throws IOException {
     HttpForwarder forwarder =
         new HttpForwarder(
             new HttpForwarding(

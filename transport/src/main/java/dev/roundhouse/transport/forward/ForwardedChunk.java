@@ -4,11 +4,11 @@ import dev.roundhouse.transport.http2.ServerStream;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Part of a forwarded message, counted from its arrival until it is no longer used. For one event
- * loop.
+ * Part of a forwarded message with a reference count: it is counted in the memory budget from its
+ * arrival until its last user releases it. For one event loop.
  */
-final class HeldPart implements ServerStream.Departure {
-  private final ForwardingWindow of;
+final class ForwardedChunk implements ServerStream.Departure {
+  private final ForwardingWindow window;
   private final ByteBuf data;
   private final int bytes;
   private int users = 1;
@@ -17,8 +17,8 @@ final class HeldPart implements ServerStream.Departure {
   /**
    * @param data owned by this
    */
-  HeldPart(ForwardingWindow of, ByteBuf data) {
-    this.of = of;
+  ForwardedChunk(ForwardingWindow window, ByteBuf data) {
+    this.window = window;
     this.data = data;
     bytes = data.readableBytes();
   }
@@ -32,7 +32,7 @@ final class HeldPart implements ServerStream.Departure {
   }
 
   /** Adds a user. */
-  HeldPart retain() {
+  ForwardedChunk retain() {
     users++;
     return this;
   }
@@ -42,16 +42,16 @@ final class HeldPart implements ServerStream.Departure {
     users--;
     if (users == 0) {
       data.release();
-      of.free(bytes);
+      window.free(bytes);
     }
   }
 
-  /** To another server, it may leave again. */
+  /** Only the first time counts: it may be sent to several servers. */
   @Override
   public void left(int count, boolean sent) {
     if (sent && !passed) {
       passed = true;
-      of.passed(bytes);
+      window.passed(bytes);
     }
     release();
   }

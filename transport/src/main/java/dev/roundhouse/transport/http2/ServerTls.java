@@ -1,0 +1,35 @@
+package dev.roundhouse.transport.http2;
+
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/** TLS of servers whose clients must negotiate HTTP/2 by ALPN. */
+public final class ServerTls {
+  private ServerTls() {}
+
+  /** A context for {@link Http2ServerBuilder#tls}. */
+  public static SslContext context(
+      KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
+      throws SSLException {
+    return SslContextBuilder.forServer(keys)
+        .trustManager(trusted)
+        .clientAuth(clients)
+        .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+        .applicationProtocolConfig(
+            new ApplicationProtocolConfig(
+                ApplicationProtocolConfig.Protocol.ALPN,
+                ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+                ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+                ApplicationProtocolNames.HTTP_2))
+        .build();
+  }
+}
