@@ -20,6 +20,14 @@ _running: list[WorkerProcess] = []
 _figures: list[str] = []
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what asks a gateway where ``ROUNDHOUSE_E2E_GATEWAY`` is set: tests of a fixture that calls ``running``."""
+    for item in items:
+        fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+        if any(running.__name__ in each.func.__code__.co_names for same in fixtures for each in same):
+            item.add_marker("shared")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
     report = yield

@@ -55,7 +55,7 @@ command_bench() {
     done
     case $name in
         first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc | \
-            node-placement)
+            node-placement | node-rest)
             begin_steps 4
             prepare benchmarks
             ;;

@@ -15,7 +15,7 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --faults | --attack[=ROWS] | --import | --torch]
+                          --gateway | --faults | --attack[=ROWS] | --import | --torch]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -43,6 +43,7 @@ TXT
               containerd, kube-proxy and CoreDNS, replaced under load. Takes a quarter of an hour, and the first time
               what --cluster takes and four minutes more; as root, with docker (as --images), containerd, runc, CNI's
               plug-ins and iptables
+  --gateway   instead, runs those end-to-end tests that share a worker against a gateway before two
   --faults    instead, cuts workers off from gateways for half a minute, takes their file descriptors and threads away
               and stops them at full load, and prints what became of the calls. Takes a quarter of an
               hour; as root, for networks and control groups of its own
@@ -81,7 +82,7 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --kubelet | --faults | --attack | --import | --torch)
+            --images | --chart | --cluster | --kubelet | --gateway | --faults | --attack | --import | --torch)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
@@ -120,6 +121,10 @@ command_test() {
             ensure_exporter torch
             stage "exporter tests, PyTorch" torch_tests
             stage "architectures" torch_architectures
+        elif [[ $deployed == gateway ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "end-to-end, gateway" gateway_tests
         elif [[ $deployed == faults ]]; then
             begin_steps 4
             prepare_clients
@@ -271,14 +276,25 @@ attack_tests() { # ROWS, all of them if empty
         ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider attack "${bundles[@]}"
 }
 
-# Two files at a time, then one after the other those that measure.
 end_to_end_tests() {
-    local code=0
     begin_steps 1
     ensure_built worker-service
-    cd "$ROOT/e2e-tests" || exit
     export ROUNDHOUSE_E2E_JAR=$JAR
-    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m 'not alone' -n 2 --dist loadfile || code=1
-    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m alone || code=1
+    run_end_to_end ''
+}
+
+gateway_tests() {
+    begin_steps 1
+    ensure_all_built worker-service gateway-service
+    export ROUNDHOUSE_E2E_JAR=${JARS[0]} ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} ROUNDHOUSE_E2E_GATEWAY=2
+    run_end_to_end 'shared and '
+}
+
+# Two files at a time, then one after the other those that measure.
+run_end_to_end() { # what the choice of tests begins with
+    local code=0
+    cd "$ROOT/e2e-tests" || exit
+    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1not alone" -n 2 --dist loadfile || code=1
+    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1alone" || code=1
     return "$code"
 }

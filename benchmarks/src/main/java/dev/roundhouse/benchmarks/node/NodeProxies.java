@@ -2,7 +2,6 @@ package dev.roundhouse.benchmarks.node;
 
 import dev.roundhouse.benchmarks.bench.Bench;
 import dev.roundhouse.benchmarks.bench.BenchRun;
-import dev.roundhouse.benchmarks.client.GrpcUnary;
 import dev.roundhouse.benchmarks.client.ThinClient;
 import dev.roundhouse.benchmarks.report.Cell;
 import dev.roundhouse.benchmarks.report.Goal;
@@ -28,8 +27,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * ModelInfer through the gateway, through nginx, HAProxy and Envoy before the same workers, and
- * without anything between. Every round asks each in turn, in another order.
+ * Inference through the gateway, through proxies before the same workers, and without anything
+ * between. Every round asks each in turn, in another order.
  */
 final class NodeProxies implements Bench {
   private static final RowModel LARGE = new RowModel(588 << 10, List.of(1), RowModel.Work.NEGATE);
@@ -39,14 +38,42 @@ final class NodeProxies implements Bench {
   private static final Goal NEAR_DIRECT = Goal.atMost(1.3);
   private static final Goal FASTER = Goal.atLeast(1);
 
+  private final String name;
+  private final String about;
+  private final Protocol protocol;
+  private final int mostWorkers;
+
+  private NodeProxies(String name, String about, Protocol protocol, int mostWorkers) {
+    this.name = name;
+    this.about = about;
+    this.protocol = protocol;
+    this.mostWorkers = mostWorkers;
+  }
+
+  static Bench grpc() {
+    return new NodeProxies(
+        "node-proxies",
+        "ModelInfer through the gateway, beside nginx, HAProxy, Envoy and no proxy",
+        Protocol.GRPC,
+        MANY);
+  }
+
+  static Bench rest() {
+    return new NodeProxies(
+        "node-rest",
+        "inference over HTTP with binary tensors through the gateway, beside nginx, HAProxy and no proxy",
+        Protocol.REST,
+        FEW);
+  }
+
   @Override
   public String name() {
-    return "node-proxies";
+    return name;
   }
 
   @Override
   public String about() {
-    return "ModelInfer through the gateway, beside nginx, HAProxy, Envoy and no proxy";
+    return about;
   }
 
   @Override
@@ -65,11 +92,15 @@ final class NodeProxies implements Bench {
     }
   }
 
-  /** The ways to the workers, by name. */
+  /**
+   * The ways to the workers, by name.
+   *
+   * @param gatewayOfMany null when there are no more than two
+   */
   private record Ways(
       List<ServerProcess> workers,
       ServerProcess gateway,
-      ServerProcess gatewayOfMany,
+      @Nullable ServerProcess gatewayOfMany,
       List<ServerProcess> proxies) {
 
     ServerProcess direct() {
@@ -77,7 +108,10 @@ final class NodeProxies implements Bench {
     }
 
     List<ServerProcess> all() {
-      List<ServerProcess> all = new ArrayList<>(List.of(direct(), gateway, gatewayOfMany));
+      List<ServerProcess> all = new ArrayList<>(List.of(direct(), gateway));
+      if (gatewayOfMany != null) {
+        all.add(gatewayOfMany);
+      }
       all.addAll(proxies);
       return all;
     }
@@ -85,9 +119,9 @@ final class NodeProxies implements Bench {
 
   private Ways start(BenchRun run, Path scratch, Path repository, List<ServerProcess> started)
       throws IOException {
-    run.say("%s: starting %d workers", name(), MANY);
+    run.say("%s: starting %d workers", name(), mostWorkers);
     List<ServerProcess> workers = new ArrayList<>();
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < mostWorkers; i++) {
       workers.add(
           keep(
               started,
@@ -95,13 +129,16 @@ final class NodeProxies implements Bench {
                   "w" + i, run, scratch, repository, "--spring.main.banner-mode=off")));
     }
     List<ServerProcess> few = workers.subList(0, FEW);
-    run.say("%s: starting gateways and proxies", name());
+    run.say("%s: starting gateway and proxies", name());
     ServerProcess gateway = keep(started, GatewayServer.start("gateway", run, scratch, few));
-    ServerProcess ofMany = keep(started, GatewayServer.start("gateway-8", run, scratch, workers));
+    ServerProcess ofMany =
+        mostWorkers == FEW
+            ? null
+            : keep(started, GatewayServer.start("gateway-8", run, scratch, workers));
     List<ServerProcess> proxies = new ArrayList<>();
-    for (Proxy proxy : Proxy.values()) {
+    for (Proxy proxy : protocol.proxies()) {
       try {
-        proxies.add(keep(started, proxy.start(scratch, few)));
+        proxies.add(keep(started, proxy.start(protocol, scratch, few)));
       } catch (PeerAbsentException absent) {
         run.say("%s: not compared: %s", name(), absent.reason());
       }
@@ -119,7 +156,7 @@ final class NodeProxies implements Bench {
       Map<ServerProcess, ThinClient> clients = new LinkedHashMap<>();
       try {
         for (ServerProcess way : ways.all()) {
-          clients.put(way, GrpcUnary.connect(way.grpcPort(), model.request(), model.answerRow()));
+          clients.put(way, protocol.connect(way, model));
         }
         int most = model == LARGE ? 8 : 64;
         warmUp(run, ways, clients, model, most);
@@ -140,13 +177,12 @@ final class NodeProxies implements Bench {
       throws IOException {
     run.say("%s: %d KiB: warming up", name(), model.rowBytes() >> 10);
     for (ServerProcess worker : ways.workers) {
-      try (ThinClient client =
-          GrpcUnary.connect(worker.grpcPort(), model.request(), model.answerRow())) {
-        sample(worker, client, most, Duration.ofSeconds(run.quick() ? 3 : 8));
+      try (ThinClient client = protocol.connect(worker, model)) {
+        sample(worker, client, most, Duration.ofSeconds(run.quick() ? 2 : 8));
       }
     }
     for (Map.Entry<ServerProcess, ThinClient> way : clients.entrySet()) {
-      sample(way.getKey(), way.getValue(), most, Duration.ofSeconds(run.quick() ? 3 : 10));
+      sample(way.getKey(), way.getValue(), most, Duration.ofSeconds(run.quick() ? 2 : 10));
       sample(way.getKey(), way.getValue(), 1, Duration.ofSeconds(run.quick() ? 1 : 3));
     }
   }
@@ -210,8 +246,10 @@ final class NodeProxies implements Bench {
             cpu(run, load + ", vs " + name, rounds);
           }
         });
-    p50(run, load + ", 8 workers vs 2", flat, null);
-    rate(run, load + ", 8 workers vs 2", flat, null);
+    if (ways.gatewayOfMany != null) {
+      p50(run, load + ", 8 workers vs 2", flat, null);
+      rate(run, load + ", 8 workers vs 2", flat, null);
+    }
   }
 
   private void p50(BenchRun run, String load, Rounds rounds, @Nullable Goal goal) {

@@ -7,7 +7,8 @@ import java.util.List;
 /** Everything that is measured of a node, row by row of the table. */
 public final class NodeSuite implements Bench {
   /** In the order they run; each can be run by itself. */
-  public static final List<Bench> ROWS = List.of(new NodeProxies(), new NodePlacement());
+  public static final List<Bench> ROWS =
+      List.of(NodeProxies.grpc(), NodeProxies.rest(), new NodePlacement());
 
   @Override
   public String name() {

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Proxies for gRPC that others put before several servers. Each takes turns among them, keeps its
+ * Proxies that others put before several servers. Each takes turns among them, keeps its
  * connections to them, has two threads or processes, windows of 1 MiB, and writes no log of
  * requests.
  */
@@ -26,7 +26,8 @@ enum Proxy {
   /** Its connections end after so many requests; this is more than a bench makes. */
   NGINX("nginx") {
     @Override
-    String configuration(int port, List<ServerProcess> upstreams) {
+    String configuration(Protocol protocol, int port, List<ServerProcess> upstreams) {
+      boolean grpc = protocol == Protocol.GRPC;
       return """
           worker_processes 2;
           daemon off;
@@ -45,6 +46,13 @@ enum Proxy {
             keepalive_time 1d;
             keepalive_timeout 1h;
             grpc_buffer_size 64k;
+            proxy_buffer_size 64k;
+            proxy_buffers 8 64k;
+            proxy_buffering off;
+            proxy_request_buffering off;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Host $http_host;
             client_body_temp_path body;
             proxy_temp_path proxy;
             fastcgi_temp_path fastcgi;
@@ -57,12 +65,16 @@ enum Proxy {
               keepalive_timeout 1h;
             }
             server {
-              listen 127.0.0.1:%d http2;
-              location / { grpc_pass grpc://workers; }
+              listen 127.0.0.1:%d%s;
+              location / { %s://workers; }
             }
           }
           """
-          .formatted(lines(upstreams, "    server 127.0.0.1:%d;%n"), port);
+          .formatted(
+              lines(protocol, upstreams, "    server 127.0.0.1:%d;%n"),
+              port,
+              grpc ? " http2" : "",
+              grpc ? "grpc_pass grpc" : "proxy_pass http");
     }
 
     @Override
@@ -79,7 +91,8 @@ enum Proxy {
   /** Its buffers stay as they are: with larger ones, 2.6 resets calls of 588 KiB. */
   HAPROXY("haproxy") {
     @Override
-    String configuration(int port, List<ServerProcess> upstreams) {
+    String configuration(Protocol protocol, int port, List<ServerProcess> upstreams) {
+      String proto = protocol == Protocol.GRPC ? " proto h2" : "";
       return """
           global
             nbthread 2
@@ -92,10 +105,13 @@ enum Proxy {
             timeout server 1h
             http-reuse always
           listen workers
-            bind 127.0.0.1:%d proto h2
+            bind 127.0.0.1:%d%s
             balance roundrobin
           %s"""
-          .formatted(port, lines(upstreams, "  server w%1$d 127.0.0.1:%1$d proto h2%n"));
+          .formatted(
+              port,
+              proto,
+              lines(protocol, upstreams, "  server w%1$d 127.0.0.1:%1$d" + proto + "%n"));
     }
 
     @Override
@@ -104,9 +120,10 @@ enum Proxy {
     }
   },
 
+  /** For gRPC alone. */
   ENVOY("envoy") {
     @Override
-    String configuration(int port, List<ServerProcess> upstreams) {
+    String configuration(Protocol protocol, int port, List<ServerProcess> upstreams) {
       String http2 =
           "initial_stream_window_size: 1048576, initial_connection_window_size: 16777216,"
               + " max_concurrent_streams: 1024";
@@ -154,6 +171,7 @@ enum Proxy {
               http2,
               http2,
               lines(
+                  protocol,
                   upstreams,
                   "        - endpoint: {address: {socket_address:"
                       + " {address: 127.0.0.1, port_value: %d}}}%n"));
@@ -184,7 +202,7 @@ enum Proxy {
   }
 
   /** What its file says. */
-  abstract String configuration(int port, List<ServerProcess> upstreams);
+  abstract String configuration(Protocol protocol, int port, List<ServerProcess> upstreams);
 
   /** What starts it in the foreground. */
   abstract List<String> command(Path configuration) throws PeerAbsentException;
@@ -194,15 +212,15 @@ enum Proxy {
    *
    * @throws PeerAbsentException when this machine has it not
    */
-  ServerProcess start(Path scratch, List<ServerProcess> upstreams)
+  ServerProcess start(Protocol protocol, Path scratch, List<ServerProcess> upstreams)
       throws IOException, PeerAbsentException {
     Path folder = Files.createDirectory(scratch.resolve(words));
     Path file = folder.resolve(words + (this == ENVOY ? ".yaml" : ".conf"));
     int port = FreePort.find();
-    Files.writeString(file, configuration(port, upstreams));
+    Files.writeString(file, configuration(protocol, port, upstreams));
     Child child = Child.start(words, command(file), Map.of(), folder.resolve("log"));
     child.ignoreOutput();
-    ServerProcess process = new ServerProcess(words, child, port, 0);
+    ServerProcess process = new ServerProcess(words, child, port, port);
     try {
       awaitPort(process);
       return process;
@@ -237,9 +255,9 @@ enum Proxy {
     }
   }
 
-  private static String lines(List<ServerProcess> upstreams, String line) {
+  private static String lines(Protocol protocol, List<ServerProcess> upstreams, String line) {
     return upstreams.stream()
-        .map(upstream -> line.formatted(upstream.grpcPort()))
+        .map(upstream -> line.formatted(protocol.port(upstream)))
         .collect(Collectors.joining());
   }
 
