@@ -14,8 +14,7 @@ public final class HttpForwarder {
   public HttpForwarder(HttpForwarding settings) {
     this.settings = settings;
     connections =
-        new HttpConnections(
-            new ServerSockets(settings.silence(), settings.tls()), settings.idle());
+        new HttpConnections(new ServerSockets(settings.silence(), settings.tls()), settings.idle());
   }
 
   /** A handler that forwards one request to where its router says. */

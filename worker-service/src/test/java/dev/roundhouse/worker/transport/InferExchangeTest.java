@@ -48,8 +48,7 @@ class InferExchangeTest {
   @ValueSource(booleans = {false, true})
   void shouldTellTheEngineWhetherARequestIsTraced(boolean isTraced) {
     try (InferExchange exchange = exchange(Map.of("priority", new ParameterValue.Signed(2)))) {
-      RequestOptions options =
-          exchange.toEngine(0, NO_TIMEOUT, 0, isTraced, NOBODY).options();
+      RequestOptions options = exchange.toEngine(0, NO_TIMEOUT, 0, isTraced, NOBODY).options();
       assertThat(options.traced()).isEqualTo(isTraced);
       assertThat(options.priority()).isEqualTo(2);
     }
