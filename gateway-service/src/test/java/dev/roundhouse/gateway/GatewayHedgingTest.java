@@ -98,7 +98,10 @@ class GatewayHedgingTest {
     assertThat(fast.spent)
         .as("of a second's budget, the time before it was asked")
         .anyMatch(nanos -> nanos >= 50_000_000);
-    assertThat(slow.spent).containsOnly(0L);
+    assertThat(slow.spent)
+        .as("nothing where it was asked first, else the time until the fast one was slow")
+        .contains(0L)
+        .allMatch(nanos -> nanos == 0 || nanos >= 50_000_000);
     assertThat(hedging().wonEver() - won)
         .as("of those that were started: the slow one may not have heard of a call at all")
         .isBetween(1L, hedging().startedEver() - started);
