@@ -7,13 +7,18 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** Requests over HTTP/1.1, one at a time on each of some connections that are kept. */
 public final class RestClient implements ThinClient {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final int BUFFER = 64 << 10;
   private static final int SHOWN = 200;
+
+  /** Servers and proxies end connections that are idle for a minute or more. */
+  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(20);
 
   private final int port;
   private final ByteBuffer request;
@@ -64,6 +69,7 @@ public final class RestClient implements ThinClient {
 
   @Override
   public Load run(int outstanding, Duration duration) throws IOException {
+    closeIdle();
     for (int i = 0; i < outstanding; i++) {
       connection(i);
     }
@@ -101,6 +107,18 @@ public final class RestClient implements ThinClient {
     }
   }
 
+  /** Closes what has been idle: its server might, in the middle of a sample. */
+  private void closeIdle() throws IOException {
+    long now = System.nanoTime();
+    for (Iterator<Connection> each = connections.iterator(); each.hasNext(); ) {
+      Connection connection = each.next();
+      if (now - connection.sentNanos > IDLE_NANOS) {
+        connection.wire.close();
+        each.remove();
+      }
+    }
+  }
+
   private Connection connection(int index) throws IOException {
     if (index == connections.size()) {
       connections.add(new Connection());
@@ -120,7 +138,7 @@ public final class RestClient implements ThinClient {
     private final Wire wire = new Wire(port, selector, BUFFER);
     private final ByteBuffer unsent = request.duplicate();
     private final HttpAnswer answer = new HttpAnswer();
-    private long sentNanos;
+    private long sentNanos = System.nanoTime();
     private boolean waiting;
 
     Connection() throws IOException {
