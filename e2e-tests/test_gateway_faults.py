@@ -259,9 +259,15 @@ def test_should_serve_on_without_file_descriptors_and_name_it(
     load.await_answers(100)
     pid = server.process.pid
     limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (lowest_free_descriptor(pid), limits[1]))
+
+    def is_starved() -> bool:
+        """Lowers the limit again each time: what was open when it was set may have been closed since."""
+        least = min(lowest_free_descriptor(pid), resource.prlimit(pid, resource.RLIMIT_NOFILE)[0])
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (least, limits[1]))
+        return not fleet.place.run(lambda: answers(server.address))
+
     try:
-        wait_until(lambda: not fleet.place.run(lambda: answers(server.address)), 30, "no further connection")
+        wait_until(is_starved, 30, "no further connection")
         wait_until(lambda: "Too many open files" in server.log(), 30, "the log names it")
         load.await_answers(100)
     finally:
