@@ -156,7 +156,7 @@ final class WeightDigests {
       String text = readOwn(path);
       String[] lines = text.split("\n", -1);
       if (lines.length > 2 && text.equals(content(identity, lines[2]))) {
-        Files.setLastModifiedTime(path, FileTime.from(Instant.now()));
+        markUsed(path);
         return Optional.of(lines[2]);
       }
       log.warn("{} is damaged and will be written again", path);
@@ -164,6 +164,15 @@ final class WeightDigests {
       log.debug("{} is not used: {}", path, e.toString());
     }
     return Optional.empty();
+  }
+
+  /** Keeps it from being the oldest; on a file system that is read-only it stays as it is. */
+  private static void markUsed(Path path) {
+    try {
+      Files.setLastModifiedTime(path, FileTime.from(Instant.now()));
+    } catch (IOException e) {
+      log.debug("{} is used all the same: {}", path, e.toString());
+    }
   }
 
   private static String readOwn(Path path) throws IOException {
