@@ -154,7 +154,7 @@ def test_should_hold_weights_privately_when_shared_memory_is_full(confined: Conf
         confined.await_model("private")
         line = confined.await_line("weights of model 'private' are not shared")
         assert scales(confined, "private", 3)
-        assert floor(confined, "private")["shared"] is False
+        assert host_weights(confined, "private")["shared"] is False
         assert list(shared.glob("*private*")) == []
     freed = now()
     scaling_bundle.write(confined.models, "shared", 5, WEIGHT_BYTES)
@@ -171,7 +171,7 @@ def scales(worker: Confined, model: str, factor: int) -> bool:
         return bool((arrays(infer(client, model, inputs))["y"] == inputs["x"] * factor).all())
 
 
-def floor(worker: Confined, model: str) -> dict:
+def host_weights(worker: Confined, model: str) -> dict:
     page = json.loads(worker.get(worker.ports.metrics, "/actuator/residency")[1])
     return next(each["host"] for each in page["models"] if each["name"] == model)
 

@@ -4,7 +4,7 @@ import dev.roundhouse.devicecheck.step.CallOverhead;
 import dev.roundhouse.devicecheck.step.CompileTimes;
 import dev.roundhouse.devicecheck.step.Contract;
 import dev.roundhouse.devicecheck.step.Describe;
-import dev.roundhouse.devicecheck.step.HostFloors;
+import dev.roundhouse.devicecheck.step.HostWeightLoads;
 import dev.roundhouse.devicecheck.step.HotModelRate;
 import dev.roundhouse.devicecheck.step.LyingBudget;
 import dev.roundhouse.devicecheck.step.ManyModels;
@@ -34,7 +34,7 @@ final class Steps {
           new CompileTimes(),
           new Overlap(),
           new WeightLoads(),
-          new HostFloors(),
+          new HostWeightLoads(),
           new ManyModels(),
           new LyingBudget(),
           new OutOfMemory());

@@ -2,7 +2,7 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
-import dev.roundhouse.engine.floor.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightStore;
 import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.LoadContext;
 import dev.roundhouse.engine.model.ModelLoadListener;
@@ -36,7 +36,7 @@ public final class Engine implements AutoCloseable {
   private final ModelRegistry registry = new ModelRegistry();
   private final RequestPath requests;
   private final ModelLoader loader;
-  private final HostWeightStore floors;
+  private final HostWeightStore hostWeights;
   private final EngineThreads threads;
   private final EngineReports reports;
   private final EngineAdmin admin;
@@ -45,11 +45,11 @@ public final class Engine implements AutoCloseable {
   Engine(EngineOptions options, Device device, EngineThreads threads) {
     this.options = options;
     this.threads = threads;
-    floors = new HostWeightStore(options.floors(), device);
+    hostWeights = new HostWeightStore(options.hostWeights(), device);
     Residency residency =
         new Residency(
             device,
-            floors,
+            hostWeights,
             options.residency(),
             model ->
                 options.of(model.name()).residency(registry.get(model.name()), model.serving()));
@@ -69,7 +69,7 @@ public final class Engine implements AutoCloseable {
                 threads.compilers(),
                 threads.unloader(),
                 lanes()));
-    reports = new EngineReports(options, registry, requests, floors);
+    reports = new EngineReports(options, registry, requests, hostWeights);
     admin = new EngineAdmin(registry, requests, loader, residency, costs, threads.unloader());
     // Comes first, so that nothing says "ready" while the open requests are being ended.
     requests.failStop().requested().thenAccept(requests::failAdmission);
@@ -348,7 +348,7 @@ public final class Engine implements AutoCloseable {
       return false; // the device may still be using what the models hold
     }
     loader.close();
-    floors.close();
+    hostWeights.close();
     requests.close();
     return ended;
   }

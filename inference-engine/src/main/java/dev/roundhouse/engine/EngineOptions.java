@@ -3,7 +3,7 @@ package dev.roundhouse.engine;
 import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.dispatch.RunMark;
 import dev.roundhouse.engine.dispatch.Watchdog;
-import dev.roundhouse.engine.floor.FloorOptions;
+import dev.roundhouse.engine.hostweights.HostWeightsOptions;
 import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
@@ -59,7 +59,7 @@ public record EngineOptions(
     Watchdog.Limits watchdog,
     Executor userCode,
     ResidencyOptions residency,
-    FloorOptions floors,
+    HostWeightsOptions hostWeights,
     LinkRoots links,
     Optional<Path> costFile,
     Map<String, ModelOptions> models,
@@ -82,7 +82,7 @@ public record EngineOptions(
           Watchdog.Limits.DEFAULT,
           new BoundedThreads("user-code", 1024),
           ResidencyOptions.DEFAULT,
-          FloorOptions.DEFAULT,
+          HostWeightsOptions.DEFAULT,
           LinkRoots.NONE,
           Optional.empty(),
           Map.of(),
@@ -147,7 +147,7 @@ public record EngineOptions(
     private Watchdog.Limits watchdog;
     private Executor userCode;
     private ResidencyOptions residency;
-    private FloorOptions floors;
+    private HostWeightsOptions hostWeights;
     private LinkRoots links;
     private Optional<Path> costFile;
     private Map<String, ModelOptions> models;
@@ -169,7 +169,7 @@ public record EngineOptions(
       watchdog = options.watchdog;
       userCode = options.userCode;
       residency = options.residency;
-      floors = options.floors;
+      hostWeights = options.hostWeights;
       links = options.links;
       costFile = options.costFile;
       models = options.models;
@@ -239,8 +239,8 @@ public record EngineOptions(
       return this;
     }
 
-    public Builder floors(FloorOptions value) {
-      floors = value;
+    public Builder hostWeights(HostWeightsOptions value) {
+      hostWeights = value;
       return this;
     }
 
@@ -293,7 +293,7 @@ public record EngineOptions(
           watchdog,
           userCode,
           residency,
-          floors,
+          hostWeights,
           links,
           costFile,
           models,

@@ -1,7 +1,7 @@
 package dev.roundhouse.engine;
 
-import dev.roundhouse.engine.floor.FloorTotals;
-import dev.roundhouse.engine.floor.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.engine.model.CompiledProgram;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
@@ -29,17 +29,20 @@ public final class EngineReports {
   private final EngineOptions options;
   private final ModelRegistry registry;
   private final RequestPath requests;
-  private final HostWeightStore floors;
+  private final HostWeightStore hostWeights;
 
   /** Offset from the engine's clock to nanoseconds since 1970. */
   private final long nanosSince1970;
 
   EngineReports(
-      EngineOptions options, ModelRegistry registry, RequestPath requests, HostWeightStore floors) {
+      EngineOptions options,
+      ModelRegistry registry,
+      RequestPath requests,
+      HostWeightStore hostWeights) {
     this.options = options;
     this.registry = registry;
     this.requests = requests;
-    this.floors = floors;
+    this.hostWeights = hostWeights;
     nanosSince1970 =
         TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - options.clock().nanoTime();
   }
@@ -185,8 +188,8 @@ public final class EngineReports {
   }
 
   /** Host memory that weights take. */
-  public FloorTotals floors() {
-    return floors.totals();
+  public HostWeightsTotals hostWeights() {
+    return hostWeights.totals();
   }
 
   /** Bytes of weights on the device. */

@@ -1,6 +1,6 @@
 package dev.roundhouse.engine;
 
-import dev.roundhouse.engine.floor.FloorReport;
+import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import java.util.List;
@@ -22,12 +22,12 @@ public record ModelReport(
     int waiting,
     long oldestWaitNanos,
     Map<Metric, Long> counts,
-    Optional<FloorReport> onHost,
+    Optional<HostWeightsReport> onHost,
     List<ProgramReport> programs) {
 
   /** Bytes of its weights; 0 unless ready. */
   public long weightBytes() {
-    return onHost.map(FloorReport::byteSize).orElse(0L);
+    return onHost.map(HostWeightsReport::byteSize).orElse(0L);
   }
 
   /**

@@ -43,8 +43,8 @@ import java.util.function.ObjLongConsumer;
  *   <li>{@code queue} it waits in its model's queue, owned by the dispatch thread;
  *   <li>{@code schedule} decides which model runs next and how many of its requests run together;
  *   <li>{@code lane} holds each model's queue, programs and scheduling state;
- *   <li>{@code residency} loads the model's weights to the device from the {@code floor} where they
- *       wait, evicting those that {@code evict} chooses;
+ *   <li>{@code residency} loads the model's weights to the device from {@code hostweights}, where
+ *       they wait, evicting those that {@code evict} chooses;
  *   <li>{@code batch} puts the rows into a batch slot and copies their inputs, in the {@code
  *       layout}, to where the device reads them;
  *   <li>{@code dispatch} runs the {@code Pipeline} of slots: one batch armed, one on the {@code

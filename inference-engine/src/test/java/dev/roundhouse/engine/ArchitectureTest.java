@@ -20,7 +20,7 @@ class ArchitectureTest {
       slices().matching("dev.roundhouse.engine.(*)..").should().beFreeOfCycles();
 
   @ArchTest
-  static final ArchRule EACH_FLOOR_KNOWS_THOSE_BELOW =
+  static final ArchRule EACH_LAYER_KNOWS_THOSE_BELOW =
       layeredArchitecture()
           .consideringOnlyDependenciesInLayers()
           .layer("layout")
@@ -43,17 +43,18 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("layout", "lane", "batch");
 
   @ArchTest
-  static final ArchRule FLOORS_KNOW_THE_DEVICE_AND_NOTHING_ABOVE =
+  static final ArchRule HOST_WEIGHTS_KNOW_THE_DEVICE_AND_NOTHING_ABOVE =
       noClasses()
           .that()
-          .resideInAPackage("dev.roundhouse.engine.floor..")
+          .resideInAPackage("dev.roundhouse.engine.hostweights..")
           .should()
           .dependOnClassesThat(
               resideInAPackage("dev.roundhouse.engine..")
                   .and(
                       not(
                           resideInAnyPackage(
-                              "dev.roundhouse.engine.floor..", "dev.roundhouse.engine.device.."))));
+                              "dev.roundhouse.engine.hostweights..",
+                              "dev.roundhouse.engine.device.."))));
 
   @ArchTest
   static final ArchRule KNOWS_NO_WIRE_NO_SPRING_NO_PLUGIN =

@@ -19,7 +19,7 @@ class ArchitectureTest {
       slices().matching("dev.roundhouse.transport.(*)..").should().beFreeOfCycles();
 
   @ArchTest
-  static final ArchRule EACH_FLOOR_KNOWS_THOSE_BELOW =
+  static final ArchRule EACH_LAYER_KNOWS_THOSE_BELOW =
       layeredArchitecture()
           .consideringOnlyDependenciesInLayers()
           .layer("io")

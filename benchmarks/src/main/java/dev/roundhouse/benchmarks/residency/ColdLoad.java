@@ -30,7 +30,7 @@ final class ColdLoad implements Bench {
   private static final int QUICK_MB = 64;
   private static final int QUICK_PART = 5;
 
-  /** File, host floor and device have a copy each, and the system needs some too. */
+  /** File, host memory and device have a copy each, and the system needs some too. */
   private static final int COPIES = 4;
 
   /**

@@ -1,7 +1,7 @@
 package dev.roundhouse.engine.residency;
 
 import dev.roundhouse.engine.device.DeviceBuffer;
-import dev.roundhouse.engine.floor.Lease;
+import dev.roundhouse.engine.hostweights.Lease;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,39 +1,39 @@
 package dev.roundhouse.engine.residency;
 
 import dev.roundhouse.engine.device.DeviceBuffer;
-import dev.roundhouse.engine.floor.FloorReport;
-import dev.roundhouse.engine.floor.HostWeights;
+import dev.roundhouse.engine.hostweights.HostWeights;
+import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One model's weights: the host floor, and the device buffers made of it while it is on the device.
- * Made and closed by the loader; where they are is the dispatch thread's to say.
+ * One model's weights: those that wait on the host, and the device buffers made of them while they
+ * are on the device. Made and closed by the loader; where they are is the dispatch thread's to say.
  */
 public final class ModelWeights {
   private static final DeviceWeights NONE = new DeviceWeights(new DeviceBuffer[0], null);
 
-  private final HostWeights floor;
+  private final HostWeights hostWeights;
   private final LoadTimes times;
   private final long byteSize;
   private volatile @Nullable DeviceWeights onDevice;
   private volatile boolean coming;
   private volatile boolean inMemory;
 
-  ModelWeights(HostWeights floor, LoadTimes times) {
-    this.floor = floor;
+  ModelWeights(HostWeights hostWeights, LoadTimes times) {
+    this.hostWeights = hostWeights;
     this.times = times;
-    byteSize = floor.byteSize();
-    onDevice = floor.count() == 0 ? NONE : null;
-    inMemory = floor.isInMemory();
+    byteSize = hostWeights.byteSize();
+    onDevice = hostWeights.count() == 0 ? NONE : null;
+    inMemory = hostWeights.isInMemory();
   }
 
-  HostWeights floor() {
-    return floor;
+  HostWeights hostWeights() {
+    return hostWeights;
   }
 
   /** Tensors, each an argument of every program after its inputs. */
   public int count() {
-    return floor.count();
+    return hostWeights.count();
   }
 
   /** Bytes of the weights themselves, without alignment. */
@@ -42,8 +42,8 @@ public final class ModelWeights {
   }
 
   /** How they wait on the host. Any thread. */
-  public FloorReport onHost() {
-    return floor.report();
+  public HostWeightsReport onHost() {
+    return hostWeights.report();
   }
 
   /** True when they are on the device; always, for a model that has none. Any thread. */
@@ -66,7 +66,7 @@ public final class ModelWeights {
 
   /** A load is about to read them, on the thread that does. */
   void reading() {
-    inMemory = floor.isInMemory();
+    inMemory = hostWeights.isInMemory();
   }
 
   void coming(boolean is) {
@@ -101,7 +101,7 @@ public final class ModelWeights {
     return weights;
   }
 
-  /** Frees device buffers first: they may alias the floor. */
+  /** Frees device buffers first: they may alias the host weights. */
   void close() {
     DeviceWeights weights = leave();
     try {
@@ -109,7 +109,7 @@ public final class ModelWeights {
         weights.close();
       }
     } finally {
-      floor.close();
+      hostWeights.close();
     }
   }
 }

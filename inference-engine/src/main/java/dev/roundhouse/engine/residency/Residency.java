@@ -8,8 +8,8 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
-import dev.roundhouse.engine.floor.FloorKind;
-import dev.roundhouse.engine.floor.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightsKind;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -22,28 +22,28 @@ import java.util.function.Function;
  */
 public final class Residency {
   private final Device device;
-  private final HostWeightStore floors;
+  private final HostWeightStore store;
   private final ResidencyOptions options;
   private final Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted;
   private final LoadTimes times = new LoadTimes();
 
   /**
-   * @param floors where weights wait on the host; borrowed
-   * @param wanted where a model's weights are to wait; empty for what {@code floors} does with any
+   * @param store where weights wait on the host; borrowed
+   * @param wanted where a model's weights are to wait; empty for what {@code store} does with any
    */
   public Residency(
       Device device,
-      HostWeightStore floors,
+      HostWeightStore store,
       ResidencyOptions options,
       Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted) {
     this.wanted = wanted;
     this.device = device;
-    this.floors = floors;
+    this.store = store;
     this.options = options;
   }
 
   /**
-   * Makes a model's host floor.
+   * Opens a model's host weights.
    *
    * @param source borrowed for the call
    * @throws DeviceException OUT_OF_MEMORY when the device could not hold them even alone, before
@@ -51,26 +51,26 @@ public final class Residency {
    */
   public ModelWeights open(ModelSpec model, WeightSource source) {
     checkFits(source);
-    Optional<FloorKind> kind = wanted.apply(model).flatMap(Residency::kind);
+    Optional<HostWeightsKind> kind = wanted.apply(model).flatMap(Residency::kind);
     return new ModelWeights(
         kind.isPresent()
-            ? floors.open(model.name(), source, kind.get())
-            : floors.open(model.name(), source),
+            ? store.open(model.name(), source, kind.get())
+            : store.open(model.name(), source),
         times);
   }
 
   /** How weights wait on the host; empty when that is not said. */
-  private static Optional<FloorKind> kind(ServingDefaults.Residency residency) {
+  private static Optional<HostWeightsKind> kind(ServingDefaults.Residency residency) {
     return switch (residency) {
-      case UNPINNED -> Optional.of(FloorKind.RE_READ);
-      case PINNED_SYSTEM -> Optional.of(FloorKind.KEPT);
+      case UNPINNED -> Optional.of(HostWeightsKind.RE_READ);
+      case PINNED_SYSTEM -> Optional.of(HostWeightsKind.KEPT);
       case PINNED_DEVICE -> Optional.empty();
     };
   }
 
   /** Has weights that are on the host already wait there in another way from now on. */
   public void keepAs(ModelWeights weights, ServingDefaults.Residency residency) {
-    kind(residency).ifPresent(kind -> weights.floor().keepAs(kind));
+    kind(residency).ifPresent(kind -> weights.hostWeights().keepAs(kind));
   }
 
   private void checkFits(WeightSource source) {

@@ -5,8 +5,8 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.PartedUpload;
-import dev.roundhouse.engine.floor.HostWeights;
-import dev.roundhouse.engine.floor.Lease;
+import dev.roundhouse.engine.hostweights.HostWeights;
+import dev.roundhouse.engine.hostweights.Lease;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -95,11 +95,11 @@ public final class WeightLoad {
    * them in place. Reads their files when they are not there, which blocks.
    */
   void lease(HostMemory use) {
-    HostWeights floor = weights.floor();
+    HostWeights hostWeights = weights.hostWeights();
     weights.reading();
     // What is read again for this load is let go of when it is on the device.
     aliased = use == HostMemory.ALIAS && weights.isInMemory();
-    lease = floor.lease();
+    lease = hostWeights.lease();
   }
 
   /**
@@ -109,18 +109,18 @@ public final class WeightLoad {
    * @return what is on the link now
    */
   Upload next(Device device, long partBytes) {
-    HostWeights floor = weights.floor();
+    HostWeights hostWeights = weights.hostWeights();
     Lease memory = Objects.requireNonNull(lease, "not leased");
     PartedUpload open = parted;
     int tensor = open == null ? begun : begun - 1;
     MemorySegment data = memory.tensor(tensor);
     long size = data.byteSize();
     if (open == null) {
-      open = size > partBytes ? device.uploadInParts(floor.type(tensor)).orElse(null) : null;
+      open = size > partBytes ? device.uploadInParts(hostWeights.type(tensor)).orElse(null) : null;
       DeviceBuffer buffer =
           open == null
               ? device.upload(
-                  floor.type(tensor), data, aliased ? HostMemory.ALIAS : HostMemory.COPY)
+                  hostWeights.type(tensor), data, aliased ? HostMemory.ALIAS : HostMemory.COPY)
               : open.buffer();
       buffers[begun++] = buffer;
       partOffset = 0;

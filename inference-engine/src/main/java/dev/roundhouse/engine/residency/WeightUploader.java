@@ -53,7 +53,7 @@ public final class WeightUploader {
   private boolean oldestsTurn;
 
   /**
-   * @param use how {@link Device#upload} may use the floors
+   * @param use how {@link Device#upload} may use the host weights
    * @param partBytes the least of a part of a large tensor
    */
   WeightUploader(Device device, HostMemory use, long partBytes, NanoClock clock) {

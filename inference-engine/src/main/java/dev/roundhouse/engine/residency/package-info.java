@@ -1,4 +1,4 @@
-/** Which weights are on the device: the buffers made of a model's host floor. */
+/** Which weights are on the device: the buffers made of a model's host weights. */
 @NullMarked
 package dev.roundhouse.engine.residency;
 

@@ -6,8 +6,8 @@ import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
-import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightsOptions;
 import dev.roundhouse.engine.lane.LaneOptions;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
@@ -36,7 +36,7 @@ final class LoopParts implements AutoCloseable {
   final ManualClock clock = new ManualClock(1_000);
   final SimulatedDevice device =
       new SimulatedDevice(SimulatedDeviceOptions.instant(SmallDevice.SCALE), clock);
-  private final HostWeightStore store = new HostWeightStore(FloorOptions.DEFAULT, device);
+  private final HostWeightStore store = new HostWeightStore(HostWeightsOptions.DEFAULT, device);
   private final Residency residency =
       new Residency(device, store, SmallDevice.LRU, spec -> Optional.empty());
   private final WeightUploader link = residency.newUploader(clock);

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
-import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightsOptions;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.testing.TestImage;
@@ -22,7 +22,7 @@ class LoadTimesTest {
   private final SimulatedDevice device =
       new SimulatedDevice(
           SimulatedDeviceOptions.instant((program, in, out) -> {}), new ManualClock(0));
-  private final HostWeightStore store = new HostWeightStore(FloorOptions.DEFAULT, device);
+  private final HostWeightStore store = new HostWeightStore(HostWeightsOptions.DEFAULT, device);
   private final Residency residency =
       new Residency(device, store, ResidencyOptions.DEFAULT, spec -> Optional.empty());
   private final List<ModelWeights> made = new ArrayList<>();

@@ -12,8 +12,8 @@ import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.evict.ExpectedUse;
-import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightsOptions;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.engine.time.ManualClock;
@@ -468,7 +468,7 @@ class WeightCacheTest {
           new SimulatedDevice(
               SimulatedDeviceOptions.instant((program, in, out) -> {}).withMemoryBytes(memory),
               clock);
-      store = new HostWeightStore(FloorOptions.DEFAULT, device);
+      store = new HostWeightStore(HostWeightsOptions.DEFAULT, device);
       Device seen = memory == UNKNOWN ? new Reticent(device) : device;
       residency = new Residency(seen, store, options, spec -> Optional.empty());
       cache = residency.newCache();

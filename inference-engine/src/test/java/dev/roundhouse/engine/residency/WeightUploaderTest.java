@@ -12,8 +12,8 @@ import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.PartedUpload;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
-import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightStore;
+import dev.roundhouse.engine.hostweights.HostWeightsOptions;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.engine.time.ManualClock;
@@ -39,7 +39,7 @@ class WeightUploaderTest {
               SimulatedDeviceOptions.instant((program, in, out) -> {})
                   .withLinkBytesPerSecond(1_000_000_000),
               clock));
-  private final HostWeightStore store = new HostWeightStore(FloorOptions.DEFAULT, device);
+  private final HostWeightStore store = new HostWeightStore(HostWeightsOptions.DEFAULT, device);
   private final Residency residency =
       new Residency(device, store, LRU.withPartBytes(PART), spec -> Optional.empty());
   private final WeightUploader lane = residency.newUploader(clock);

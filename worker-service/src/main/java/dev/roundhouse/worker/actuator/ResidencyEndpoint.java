@@ -6,8 +6,8 @@ import dev.roundhouse.engine.dispatch.DispatchState;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.dispatch.DispatchState.WeightsState;
-import dev.roundhouse.engine.floor.FloorReport;
-import dev.roundhouse.engine.floor.FloorTotals;
+import dev.roundhouse.engine.hostweights.HostWeightsReport;
+import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.worker.actuator.ResidencyDetails.Model;
 import dev.roundhouse.worker.actuator.ResidencyDetails.OnHost;
@@ -56,7 +56,7 @@ public final class ResidencyEndpoint {
         name(properties.policy()),
         dispatch.unknownBecause(),
         device(dispatch.state()),
-        host(engine.reports().floors()),
+        host(engine.reports().hostWeights()),
         totals(models),
         models);
   }
@@ -81,20 +81,21 @@ public final class ResidencyEndpoint {
         weights.loadingBytes());
   }
 
-  private static ResidencyDetails.Host host(FloorTotals floors) {
+  private static ResidencyDetails.Host host(HostWeightsTotals weights) {
     return new ResidencyDetails.Host(
-        floors.budgetBytes() == Long.MAX_VALUE ? null : floors.budgetBytes(),
-        floors.heldBytes(),
-        floors.sharedBytes(),
-        floors.savedBytes(),
-        floors.reads(),
-        floors.readBytes(),
-        floors.readNanos() / 1e9,
-        floors.evictions());
+        weights.budgetBytes() == Long.MAX_VALUE ? null : weights.budgetBytes(),
+        weights.heldBytes(),
+        weights.sharedBytes(),
+        weights.savedBytes(),
+        weights.reads(),
+        weights.readBytes(),
+        weights.readNanos() / 1e9,
+        weights.evictions());
   }
 
-  private static OnHost onHost(FloorReport floor) {
-    return new OnHost(name(floor.kind()), floor.heldBytes(), floor.shared(), floor.pinned());
+  private static OnHost onHost(HostWeightsReport weights) {
+    return new OnHost(
+        name(weights.kind()), weights.heldBytes(), weights.shared(), weights.pinned());
   }
 
   private static Model model(ModelReport report, DispatchSnapshot dispatch) {

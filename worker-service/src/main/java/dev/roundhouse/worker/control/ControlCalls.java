@@ -9,8 +9,8 @@ import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.dispatch.DispatchState.Place;
-import dev.roundhouse.engine.floor.FloorKind;
-import dev.roundhouse.engine.floor.FloorReport;
+import dev.roundhouse.engine.hostweights.HostWeightsKind;
+import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
@@ -90,7 +90,7 @@ public final class ControlCalls {
             .setName(status.name())
             .setResidency(residency(report, lane))
             .setDeviceResident(lane.weights().place() == Place.RESIDENT)
-            .setHostResident(report.onHost().stream().anyMatch(FloorReport::inMemory))
+            .setHostResident(report.onHost().stream().anyMatch(HostWeightsReport::inMemory))
             .setWeightNbytes(report.weightBytes())
             .setWeight(lane.weight())
             .setQueueDepth(lane.queued())
@@ -110,7 +110,8 @@ public final class ControlCalls {
     if (lane.weights().pinned()) {
       return Residency.PINNED_DEVICE;
     }
-    boolean kept = report.onHost().stream().anyMatch(floor -> floor.kind() == FloorKind.KEPT);
+    boolean kept =
+        report.onHost().stream().anyMatch(weights -> weights.kind() == HostWeightsKind.KEPT);
     return kept ? Residency.PINNED_SYSTEM : Residency.UNPINNED;
   }
 

@@ -231,8 +231,8 @@ class EngineConfiguration {
                     properties.watchdog().deviceCall(), properties.watchdog().dispatchTurn()))
             .residency(ResidencySettings.residency(properties))
             .compileThreads(properties.compile().threads())
-            .floors(
-                ResidencySettings.floors(
+            .hostWeights(
+                ResidencySettings.hostWeights(
                     properties.residency().host(),
                     CacheFile.weightDigests(properties.compile().cache(), System.getenv())))
             .links(new LinkRoots(properties.repository().linkRoots(), LINK_ROOTS))

@@ -3,9 +3,9 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.evict.ExpectedUse;
 import dev.roundhouse.engine.evict.LeastRecentlyUsed;
-import dev.roundhouse.engine.floor.FloorKind;
-import dev.roundhouse.engine.floor.FloorOptions;
-import dev.roundhouse.engine.floor.FloorOptions.Sharing;
+import dev.roundhouse.engine.hostweights.HostWeightsKind;
+import dev.roundhouse.engine.hostweights.HostWeightsOptions;
+import dev.roundhouse.engine.hostweights.HostWeightsOptions.Sharing;
 import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.pjrt.PluginOptions;
 import dev.roundhouse.platform.config.StartRefusedException;
@@ -27,15 +27,15 @@ final class ResidencySettings {
   /**
    * @param digests folder for digests of weights whose bundle has none; empty: they are not kept
    */
-  static FloorOptions floors(ResidencyProperties.Host host, Optional<Path> digests) {
-    FloorKind kind =
+  static HostWeightsOptions hostWeights(ResidencyProperties.Host host, Optional<Path> digests) {
+    HostWeightsKind kind =
         switch (host.weights()) {
-          case KEEP -> FloorKind.KEPT;
-          case RE_READ -> FloorKind.RE_READ;
+          case KEEP -> HostWeightsKind.KEPT;
+          case RE_READ -> HostWeightsKind.RE_READ;
         };
     DataSize budget = host.budget();
     int mode = Integer.parseInt(host.sharedMode(), 8);
-    return new FloorOptions(
+    return new HostWeightsOptions(
         kind,
         budget == null ? Long.MAX_VALUE : budget.toBytes(),
         HOST_BUDGET,
