@@ -224,7 +224,11 @@ final class ForwardedRequest implements StreamedRequestHandler {
       data.release();
       return;
     }
+    boolean large = data.readableBytes() > MOST_COPIED_BYTES;
     client().write(small(data));
+    if (large) {
+      client().flush(); // the client takes it while the next part arrives
+    }
     paceAnswer();
   }
 

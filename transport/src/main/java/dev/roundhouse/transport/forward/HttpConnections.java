@@ -2,6 +2,7 @@ package dev.roundhouse.transport.forward;
 
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.channel.WriteBufferWaterMark;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.ssl.ApplicationProtocolNames;
@@ -28,6 +29,9 @@ final class HttpConnections {
           .setMaxHeaderSize(64 << 10)
           .setUseRfc9112TransferEncoding(true) // refused beside a length
           .setMaxChunkSize(64 << 10);
+
+  /** A part of a body does not reach the upper one, so reading is paused only when it piles up. */
+  private static final WriteBufferWaterMark WRITTEN = new WriteBufferWaterMark(32 << 10, 96 << 10);
 
   /** Idle connections of one loop to one server. */
   private static final int MOST_IDLE = 64;
@@ -65,6 +69,7 @@ final class HttpConnections {
             pipeline ->
                 pipeline.addLast(made.hearing(), new HttpClientCodec(LIMITS, false, false), made),
             why -> made.notConnected(String.valueOf(why.getMessage())));
+    channel.config().setWriteBufferWaterMark(WRITTEN);
     made.connectingBy(channel);
     channel.closeFuture().addListener(closed -> own.remove(server, made));
     return made;

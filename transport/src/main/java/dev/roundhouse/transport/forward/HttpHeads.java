@@ -3,6 +3,8 @@ package dev.roundhouse.transport.forward;
 import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpHeadersFactory;
+import io.netty.util.AsciiString;
 import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.List;
@@ -12,9 +14,13 @@ import java.util.Set;
 
 /** Chooses which header fields of a request or an answer are passed on. */
 final class HttpHeads {
+  /** The fields were checked when they were received. */
+  private static final HttpHeadersFactory CHECKED =
+      DefaultHttpHeadersFactory.headersFactory().withValidation(false);
+
   /** Fields of the connection rather than of the message; and those set here. */
-  private static final Set<String> NOT_PASSED_ON =
-      Set.of(
+  private static final HttpHeaders NOT_PASSED_ON =
+      names(
           "connection",
           "content-length",
           "date",
@@ -30,21 +36,30 @@ final class HttpHeads {
           "transfer-encoding",
           "upgrade");
 
+  /** Found in any case, without a copy of the name that is looked for. */
+  private static HttpHeaders names(String... names) {
+    HttpHeaders all = DefaultHttpHeadersFactory.headersFactory().newHeaders();
+    for (String name : names) {
+      all.set(name, "");
+    }
+    return all;
+  }
+
   private HttpHeads() {}
 
   /** A copy of the fields that are passed on, to add to. */
   static HttpHeaders passedOn(HttpHeaders all, HttpForwarding.Headers own) {
-    HttpHeaders passed = DefaultHttpHeadersFactory.headersFactory().newHeaders();
+    HttpHeaders passed = CHECKED.newHeaders();
     Set<String> named = namedByConnection(all);
     var fields = all.iteratorCharSequence();
     while (fields.hasNext()) {
       Map.Entry<CharSequence, CharSequence> field = fields.next();
-      String name = field.getKey().toString().toLowerCase(Locale.ROOT);
+      CharSequence name = field.getKey();
       if (!NOT_PASSED_ON.contains(name)
-          && !name.equals(own.caller())
-          && !name.equals(own.spent())
-          && !named.contains(name)) {
-        passed.add(field.getKey(), field.getValue());
+          && !AsciiString.contentEqualsIgnoreCase(name, own.caller())
+          && !AsciiString.contentEqualsIgnoreCase(name, own.spent())
+          && (named.isEmpty() || !named.contains(name.toString().toLowerCase(Locale.ROOT)))) {
+        passed.add(name, field.getValue());
       }
     }
     return passed;

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.io.EventLoops;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
@@ -228,8 +229,9 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
     }
     Answers of = answers;
     channel()
-        .writeAndFlush(new DefaultLastHttpContent(data))
+        .write(new DefaultLastHttpContent(data))
         .addListener(sent -> isSent |= sent.isSuccess() && of == answers);
+    EventLoops.flushAfterTurn(channel());
   }
 
   /** False while the server takes no more. */

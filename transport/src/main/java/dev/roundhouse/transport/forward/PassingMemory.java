@@ -14,7 +14,7 @@ final class PassingMemory {
   private static final int PASSING_BYTES = 32 << 10;
 
   /** What may be written to a socket that takes no more, and one read. */
-  private static final int HELD_UP_BYTES = 128 << 10;
+  private static final int HELD_UP_BYTES = 160 << 10;
 
   private final ForwardingBudget memory;
   private final ConnectionMemory client;

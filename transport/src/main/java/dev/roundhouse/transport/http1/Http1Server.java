@@ -13,6 +13,7 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.channel.FixedRecvByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.ServerChannelRecvByteBufAllocator;
+import io.netty.channel.WriteBufferWaterMark;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
@@ -57,6 +58,10 @@ public final class Http1Server implements AutoCloseable {
 
   /** Between checks for room while a connection waits. */
   private static final long FULL_MILLIS = 50;
+
+  /** One read passed on does not reach the upper one. */
+  private static final WriteBufferWaterMark WRITTEN =
+      new WriteBufferWaterMark(READ_BYTES / 2, READ_BYTES + READ_BYTES / 2);
 
   /** Limits of lingering closes: connections at a time, bytes read of each, and time. */
   private static final int MOST_ENDING = 64;
@@ -103,6 +108,7 @@ public final class Http1Server implements AutoCloseable {
             .option(ChannelOption.RECVBUF_ALLOCATOR, oneByOne())
             .handler(new Accepting())
             .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
+            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WRITTEN)
             .childOption(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(READ_BYTES))
             .childHandler(new Accepted());
     listening = own.listen(bootstrap, settings.address());

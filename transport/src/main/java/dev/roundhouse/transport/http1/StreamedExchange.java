@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.http1;
 
+import dev.roundhouse.transport.io.EventLoops;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
@@ -226,8 +227,9 @@ final class StreamedExchange extends Exchange implements StreamedRequest {
   @Override
   public void end(Runnable left) {
     over = true; // before the client can have it all and send another
-    ChannelFuture last = context().writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
+    ChannelFuture last = context().write(LastHttpContent.EMPTY_LAST_CONTENT);
     last.addListener(done -> left.run());
+    EventLoops.flushAfterTurn(context().channel());
     endWith(last);
   }
 

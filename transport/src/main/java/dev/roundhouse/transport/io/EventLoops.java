@@ -76,6 +76,14 @@ public final class EventLoops {
     }
   }
 
+  /**
+   * Flushes a channel once its loop has handled everything that is ready. The peers of many
+   * channels are then woken once, not by each. On the channel's event loop.
+   */
+  public static void flushAfterTurn(Channel channel) {
+    channel.eventLoop().execute(channel::flush);
+  }
+
   /** A bootstrap with the options common to all our servers. */
   public ServerBootstrap bootstrap() {
     return new ServerBootstrap()

@@ -454,19 +454,20 @@ class Http1ServerTest {
   void shouldTakeNoMoreConnectionsAndRequestsThanAllowed() throws Exception {
     var limits = new Http1Settings.Limits(1, 10, 8192, 2);
     try (Served served = Served.start(limits, Duration.ofMinutes(1));
-        Peer first = served.peer();
-        Peer second = served.peer()) {
+        Peer first = served.peer()) {
       first.send(Peer.post("/own/later", "a")); // at work: nobody closes it
       Reply reply = served.waiting.take();
-      second.send(Peer.get("/b"));
-      second.socket.setSoTimeout(300);
-      assertThatThrownBy(second::head).isInstanceOf(SocketTimeoutException.class);
-      first.send(Peer.post("/own/echo", "x"));
-      served.end(reply, "a");
-      assertThat(first.answer()).isEqualTo("200 a");
-      assertThat(first.rest()).contains("Connection: close");
-      second.socket.setSoTimeout(60_000);
-      assertThat(second.answer()).isEqualTo("200 GET /b ");
+      try (Peer second = served.peer()) {
+        second.send(Peer.get("/b"));
+        second.socket.setSoTimeout(300);
+        assertThatThrownBy(second::head).isInstanceOf(SocketTimeoutException.class);
+        first.send(Peer.post("/own/echo", "x"));
+        served.end(reply, "a");
+        assertThat(first.answer()).isEqualTo("200 a");
+        assertThat(first.rest()).contains("Connection: close");
+        second.socket.setSoTimeout(60_000);
+        assertThat(second.answer()).isEqualTo("200 GET /b ");
+      }
     }
   }
 
