@@ -67,7 +67,11 @@ class Node:
             return f'gateway_worker_ready{{worker="{worker}"}} 1.0' in response.read().decode()
 
     def await_ready(self) -> "Node":
-        wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
+        try:
+            wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
+        except AssertionError as late:
+            late.add_note(self.log())
+            raise
         self.await_workers()
         return self
 

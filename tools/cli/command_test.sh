@@ -276,10 +276,11 @@ attack_tests() { # ROWS, all of them if empty
         ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider attack "${bundles[@]}"
 }
 
+# Some tests start a node: its jars are built here, or a test would wait for that.
 end_to_end_tests() {
     begin_steps 1
-    ensure_built worker-service
-    export ROUNDHOUSE_E2E_JAR=$JAR
+    ensure_all_built worker-service gateway-service node-supervisor
+    export ROUNDHOUSE_E2E_JAR=${JARS[0]}
     run_end_to_end ''
 }
 

@@ -1,8 +1,8 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.io.PartSizes;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
-import io.netty.channel.WriteBufferWaterMark;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.ssl.ApplicationProtocolNames;
@@ -28,10 +28,7 @@ final class HttpConnections {
           .setMaxInitialLineLength(8 << 10)
           .setMaxHeaderSize(64 << 10)
           .setUseRfc9112TransferEncoding(true) // refused beside a length
-          .setMaxChunkSize(64 << 10);
-
-  /** A part of a body does not reach the upper one, so reading is paused only when it piles up. */
-  private static final WriteBufferWaterMark WRITTEN = new WriteBufferWaterMark(32 << 10, 96 << 10);
+          .setMaxChunkSize(PartSizes.READ_BYTES);
 
   /** Idle connections of one loop to one server. */
   private static final int MOST_IDLE = 64;
@@ -69,7 +66,7 @@ final class HttpConnections {
             pipeline ->
                 pipeline.addLast(made.hearing(), new HttpClientCodec(LIMITS, false, false), made),
             why -> made.notConnected(String.valueOf(why.getMessage())));
-    channel.config().setWriteBufferWaterMark(WRITTEN);
+    channel.config().setWriteBufferWaterMark(PartSizes.WRITE_MARKS);
     made.connectingBy(channel);
     channel.closeFuture().addListener(closed -> own.remove(server, made));
     return made;

@@ -14,8 +14,8 @@ import java.util.Set;
 
 /** Chooses which header fields of a request or an answer are passed on. */
 final class HttpHeads {
-  /** The fields were checked when they were received. */
-  private static final HttpHeadersFactory CHECKED =
+  /** Fields are checked once, when they are received. */
+  private static final HttpHeadersFactory WITHOUT_CHECKS =
       DefaultHttpHeadersFactory.headersFactory().withValidation(false);
 
   /** Fields of the connection rather than of the message; and those set here. */
@@ -36,6 +36,8 @@ final class HttpHeads {
           "transfer-encoding",
           "upgrade");
 
+  private HttpHeads() {}
+
   /** Found in any case, without a copy of the name that is looked for. */
   private static HttpHeaders names(String... names) {
     HttpHeaders all = DefaultHttpHeadersFactory.headersFactory().newHeaders();
@@ -45,11 +47,9 @@ final class HttpHeads {
     return all;
   }
 
-  private HttpHeads() {}
-
   /** A copy of the fields that are passed on, to add to. */
   static HttpHeaders passedOn(HttpHeaders all, HttpForwarding.Headers own) {
-    HttpHeaders passed = CHECKED.newHeaders();
+    HttpHeaders passed = WITHOUT_CHECKS.newHeaders();
     Set<String> named = namedByConnection(all);
     var fields = all.iteratorCharSequence();
     while (fields.hasNext()) {

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.io.PartSizes;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
 import org.jspecify.annotations.Nullable;
@@ -12,9 +13,6 @@ import org.jspecify.annotations.Nullable;
 final class PassingMemory {
   /** Bytes in transit at a time of an answer, or of a body that is passed on. */
   private static final int PASSING_BYTES = 32 << 10;
-
-  /** What may be written to a socket that takes no more, and one read. */
-  private static final int HELD_UP_BYTES = 160 << 10;
 
   private final ForwardingBudget memory;
   private final ConnectionMemory client;
@@ -64,9 +62,9 @@ final class PassingMemory {
 
   private void count(Kept kind, boolean before, boolean now) {
     if (now && !before) {
-      client.add(kind, HELD_UP_BYTES);
+      client.add(kind, PartSizes.HELD_UP_BYTES);
     } else if (before && !now) {
-      client.giveBack(kind, HELD_UP_BYTES);
+      client.giveBack(kind, PartSizes.HELD_UP_BYTES);
     }
   }
 

@@ -111,7 +111,7 @@ final class ConnectionEnd {
     state = State.CLOSING;
   }
 
-  /** Closes the connection after pending writes. */
+  /** Closes the connection at once. What has been written and not sent is lost. */
   void close() {
     state = State.CLOSING;
     connection.context().close();

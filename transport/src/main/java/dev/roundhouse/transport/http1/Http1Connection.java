@@ -285,7 +285,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
     return current == null;
   }
 
-  /** Closes the connection after pending writes. */
+  /** Closes the connection at once. What has been written and not sent is lost. */
   void close() {
     end.close();
   }

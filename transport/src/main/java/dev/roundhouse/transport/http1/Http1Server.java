@@ -1,6 +1,7 @@
 package dev.roundhouse.transport.http1;
 
 import dev.roundhouse.transport.io.EventLoops;
+import dev.roundhouse.transport.io.PartSizes;
 import dev.roundhouse.transport.io.StagedClose;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.bootstrap.ServerBootstrap;
@@ -13,7 +14,6 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.channel.FixedRecvByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.ServerChannelRecvByteBufAllocator;
-import io.netty.channel.WriteBufferWaterMark;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
@@ -41,9 +41,6 @@ public final class Http1Server implements AutoCloseable {
   /** Same as gRPC's: time for the TLS handshake. */
   private static final long HANDSHAKE_MILLIS = 20_000;
 
-  /** Bytes per read; the parts of a body have at most this size. */
-  static final int READ_BYTES = 1 << 16;
-
   /**
    * Cost of a connection without a large request: handlers, decoder, the objects of a small head
    * and its exchange, and the last read.
@@ -58,10 +55,6 @@ public final class Http1Server implements AutoCloseable {
 
   /** Between checks for room while a connection waits. */
   private static final long FULL_MILLIS = 50;
-
-  /** One read passed on does not reach the upper one. */
-  private static final WriteBufferWaterMark WRITTEN =
-      new WriteBufferWaterMark(READ_BYTES / 2, READ_BYTES + READ_BYTES / 2);
 
   /** Limits of lingering closes: connections at a time, bytes read of each, and time. */
   private static final int MOST_ENDING = 64;
@@ -108,8 +101,10 @@ public final class Http1Server implements AutoCloseable {
             .option(ChannelOption.RECVBUF_ALLOCATOR, oneByOne())
             .handler(new Accepting())
             .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
-            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WRITTEN)
-            .childOption(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(READ_BYTES))
+            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, PartSizes.WRITE_MARKS)
+            .childOption(
+                ChannelOption.RECVBUF_ALLOCATOR,
+                new FixedRecvByteBufAllocator(PartSizes.READ_BYTES))
             .childHandler(new Accepted());
     listening = own.listen(bootstrap, settings.address());
   }

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.http1;
 
+import dev.roundhouse.transport.io.PartSizes;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -46,7 +47,7 @@ final class RequestDecoder
             .setMaxInitialLineLength(maxHeadBytes)
             .setMaxHeaderSize(maxHeadBytes)
             .setUseRfc9112TransferEncoding(true) // refused beside a length
-            .setMaxChunkSize(Http1Server.READ_BYTES);
+            .setMaxChunkSize(PartSizes.READ_BYTES);
     init(new Requests(config), new Responses());
   }
 

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.http1;
 
+import dev.roundhouse.transport.io.PartSizes;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
 import io.netty.util.ReferenceCountUtil;
@@ -36,7 +37,7 @@ final class SentAhead {
   }
 
   void add(Part part) {
-    long read = parts.isEmpty() ? Http1Server.READ_BYTES : 0; // received and not decoded
+    long read = parts.isEmpty() ? PartSizes.READ_BYTES : 0; // received and not decoded
     long bytes = read + part.headBytes();
     memory.add(Kept.CALL, bytes);
     aheadBytes += bytes;

@@ -77,11 +77,15 @@ public final class EventLoops {
   }
 
   /**
-   * Flushes a channel once its loop has handled everything that is ready. The peers of many
-   * channels are then woken once, not by each. On the channel's event loop.
+   * Flushes a channel once its loop has handled everything that is ready. A peer that has many
+   * channels is then woken once rather than for each. On the channel's event loop.
    */
   public static void flushAfterTurn(Channel channel) {
-    channel.eventLoop().execute(channel::flush);
+    try {
+      channel.eventLoop().execute(channel::flush);
+    } catch (Throwable e) { // the loop is stopping, or there is no memory for another task
+      channel.flush();
+    }
   }
 
   /** A bootstrap with the options common to all our servers. */

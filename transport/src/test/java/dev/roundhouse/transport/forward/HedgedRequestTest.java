@@ -146,6 +146,12 @@ class HedgedRequestTest extends SentOnHttp {
   void shouldTakeTheAnswerOfTheSecondAndEndTheRequestAtTheFirst() throws Exception {
     hedgeAfterNanos = 1_000_000;
     a.script = Behind.Asked::awaitEnd;
+    b.script =
+        asked -> {
+          // The first may still be connecting to a.
+          await(() -> a.asked.size() > a.ended.get());
+          asked.echo();
+        };
     try (Peer peer = peer()) {
       for (int i = 1; i <= 3; i++) {
         int ended = i;

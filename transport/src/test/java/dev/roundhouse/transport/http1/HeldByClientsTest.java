@@ -3,6 +3,7 @@ package dev.roundhouse.transport.http1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.transport.io.Leaks;
+import dev.roundhouse.transport.io.PartSizes;
 import dev.roundhouse.transport.memory.Kept;
 import java.util.ArrayList;
 import java.util.List;
@@ -88,7 +89,7 @@ class HeldByClientsTest {
       peer.send(Peer.post("/own/later", "x") + small.repeat(many));
       Reply reply = served.waiting.take();
       await(() -> served.memory.held(Kept.CALL) > 0);
-      assertThat(served.memory.held(Kept.CALL)).isLessThanOrEqualTo(2 * Http1Server.READ_BYTES);
+      assertThat(served.memory.held(Kept.CALL)).isLessThanOrEqualTo(2 * PartSizes.READ_BYTES);
       served.end(reply, "first");
       assertThat(peer.answer()).isEqualTo("200 first");
       for (int i = 0; i < many; i++) {
