@@ -135,6 +135,7 @@ class AdmissionLimitsTest {
     Submission full = submit(engine, "double", 4, 50 * MILLIS + 1);
     engine.run();
     assertThat(engine.outcome(full)).isInstanceOf(Outcome.Completed.class);
+    engine.clock().advance(3 * MILLIS);
     Outcome.Refused tight =
         (Outcome.Refused) engine.outcome(submit(engine, "double", 4, 50 * MILLIS));
     assertThat(tight.message()).contains("50000 us are left");

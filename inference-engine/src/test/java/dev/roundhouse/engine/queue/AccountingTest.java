@@ -28,10 +28,12 @@ class AccountingTest {
   private static final Outcome.Failed FAILED = new Outcome.Failed(Status.INTERNAL, "no");
   private static final int INPUT = 10;
   private static final int ANSWER = 100;
+  private static final int VARIANT = 3;
 
   private final ByteBudget budget = new ByteBudget(1_000, "a limit");
-  private final Accounting accounting =
-      new Accounting(budget, new ManualClock(0), new QueueShares());
+  private final ManualClock clock = new ManualClock(0);
+  private final QueueShares shares = new QueueShares();
+  private final Accounting accounting = new Accounting(budget, clock, shares);
   private final Accounting owned = accounting.ownedBy(Ledger.ownedBy(new OwnerThread()));
   private final ModelCounters counters = new ModelCounters();
   private final Recorder recorder = new Recorder();
@@ -106,6 +108,54 @@ class AccountingTest {
     assertThat(accounting.end(queued(), State.QUEUED, FAILED)).isTrue();
   }
 
+  @Test
+  void shouldCountHowLongARequestWasThereThatIsNotAnswered() {
+    QueuedRequest first = queued();
+    QueuedRequest second = queued();
+    clock.advance(5);
+    assertThat(accounting.nanoTime()).isEqualTo(5);
+    accounting.end(first, State.QUEUED, FAILED);
+    clock.advance(2);
+    accounting.end(second, State.QUEUED, FAILED);
+    assertThat(counters.unansweredNanos()).isEqualTo(5 + 7);
+  }
+
+  @Test
+  void shouldGiveBackTheShareOfItsCaller() {
+    int cell = shares.cell(7, 0);
+    QueuedRequest request = queued();
+    shares.enter(cell);
+    request.countIn(cell);
+    assertThat(shares.depth(cell, 16)).isEqualTo(16);
+    accounting.end(request, State.QUEUED, FAILED);
+    assertThat(shares.depth(cell, 16)).isEqualTo(18);
+  }
+
+  @Test
+  void shouldFreeWhatPiecesHaveGatheredUnlessItIsTheAnswer() {
+    for (boolean answered : new boolean[] {true, false}) {
+      QueuedRequest request = taken();
+      RecordedAnswer gathered = new RecordedAnswer();
+      Pieces pieces = new Pieces(0);
+      pieces.begin(gathered);
+      request.beginPieces(pieces);
+      if (answered) {
+        accounting.complete(request, gathered, COMPLETED);
+      } else {
+        accounting.end(request, State.TAKEN, FAILED);
+      }
+      assertThat(gathered.freed).isEqualTo(answered ? 0 : 1);
+    }
+  }
+
+  @Test
+  void shouldNotTakeWhatIsOver() {
+    QueuedRequest request = queued();
+    assertThat(request.variant()).isEqualTo(VARIANT);
+    accounting.end(request, State.QUEUED, FAILED);
+    assertThat(request.take()).isFalse();
+  }
+
   private boolean complete(boolean onDispatch, QueuedRequest request) {
     return (onDispatch ? owned : accounting).complete(request, answer, COMPLETED);
   }
@@ -125,7 +175,7 @@ class AccountingTest {
     assertThat(counters.enter(10)).isTrue();
     request.admit(
         0,
-        new Admitted(1, 0, List.of(), INPUT, ANSWER, null),
+        new Admitted(1, VARIANT, List.of(), INPUT, ANSWER, null),
         counters,
         0,
         InferenceRequest.NO_DEADLINE,

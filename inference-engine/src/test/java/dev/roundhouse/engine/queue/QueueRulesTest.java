@@ -46,6 +46,10 @@ class QueueRulesTest {
     QueueRules ten = new QueueRules(0, 0, 10, 0, false, true);
     assertThat(ten.depth(64)).isEqualTo(10);
     assertThat(ten.depth(8)).isEqualTo(8);
+    assertThat(ten.depthSetting(64, "engine")).contains("max_size in the model's manifest");
+    assertThat(ten.depthSetting(10, "engine")).contains("max_size in the model's manifest");
+    assertThat(ten.depthSetting(9, "engine")).isEqualTo("engine");
+    assertThat(LEVELS.depthSetting(64, "engine")).isEqualTo("engine");
   }
 
   @Test

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -64,6 +65,19 @@ class RequestRingTest {
       }
       check(ring, expected, seed, step);
     }
+  }
+
+  @Test
+  void shouldTakeBackMoreThanItHadRoomFor() {
+    Random random = new Random(7);
+    RequestRing ring = new RequestRing();
+    List<QueuedRequest> expected = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      QueuedRequest request = request(random);
+      ring.putBack(request);
+      expected.addFirst(request);
+    }
+    check(ring, expected, 7, 100);
   }
 
   private static void check(RequestRing ring, List<QueuedRequest> expected, long seed, int step) {
