@@ -8,7 +8,7 @@ LOOP_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeli
 # Tests for the package `dispatch`: none about disciplines and outputs, whose code is in other packages; those of weights
 # that come and go, which is decided there.
 DISPATCH_TESTS=$(printf ',dev.roundhouse.engine.dispatch.%sTest' DispatchLoop Pipeline CommittedLane Cancellation Holding \
-    LargeAnswers BatchFaults DispatchThread WakeLateness Watchdog StepThread RequestsInLoop LookAhead OutputsThread DispatchProxy LoopAccounts LoopMoments WeightMover DeviceCalls WarmUp OperatorLoads ModelLifecycle RoomForRuns LostDevice),dev.roundhouse.engine.residency.ResidencyTest,dev.roundhouse.engine.residency.DeviceMemoryTest
+    LargeAnswers BatchFaults DispatchThread WakeLateness Watchdog StepThread RequestsInLoop LookAhead OutputsThread DispatchProxy LoopAccounts LoopMoments WeightMover DeviceCalls WarmUp OperatorLoads ModelLifecycle RoomForRuns LostDevice LongestCycle),dev.roundhouse.engine.residency.ResidencyTest,dev.roundhouse.engine.residency.DeviceMemoryTest
 
 # NAME MODULE PACKAGE [TESTS]: a package that is changed, and the tests that should notice; without TESTS, all of the
 # module's. A package without sources is left out.

@@ -382,11 +382,6 @@ final class WeightMover {
 
   // --- what others may know
 
-  /** Any thread may ask. */
-  long residentBytes() {
-    return cache.residentBytes();
-  }
-
   DispatchState.CacheState state() {
     return new DispatchState.CacheState(
         cache.policy(),

@@ -55,11 +55,13 @@ class PipelineTest {
     engine.clock().advance(1);
     engine.step();
     assertThat(armed(engine)).isEqualTo("b");
+    assertThat(running(engine)).isEqualTo("a");
     assertThat(engine.counters("b").waiting()).as("until it starts").isEqualTo(1);
     engine.clock().advance(AHEAD);
     engine.step();
     assertThat(engine.counters("b").waiting()).isZero();
     engine.run();
+    assertThat(running(engine)).isNull();
     assertThat(floats(engine, next)).containsExactly(4, 4);
     assertThat(engine.completed(next).timings().queueNanos()).isEqualTo(RUN);
     done(engine);
@@ -512,6 +514,12 @@ class PipelineTest {
     engine.clock().advance(RUN - AHEAD / 2);
     engine.step();
     assertThat(armed(engine)).isEqualTo(model);
+  }
+
+  private static @Nullable String running(TestEngine engine) {
+    var scheduler = engine.engine().reports().scheduler();
+    engine.step();
+    return scheduler.join().dispatch().running();
   }
 
   private static @Nullable String armed(TestEngine engine) {

@@ -77,6 +77,14 @@ class WatchdogTest {
   }
 
   @Test
+  void shouldTellARunThatHangsFromOtherFailures() {
+    assertThat(FailStop.isRunThatHangs(new FailStop.WatchdogException("made by a test", true)))
+        .isTrue();
+    assertThat(FailStop.isRunThatHangs(new FailStop.WatchdogException("made by a test"))).isFalse();
+    assertThat(FailStop.isRunThatHangs(new IllegalStateException("made by a test"))).isFalse();
+  }
+
+  @Test
   void shouldAllowACallOfTheDeviceItsTimeAndNoMore() {
     proxy.loop().pipeline().calls().enter(now);
     watchdog.check(now + CALL);
