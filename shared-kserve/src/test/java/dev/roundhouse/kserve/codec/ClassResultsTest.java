@@ -40,6 +40,21 @@ class ClassResultsTest {
   }
 
   @Test
+  void shouldSayHowMuchRoomItNeeds() {
+    ClassResults three = new ClassResults(DType.F32, 11, 3, ANIMALS);
+    long index = 2; // digits of 10
+    long longest = "Kuh: groß".getBytes(StandardCharsets.UTF_8).length;
+    long number = three.mostBytes(1) / 3 - 4 - 1 - index - 1 - longest;
+    assertThat(number).as("-FLT_MAX with six digits after the point").isEqualTo(47);
+    assertThat(three.mostBytes(5)).isEqualTo(5 * three.mostBytes(1));
+    assertThat(three.mostBytes(0)).isZero();
+    assertThat(three.scratchBytes()).isEqualTo(3 * 12);
+    assertThat(new ClassResults(DType.F32, 10, 3, ANIMALS).mostBytes(1))
+        .as("one digit for each of three indices less")
+        .isEqualTo(three.mostBytes(1) - 3);
+  }
+
+  @Test
   void shouldPutWhatIsNoNumberLast() {
     ByteBuffer scores =
         floats(Float.NaN, Float.NEGATIVE_INFINITY, -0.0f, Float.POSITIVE_INFINITY, 0.0f, Float.NaN);
