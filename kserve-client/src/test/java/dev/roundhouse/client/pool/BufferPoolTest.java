@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -68,7 +69,7 @@ class BufferPoolTest {
   @Test
   void shouldServeWhoWaitsInOrder() throws Exception {
     Span all = pool.acquire(8, NONE);
-    List<String> served = new ArrayList<>();
+    List<String> served = new CopyOnWriteArrayList<>();
     Future<?> many = waiter(8, "many", served); // so that few must wait for it to be done
     awaitWaiting(1);
     Future<?> few = waiter(1, "few", served);
@@ -83,7 +84,7 @@ class BufferPoolTest {
   @Test
   void shouldNotLetFewPassManyThatWait() throws Exception {
     Span seven = pool.acquire(7, NONE);
-    List<String> served = new ArrayList<>();
+    List<String> served = new CopyOnWriteArrayList<>();
     Future<?> many = waiter(2, "many", served);
     awaitWaiting(1);
     assertThatThrownBy(() -> pool.acquire(1, Duration.ofMillis(5)))
@@ -100,7 +101,7 @@ class BufferPoolTest {
   @Test
   void shouldServeThoseBehindOneThatHasGivenUp() throws Exception {
     Span seven = pool.acquire(7, NONE);
-    List<String> served = new ArrayList<>();
+    List<String> served = new CopyOnWriteArrayList<>();
     Thread impatient =
         Thread.ofVirtual()
             .start(
@@ -206,9 +207,7 @@ class BufferPoolTest {
     return VIRTUAL.submit(
         () -> {
           try (Span span = pool.acquire(count, LONG)) {
-            synchronized (served) {
-              served.add(name);
-            }
+            served.add(name);
             assertThat(span.byteSize()).isEqualTo(count * 128L);
           }
           return null;
