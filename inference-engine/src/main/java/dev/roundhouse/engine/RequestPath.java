@@ -107,7 +107,13 @@ final class RequestPath {
             accounting,
             dispatch::submit,
             (request, model) ->
-                new ComposedRun(request, model, accounting, this::submit, threads.userCode()),
+                new ComposedRun(
+                    request,
+                    model,
+                    accounting,
+                    this::submit,
+                    threads.userCode(),
+                    options.maxAnswerBytes()),
             later(threads.unloader()));
   }
 

@@ -3,6 +3,8 @@ package dev.roundhouse.engine.admission;
 import dev.roundhouse.bundle.model.Axis;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.tensor.BytesLayout;
+import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.queue.Admitted;
@@ -10,6 +12,8 @@ import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.TensorData;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -40,7 +44,11 @@ final class ContractCheck {
       rows = checkInput(contract, contract.inputs().get(i), inputs.get(i), rows);
       bytes += inputs.get(i).data().heldBytes();
     }
-    int variant = variant(contract, inputs);
+    int variant = 0;
+    if (!contract.isPlain()) {
+      variant = variant(contract, inputs);
+      bytes += checkStrings(contract, inputs);
+    }
     int[] outputs = outputs(contract, request.requestedOutputs());
     int count = checkRows(contract, rows);
     long answer = contract.answerBytes(variant, count, outputs);
@@ -204,7 +212,7 @@ final class ContractCheck {
           "shape %s of input '%s' for model '%s' has more elements than can be counted"
               .formatted(input.shape(), spec.name(), contract.modelName()));
     }
-    if (input.data().byteSize() != expected) {
+    if (input.data().byteSize() != expected && spec.dtype() != DType.BYTES) {
       throw RefusedException.invalid(
           "input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d"
               .formatted(spec.name(), contract.modelName(), expected, input.data().byteSize()));
@@ -236,10 +244,6 @@ final class ContractCheck {
   /** The shape variant of the inputs. */
   private static int variant(ModelContract contract, List<InputTensor> inputs)
       throws RefusedException {
-    List<Variant> variants = contract.variants();
-    if (variants.size() == 1 && variants.getFirst().sizes().isEmpty()) {
-      return 0;
-    }
     Map<Character, Long> sizes = new TreeMap<>();
     for (int i = 0; i < inputs.size(); i++) {
       TensorSpec spec = contract.inputs().get(i);
@@ -256,6 +260,10 @@ final class ContractCheck {
         }
       }
     }
+    if (contract.hasFreeSizes()) {
+      return 0;
+    }
+    List<Variant> variants = contract.variants();
     for (int i = 0; i < variants.size(); i++) {
       if (variants.get(i).sizes().equals(sizes)) {
         return i;
@@ -265,6 +273,43 @@ final class ContractCheck {
         "model '%s' is not compiled for %s; compiled shape variants are %s"
             .formatted(
                 contract.modelName(), sizes, variants.stream().map(Variant::sizes).toList()));
+  }
+
+  /** An input, as texts about its elements name it. */
+  private record Place(String input, String model) {
+    @Override
+    public String toString() {
+      return "inference input '%s' for model '%s'".formatted(input, model);
+    }
+  }
+
+  /**
+   * Checks the elements of BYTES inputs where they lie. What lies in memory of others is copied
+   * before it is used, and checked then.
+   *
+   * @return bytes of the copies
+   */
+  private static long checkStrings(ModelContract contract, List<InputTensor> inputs)
+      throws RefusedException {
+    long copies = 0;
+    for (InputTensor input : inputs) {
+      if (input.dtype() != DType.BYTES) {
+        continue;
+      }
+      Place place = new Place(input.name(), contract.modelName());
+      long elements = input.shape().elementCount();
+      try {
+        if (input.data() instanceof TensorData.Contiguous(MemorySegment data)) {
+          BytesLayout.check(data, elements, place);
+        } else {
+          BytesLayout.requireRoom(input.data().byteSize(), elements, place);
+          copies += input.data().byteSize();
+        }
+      } catch (IllegalArgumentException e) {
+        throw RefusedException.invalid(String.valueOf(e.getMessage()));
+      }
+    }
+    return copies;
   }
 
   /** In the model's order, whatever the order they were requested in. */

@@ -1,14 +1,17 @@
 package dev.roundhouse.engine.embedded;
 
+import dev.roundhouse.bundle.tensor.BytesLayout;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.List;
 
 /**
- * A tensor in host memory: dense, row-major, little-endian. Not copied on its way in: leave the
- * array or the memory it was made of unchanged until the inference is over.
+ * A tensor in host memory: dense, row-major, little-endian; elements of BYTES as {@link
+ * BytesLayout} says. Not copied on its way in: leave the array or the memory it was made of
+ * unchanged until the inference is over.
  *
  * @param shape includes the batch axis where the model has one
  */
@@ -24,6 +27,14 @@ public record Tensor(DType dtype, Shape shape, MemorySegment data) {
    * @throws IllegalArgumentException when shape and data do not have the same size
    */
   public Tensor {
+    if (dtype == DType.BYTES) {
+      BytesLayout.check(data, shape.elementCount(), "a tensor of shape " + shape);
+    } else {
+      requireBytes(dtype, shape, data);
+    }
+  }
+
+  private static void requireBytes(DType dtype, Shape shape, MemorySegment data) {
     long expected = Math.multiplyExact(shape.elementCount(), (long) dtype.byteSize());
     if (data.byteSize() != expected) {
       throw new IllegalArgumentException(
@@ -40,6 +51,11 @@ public record Tensor(DType dtype, Shape shape, MemorySegment data) {
   /** An i32 tensor over an array. */
   public static Tensor of(int[] values, long... shape) {
     return new Tensor(DType.I32, Shape.of(shape), MemorySegment.ofArray(values));
+  }
+
+  /** A tensor of texts, in UTF-8. Copied. */
+  public static Tensor ofStrings(List<String> values, long... shape) {
+    return new Tensor(DType.BYTES, Shape.of(shape), BytesLayout.ofStrings(values));
   }
 
   /** An i64 tensor over an array. */
@@ -81,6 +97,16 @@ public record Tensor(DType dtype, Shape shape, MemorySegment data) {
     long[] values = new long[Math.toIntExact(shape.elementCount())];
     MemorySegment.copy(data, LONG, 0, values, 0, values.length);
     return values;
+  }
+
+  /**
+   * The elements as texts in UTF-8.
+   *
+   * @throws IllegalStateException when they are not bytes
+   */
+  public List<String> strings() {
+    require(DType.BYTES);
+    return BytesLayout.strings(data);
   }
 
   private void require(DType wanted) {

@@ -7,8 +7,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many bytes an answer has, which is known before anything runs: outputs have a number of bytes
- * per row, or a fixed one. Immutable.
+ * How many bytes an answer has, as far as that is known before anything runs: outputs have a number
+ * of bytes per row, or a fixed one. Only of a composed model may an output be <i>open</i>: it has
+ * as many as its code makes. Immutable.
  */
 final class AnswerSize {
   /** Never larger: sizes are added and multiplied without a check. */
@@ -16,23 +17,49 @@ final class AnswerSize {
 
   private final long[][] perRow; // by variant, by output
   private final long[][] fixed;
+  private final boolean[] open; // by output
 
-  private AnswerSize(long[][] perRow, long[][] fixed) {
+  private AnswerSize(long[][] perRow, long[][] fixed, boolean[] open) {
     this.perRow = perRow;
     this.fixed = fixed;
+    this.open = open;
   }
 
-  static AnswerSize of(List<TensorSpec> outputs, List<Variant> variants) {
+  /**
+   * @param batched whether a request's rows say how many rows an output has
+   */
+  static AnswerSize of(List<TensorSpec> outputs, List<Variant> variants, boolean batched) {
+    boolean[] open = new boolean[outputs.size()];
+    for (int output = 0; output < open.length; output++) {
+      open[output] = isOpen(outputs.get(output), variants, batched);
+    }
     long[][] perRow = new long[variants.size()][outputs.size()];
     long[][] fixed = new long[variants.size()][outputs.size()];
     for (int variant = 0; variant < variants.size(); variant++) {
       for (int output = 0; output < outputs.size(); output++) {
         TensorSpec spec = outputs.get(output);
-        long bytes = bytesOfOneRow(spec, variants.get(variant));
+        long bytes = open[output] ? 0 : bytesOfOneRow(spec, variants.get(variant));
         (spec.batchAxis() < 0 ? fixed : perRow)[variant][output] = bytes;
       }
     }
-    return new AnswerSize(perRow, fixed);
+    return new AnswerSize(perRow, fixed, open);
+  }
+
+  private static boolean isOpen(TensorSpec output, List<Variant> variants, boolean batched) {
+    boolean sized = output.dtype().fixedSize() && (batched || !output.isBatched());
+    for (Axis axis : output.axes()) {
+      sized &=
+          !(axis instanceof Axis.Variable variable)
+              || variants.stream().allMatch(each -> each.sizes().containsKey(variable.letter()));
+    }
+    return !sized;
+  }
+
+  /**
+   * True when only whoever makes the output knows its size; {@link #bytes} counts it as nothing.
+   */
+  boolean isOpen(int output) {
+    return open[output];
   }
 
   long bytes(int variant, int rows, int @Nullable [] outputs) {
@@ -48,13 +75,13 @@ final class AnswerSize {
   }
 
   private static long bytesOfOneRow(TensorSpec spec, Variant variant) {
-    long bytes = spec.dtype().fixedSize() ? spec.dtype().byteSize() : 0;
+    long bytes = spec.dtype().byteSize();
     for (Axis axis : spec.axes()) {
       long extent =
           switch (axis) {
             case Axis.Batch batch -> 1;
             case Axis.Fixed fixed -> fixed.extent();
-            case Axis.Variable variable -> variant.sizes().getOrDefault(variable.letter(), 1L);
+            case Axis.Variable variable -> variant.size(variable.letter());
           };
       bytes = extent > 0 && bytes > HUGE / extent ? HUGE : bytes * extent;
     }

@@ -3,9 +3,11 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.observe.InferenceTally;
 import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.CountedAnswer;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
@@ -51,6 +53,7 @@ public final class ComposedRun {
   private final Accounting accounting;
   private final Function<InferenceRequest, Submission> submit;
   private final Executor userCode;
+  private final long mostAnswerBytes;
   private final RequestOptions callOptions;
   private final MetaRun lane = new MetaRun();
   private final ReentrantLock lock = new ReentrantLock();
@@ -72,9 +75,15 @@ public final class ComposedRun {
   private @Nullable End end;
   private boolean over;
 
+  /** With copies of those that others could change; null for the request's own. */
+  private volatile @Nullable List<InputTensor> inputs;
+
   /** How the run ends: with an answer, or an outcome that says why there is none. */
   private sealed interface End {
-    record Answered(List<OutputTensor> outputs) implements End {}
+    /**
+     * @param openBytes counted when the answer was made, beside what admission did
+     */
+    record Answered(List<OutputTensor> outputs, long openBytes) implements End {}
 
     record Unanswered(Outcome outcome) implements End {}
   }
@@ -83,29 +92,47 @@ public final class ComposedRun {
    * @param request accepted, and taken, before {@link #begin}
    * @param submit makes the calls
    * @param userCode runs the model's code
+   * @param mostAnswerBytes of an answer whose size was not known when the request was accepted
    */
   public ComposedRun(
       QueuedRequest request,
       ComposedModel model,
       Accounting accounting,
       Function<InferenceRequest, Submission> submit,
-      Executor userCode) {
+      Executor userCode,
+      long mostAnswerBytes) {
     this.request = request;
     this.model = model;
     this.accounting = accounting;
     this.submit = submit;
     this.userCode = userCode;
+    this.mostAnswerBytes = mostAnswerBytes;
     callOptions = request.request().options().ofCalls();
   }
 
   /** Begins to run the model's code; once, by whoever accepted the request. */
   public void begin() {
-    run(null, () -> model.run(this));
+    run(
+        null,
+        () -> {
+          List<InputTensor> given = request.inputs();
+          try {
+            inputs = OwnedStrings.of(model.name(), given);
+          } catch (RefusedException e) {
+            fail(e.status(), e.getMessage());
+            return;
+          }
+          model.run(this);
+        });
   }
 
-  /** In the order of the model's contract. Readable until the run ends. */
+  /**
+   * In the order of the model's contract. Readable until the run ends. Those of BYTES are {@link
+   * dev.roundhouse.engine.request.TensorData.Contiguous} and hold whole elements.
+   */
   public List<InputTensor> inputs() {
-    return request.inputs();
+    List<InputTensor> own = inputs;
+    return own == null ? request.inputs() : own;
   }
 
   /** As the caller made it. */
@@ -160,13 +187,59 @@ public final class ComposedRun {
   }
 
   /**
-   * Answers the request.
+   * Answers the request. What does not keep to the model's contract fails it (INTERNAL), as does an
+   * answer for which there is no memory (RESOURCE_EXHAUSTED) or that is larger than one may be
+   * (INVALID_ARGUMENT).
    *
-   * @param outputs those requested, in the contract's order; in memory of calls' answers, or that
-   *     stays for as long as somebody refers to it
+   * @param outputs those requested, in any order; others of the contract are left out. Native or of
+   *     byte arrays, in memory of calls' answers, or that stays for as long as somebody refers to
+   *     it
    */
   public void complete(List<OutputTensor> outputs) {
-    endBy(new End.Answered(List.copyOf(outputs)));
+    List<OutputTensor> checked;
+    long openBytes;
+    try {
+      checked =
+          AnswerCheck.check(
+              model.contract(), request.rows(), request.outputs(), List.copyOf(outputs));
+      openBytes = takeOpenBytes(checked);
+    } catch (RefusedException e) {
+      fail(e.status(), e.getMessage());
+      return;
+    }
+    if (!endBy(new End.Answered(checked, openBytes))) {
+      accounting.bytes().giveBack(openBytes);
+    }
+  }
+
+  /** Counts what admission could not: outputs whose size is known only now. */
+  private long takeOpenBytes(List<OutputTensor> outputs) throws RefusedException {
+    int[] indices = request.outputs();
+    long open = 0;
+    for (int i = 0; i < outputs.size(); i++) {
+      if (model.contract().isOpen(indices == null ? i : indices[i])) {
+        open += outputs.get(i).data().byteSize();
+      }
+    }
+    if (open == 0) {
+      return 0;
+    }
+    long answer = request.answerBytes() + open;
+    if (answer > mostAnswerBytes) {
+      throw RefusedException.invalid(
+          "the answer to %d rows of model '%s' has %d bytes and a message holds %d; send fewer rows or request fewer outputs"
+              .formatted(request.rows(), model.name(), answer, mostAnswerBytes));
+    }
+    ByteBudget bytes = accounting.bytes();
+    if (request.isSubCall()) {
+      bytes.takeAnyway(open); // its caller was let in and holds memory until it is done
+    } else if (!bytes.take(open)) {
+      throw new RefusedException(
+          Status.RESOURCE_EXHAUSTED,
+          "Exceeds maximum queue size: accepted requests hold %d bytes, the answer of model '%s' needs %d more and the limit is %d; retry later or raise %s"
+              .formatted(bytes.held(), model.name(), open, bytes.limit(), bytes.limitName()));
+    }
+    return open;
   }
 
   /** Ends the request without an answer. */
@@ -204,16 +277,20 @@ public final class ComposedRun {
   }
 
   private void endBy(Outcome outcome) {
-    endBy(new End.Unanswered(outcome));
+    var unused = endBy(new End.Unanswered(outcome));
   }
 
-  /** Decides how the run ends, if nothing has; cancels its calls and drops its code. */
-  private void endBy(End by) {
+  /**
+   * Decides how the run ends; cancels its calls and drops its code.
+   *
+   * @return false, doing nothing, when that is decided
+   */
+  private boolean endBy(End by) {
     List<Submission> left;
     lock.lock();
     try {
       if (end != null) {
-        return;
+        return false;
       }
       left = List.copyOf(calls);
       end = by;
@@ -228,6 +305,7 @@ public final class ComposedRun {
     } finally {
       leave();
     }
+    return true;
   }
 
   // --- the model's code
@@ -334,6 +412,7 @@ public final class ComposedRun {
         return;
       }
       over = true;
+      inputs = null;
       last = end;
     } finally {
       lock.unlock();
@@ -344,7 +423,7 @@ public final class ComposedRun {
               new Outcome.Failed(
                   Status.INTERNAL, "model '%s' made no answer".formatted(model.name())));
       case End.Unanswered(Outcome outcome) -> tell(outcome);
-      case End.Answered(List<OutputTensor> outputs) -> answer(outputs);
+      case End.Answered answered -> answer(answered.outputs(), answered.openBytes());
     }
   }
 
@@ -356,7 +435,7 @@ public final class ComposedRun {
     }
   }
 
-  private void answer(List<OutputTensor> outputs) {
+  private void answer(List<OutputTensor> outputs, long openBytes) {
     Answer answer;
     Outcome.Completed outcome;
     try {
@@ -366,7 +445,7 @@ public final class ComposedRun {
               outputs,
               () -> answers.forEach(Answer::close), // gives back what was counted for them too
               accounting.bytes(),
-              request.answerBytes());
+              request.answerBytes() + openBytes);
       long now = accounting.nanoTime();
       long took = now - request.arrivalNanos();
       InferenceTally.Answered answered = new InferenceTally.Answered();
@@ -380,10 +459,13 @@ public final class ComposedRun {
               model.version(),
               new Outcome.Timings(request.arrivalNanos(), now, 0, 0, took, 0, request.rows(), 0));
     } catch (Throwable e) {
+      accounting.bytes().giveBack(openBytes);
       tell(failure(e));
       return;
     }
-    accounting.complete(request, answer, outcome);
+    if (!accounting.complete(request, answer, outcome)) {
+      accounting.bytes().giveBack(openBytes);
+    }
   }
 
   /** What becomes of one call. */

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.model;
 
+import dev.roundhouse.bundle.model.Axis;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
@@ -18,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  *     show the padding
  * @param inputs as callers send them
  * @param outputs as callers get them
+ * @param variants that a request has the sizes of one of; with free sizes one without any
+ * @param isPlain the inputs' shapes and dtypes by themselves say all: one variant, no BYTES
  * @param batchSizes compiled sizes, ascending, the same for every variant
  * @param sequences what the server feeds and keeps of each sequence; null for a model without state
  *     between requests
@@ -27,6 +30,7 @@ public record ModelContract(
     List<TensorSpec> inputs,
     List<TensorSpec> outputs,
     List<Variant> variants,
+    boolean isPlain,
     boolean batched,
     boolean exactBatches,
     List<Integer> batchSizes,
@@ -40,18 +44,36 @@ public record ModelContract(
    * @throws dev.roundhouse.bundle.BundleException when its sequences cannot be served
    */
   public static ModelContract of(ModelSpec spec, List<Integer> batchSizes) {
+    boolean free = spec.client().isPresent();
+    List<Variant> variants = free ? List.of(Variant.SINGLE) : spec.variants();
+    boolean batched = spec.isClientBatched();
     return new ModelContract(
         spec.name(),
         spec.clientInputs(),
         spec.clientOutputs(),
-        spec.variants(),
-        spec.isBatched(),
-        spec.isBatched() && !spec.isCoalescable(),
+        variants,
+        isPlain(spec.clientInputs(), variants),
+        batched,
+        !free && batched && !spec.isCoalescable(),
         batchSizes,
-        AnswerSize.of(spec.clientOutputs(), spec.variants()),
+        AnswerSize.of(spec.clientOutputs(), variants, batched),
         indexByName(spec.clientInputs()),
         indexByName(spec.clientOutputs()),
         SequenceRules.of(spec));
+  }
+
+  private static boolean isPlain(List<TensorSpec> inputs, List<Variant> variants) {
+    return variants.equals(List.of(Variant.SINGLE))
+        && inputs.stream()
+            .allMatch(
+                input ->
+                    input.dtype().fixedSize()
+                        && input.axes().stream().noneMatch(Axis.Variable.class::isInstance));
+  }
+
+  /** True when variable axes may have any size, as nothing is compiled for some. */
+  public boolean hasFreeSizes() {
+    return variants.getFirst().sizes().isEmpty();
   }
 
   /** Most rows that can run at once; 1 for a model without a batch axis. */
@@ -60,12 +82,18 @@ public record ModelContract(
   }
 
   /**
-   * Bytes of the answer to so many rows.
+   * Bytes of the answer to so many rows, without outputs whose size is known only when they are
+   * made.
    *
    * @param outputs indices of those requested; null for all
    */
   public long answerBytes(int variant, int rows, int @Nullable [] outputs) {
     return answerSize.bytes(variant, rows, outputs);
+  }
+
+  /** True when an output's size is known only when it is made: it is counted then. */
+  boolean isOpen(int output) {
+    return answerSize.isOpen(output);
   }
 
   /** Position of an input, or null when the model has none of that name. */

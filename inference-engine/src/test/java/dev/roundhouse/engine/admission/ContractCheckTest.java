@@ -8,6 +8,7 @@ import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
+import dev.roundhouse.bundle.tensor.BytesLayout;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ModelContract;
@@ -179,6 +180,127 @@ class ContractCheckTest {
         "cannot be padded");
     InputTensor four = new InputTensor("x", DType.F32, Shape.of(4, 2), zeros(32));
     assertThat(ContractCheck.check(contract, request(four)).rows()).isEqualTo(4);
+  }
+
+  @Test
+  void shouldTakeAnySizeOfALetterOfAClientContractAndTheSameForAll() throws RefusedException {
+    for (int size : new int[] {0, 1, 7, 1000}) {
+      Admitted admitted = ContractCheck.check(TEXTS, request(texts("a", "b"), mask(2, size)));
+      assertThat(admitted.variant()).isZero();
+      assertThat(admitted.rows()).isEqualTo(2);
+    }
+    ModelContract pair =
+        client(
+            List.of(
+                tensor("x", DType.F32, Axis.BATCH, new Axis.Variable('s')),
+                tensor("mask", DType.BOOL, Axis.BATCH, new Axis.Variable('s'))),
+            List.of(tensor("y", DType.F32, Axis.BATCH, fixed(3))));
+    assertThat(ContractCheck.check(pair, variantRequest(24, 24)).answerBytes()).isEqualTo(2 * 12);
+    refused(
+        pair,
+        variantRequest(16, 32),
+        "axis 's' of input 'mask' for model 'm' is 32",
+        "16 elsewhere");
+  }
+
+  @Test
+  void shouldCountOfAnAnswerWhatIsKnownBeforeItIsMade() throws RefusedException {
+    Admitted all = ContractCheck.check(TEXTS, request(texts("a", "b"), mask(2, 3)));
+    assertThat(all.answerBytes()).as("of 'score' alone").isEqualTo(2 * 4);
+    assertThat(all.inputBytes()).isEqualTo(10 + 6);
+    Admitted open = ContractCheck.check(TEXTS, request(List.of("tags"), texts("a"), mask(1, 3)));
+    assertThat(open.answerBytes()).isZero();
+  }
+
+  @Test
+  void shouldRefuseStringsThatAreNotWholeOrNotAsManyAsTheShapeSays() {
+    InputTensor mask = mask(1, 0);
+    refused(
+        TEXTS,
+        request(strings(BytesLayout.ofStrings(List.of("a", "b")), 1), mask),
+        "unexpected number of string elements 2 for inference input 'text' for model 'm', expecting 1");
+    refused(
+        TEXTS,
+        request(strings(MemorySegment.ofArray(new byte[0]), 1), mask),
+        "expected 1 string elements for inference input 'text' for model 'm', got 0");
+    refused(
+        TEXTS,
+        request(strings(MemorySegment.ofArray(new byte[] {-1, -1, -1, -1}), 1), mask),
+        "expecting string of length 4294967295 but only 0 bytes available");
+    refused(
+        contract(
+            List.of(tensor("A", DType.I32, Axis.BATCH, fixed(16))),
+            List.of(tensor("SUM", DType.I32, Axis.BATCH, fixed(16))),
+            List.of(Variant.SINGLE),
+            1),
+        request(
+            new InputTensor("A", DType.BYTES, Shape.of(1, 16), TensorData.of(new byte[16 * 4]))),
+        "inference input 'A' data-type is 'BYTES', but model 'm' expects 'INT32'");
+  }
+
+  /** Others can change it until it is copied, and so it is checked then. */
+  @Test
+  void shouldCountTheCopyOfStringsInMemoryOfOthers() throws RefusedException {
+    InputTensor shared = new InputTensor("text", DType.BYTES, Shape.of(1), new Elsewhere(7));
+    assertThat(ContractCheck.check(TEXTS, request(shared, mask(1, 2))).inputBytes())
+        .isEqualTo(7 + 2);
+    InputTensor many = new InputTensor("text", DType.BYTES, Shape.of(1L << 20), new Elsewhere(7));
+    refused(TEXTS, request(many, mask(1 << 20, 0)), "expected 1048576 string elements", "got 1");
+  }
+
+  /** Memory of another process. */
+  private record Elsewhere(long byteSize) implements TensorData {
+    @Override
+    public long heldBytes() {
+      return 0;
+    }
+
+    @Override
+    public void copyTo(long offset, MemorySegment target, long targetOffset, long length) {
+      throw new AssertionError("it is not read at admission");
+    }
+  }
+
+  private static final ModelContract TEXTS =
+      client(
+          List.of(
+              tensor("text", DType.BYTES, Axis.BATCH),
+              tensor("mask", DType.BOOL, Axis.BATCH, new Axis.Variable('s'))),
+          List.of(
+              tensor("score", DType.F32, Axis.BATCH),
+              tensor("tags", DType.BYTES, Axis.BATCH),
+              tensor("boxes", DType.F32, new Axis.Variable('k'), fixed(4))));
+
+  private static InputTensor texts(String... texts) {
+    return strings(BytesLayout.ofStrings(List.of(texts)), texts.length);
+  }
+
+  private static InputTensor strings(MemorySegment data, long count) {
+    return new InputTensor("text", DType.BYTES, Shape.of(count), TensorData.of(data));
+  }
+
+  private static InputTensor mask(long rows, long size) {
+    return new InputTensor("mask", DType.BOOL, Shape.of(rows, size), zeros(rows * size));
+  }
+
+  /** Of a model whose program takes other tensors than its callers send. */
+  private static ModelContract client(List<TensorSpec> inputs, List<TensorSpec> outputs) {
+    TensorSpec own = tensor("ids", DType.I32, Axis.BATCH, new Axis.Variable('s'));
+    ModelSpec spec =
+        new ModelSpec(
+            "m",
+            "3",
+            ModelSpec.Kind.MODEL,
+            "",
+            List.of(own),
+            List.of(tensor("mean", DType.F32, fixed(2))),
+            Optional.of(new ModelSpec.ClientContract(inputs, outputs)),
+            List.of(1, 4),
+            List.of(new Variant(Map.of('s', 16L)), new Variant(Map.of('s', 32L))),
+            List.of(),
+            ServingDefaults.DEFAULT,
+            Map.of());
+    return ModelContract.of(spec, List.of(1, 4));
   }
 
   private static void refused(ModelContract contract, InferenceRequest request, String... texts) {

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.bundle.request.SequenceStep;
+import dev.roundhouse.bundle.tensor.BytesLayout;
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.Admitted;
@@ -15,12 +18,15 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.TestImage;
+import dev.roundhouse.engine.testing.TextModel;
 import dev.roundhouse.engine.thread.BoundedThreads;
 import dev.roundhouse.engine.time.NanoClock;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +44,14 @@ class ComposedRunTest {
   private static final int INPUT = 10;
   private static final int ANSWER = 100;
   private static final int CALLED = 1000;
+  private static final int MOST_ANSWER = 5000;
+
+  /** As the model's contract says, for a row. */
+  private static final List<OutputTensor> ANSWERED =
+      List.of(
+          new OutputTensor(
+              "y", DType.F32, Shape.of(1, 2), MemorySegment.ofArray(new byte[2 * Float.BYTES])));
+
   private static final Outcome.Completed COMPLETED =
       new Outcome.Completed("1", new Outcome.Timings(0, 0, 0, 0, 0, 0, 1, 0));
 
@@ -52,7 +66,7 @@ class ComposedRunTest {
 
   @Test
   void shouldEndOnceAndGiveMemoryBackWhenItsAnswerCannotBeMade() {
-    Model model = new Model(run -> run.call("a", List.of(), a -> run.complete(List.of())));
+    Model model = new Model(run -> run.call("a", List.of(), a -> run.complete(ANSWERED)));
     begin(model, tasks::add);
     runTasks();
     answer(calls.getFirst());
@@ -136,7 +150,7 @@ class ComposedRunTest {
                   List.of(),
                   b -> {
                     ran.add("b");
-                    run.complete(List.of());
+                    run.complete(ANSWERED);
                   });
               run.call("c", List.of(), c -> ran.add("c"));
               calls.forEach(this::answer);
@@ -178,6 +192,36 @@ class ComposedRunTest {
     assertThat(call.id()).isEqualTo("r");
     call.sink().onEnd(COMPLETED);
     assertFailed(Status.INTERNAL, "made no answer");
+  }
+
+  /** It may take memory for its answer and then find that it is too late. */
+  @Test
+  void shouldGiveBackWhatItTookForAnAnswerThatCameTooLate() {
+    List<ComposedRun> held = new ArrayList<>();
+    ComposedModel model =
+        new ComposedModel(new TextModel("composed").spec(), "1", List.of(1)) {
+          @Override
+          protected void run(ComposedRun run) {
+            held.add(run);
+            run.call("a", List.of(), a -> {});
+          }
+        };
+    begin(model, tasks::add);
+    runTasks();
+    ComposedRun run = held.getFirst();
+    assertThat(run.cancel()).isTrue();
+    run.complete(
+        List.of(
+            new OutputTensor(
+                "upper", DType.BYTES, Shape.of(1, 1), BytesLayout.ofStrings(List.of("late"))),
+            new OutputTensor(
+                "length", DType.I32, Shape.of(1, 1), MemorySegment.ofArray(new byte[4])),
+            new OutputTensor(
+                "said", DType.BYTES, Shape.of(1, 0), BytesLayout.ofStrings(List.of()))));
+    assertThat(budget.held()).isEqualTo(INPUT + ANSWER);
+    calls.getFirst().sink().onEnd(COMPLETED);
+    assertThat(ends).containsExactly(Outcome.Cancelled.BY_CALLER);
+    assertThat(budget.held()).isZero();
   }
 
   @Test
@@ -230,7 +274,7 @@ class ComposedRunTest {
     }
   }
 
-  private ComposedRun begin(Model model, Executor executor) {
+  private ComposedRun begin(ComposedModel model, Executor executor) {
     InferenceRequest request =
         InferenceRequest.of("composed", List.of(), new Ends())
             .id("r")
@@ -249,7 +293,8 @@ class ComposedRunTest {
         InferenceRequest.NO_DEADLINE,
         0);
     assertThat(queued.take()).isTrue();
-    ComposedRun run = new ComposedRun(queued, model, accounting, this::submit, executor);
+    ComposedRun run =
+        new ComposedRun(queued, model, accounting, this::submit, executor, MOST_ANSWER);
     run.begin();
     return run;
   }

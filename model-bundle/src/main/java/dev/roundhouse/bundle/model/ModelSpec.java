@@ -40,7 +40,10 @@ public record ModelSpec(
     META
   }
 
-  /** What callers send and get when hooks translate. */
+  /**
+   * What callers send and get when hooks translate. Variable axes have any size, the same letter
+   * the same one within a request's inputs: {@link ModelSpec#variants} are of programs.
+   */
   public record ClientContract(List<TensorSpec> inputs, List<TensorSpec> outputs) {
     public ClientContract {
       inputs = List.copyOf(inputs);
@@ -111,9 +114,16 @@ public record ModelSpec(
     return outputs.stream().filter(output -> !sequence.keeps(output.name())).toList();
   }
 
-  /** True when requests carry rows along a batch axis. */
+  /** True when programs take rows along a batch axis. */
   public boolean isBatched() {
     return inputs.stream().anyMatch(TensorSpec::isBatched);
+  }
+
+  /** True when callers' requests carry rows along a batch axis. */
+  public boolean isClientBatched() {
+    return client.isPresent()
+        ? client.get().inputs().stream().anyMatch(TensorSpec::isBatched)
+        : isBatched();
   }
 
   /** True when requests may share an execution: every input and every output has a batch axis. */

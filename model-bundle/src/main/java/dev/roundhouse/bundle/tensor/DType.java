@@ -27,7 +27,10 @@ public enum DType {
   U8("u8", "UINT8", "ui8", 1),
   /** One byte per element, 0 or 1. */
   BOOL("bool", "BOOL", "i1", 1),
-  /** Strings of any length; only in client contracts of bundles with hooks, never on a device. */
+  /**
+   * Strings of any length; only in client contracts of bundles with hooks, never on a device. In
+   * memory as {@link BytesLayout} says.
+   */
   BYTES("bytes", "BYTES", null, 0);
 
   private static final Map<String, DType> BY_TOKEN = new HashMap<>();
