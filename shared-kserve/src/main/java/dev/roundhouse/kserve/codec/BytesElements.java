@@ -1,13 +1,11 @@
 package dev.roundhouse.kserve.codec;
 
+import dev.roundhouse.bundle.tensor.BytesLayout;
 import dev.roundhouse.kserve.status.WireException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 
-/**
- * BYTES tensors in raw form: for each element a 4-byte little-endian unsigned length, then that
- * many bytes.
- */
+/** BYTES tensors in raw form, as {@link BytesLayout} says. */
 final class BytesElements {
   /** Largest array a JVM makes. */
   private static final int MAX_ARRAY_BYTES = Integer.MAX_VALUE - 8;
@@ -16,41 +14,11 @@ final class BytesElements {
 
   /** Checks that {@code raw} holds exactly {@code elementCount} whole elements. */
   static void check(ByteBuffer raw, long elementCount, InputPlace place) {
-    ByteBuffer rest = raw.duplicate().order(ByteOrder.LITTLE_ENDIAN);
-    long found = 0;
-    while (rest.hasRemaining()) {
-      if (found == elementCount) {
-        throw WireException.invalidArgument(
-            "unexpected number of string elements "
-                + (found + 1)
-                + " for inference input "
-                + place
-                + ", expecting "
-                + elementCount);
-      }
-      if (rest.remaining() < Integer.BYTES) {
-        throw WireException.invalidArgument(
-            "incomplete string length indicator for inference input "
-                + place
-                + ", expecting 4 bytes but only "
-                + rest.remaining()
-                + " bytes available");
-      }
-      long length = Integer.toUnsignedLong(rest.getInt());
-      if (length > rest.remaining()) {
-        throw WireException.invalidArgument(
-            "incomplete string data for inference input "
-                + place
-                + ", expecting string of length "
-                + length
-                + " but only "
-                + rest.remaining()
-                + " bytes available");
-      }
-      rest.position(rest.position() + (int) length);
-      found++;
+    try {
+      BytesLayout.check(MemorySegment.ofBuffer(raw), elementCount, "inference input " + place);
+    } catch (IllegalArgumentException e) {
+      throw WireException.invalidArgument(String.valueOf(e.getMessage()));
     }
-    requireCount(found, elementCount, place);
   }
 
   /**

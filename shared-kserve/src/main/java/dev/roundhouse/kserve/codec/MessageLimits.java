@@ -15,6 +15,12 @@ public final class MessageLimits {
   /** Of the request, its inputs and its requested outputs together. */
   public static final int PARAMETERS = 16_384;
 
+  /** Of those that are passed on to a request's model. */
+  public static final int MODEL_PARAMETERS = 256;
+
+  /** Of names and texts of these together. */
+  public static final int MODEL_PARAMETER_CHARACTERS = 64 << 10;
+
   /**
    * Of a name (of a model, a tensor, a region of shared memory, a parameter), a version, a datatype
    * or the text that a sequence is known by: what a server keeps by it, and says of it again.

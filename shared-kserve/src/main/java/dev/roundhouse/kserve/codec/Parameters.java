@@ -3,12 +3,17 @@ package dev.roundhouse.kserve.codec;
 import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.kserve.status.WireException;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Request and tensor parameters that mean something here; others are ignored, as everywhere. */
+/**
+ * Request and tensor parameters that mean something here. Of a request, all others are its model's:
+ * what has code reads them. Others of tensors are ignored, as everywhere.
+ */
 final class Parameters {
   private static final String TIMEOUT_NANOS = "reactant_timeout_ns";
   private static final String PRIORITY = "priority";
@@ -18,7 +23,21 @@ final class Parameters {
   private static final String SEQUENCE_END = "sequence_end";
   private static final String TIMINGS = "roundhouse_timings";
   private static final String EMPTY_FINAL_RESPONSE = "triton_enable_empty_final_response";
+  private static final String BINARY_BY_DEFAULT = "binary_data_output";
   private static final String RESERVED_PREFIX = "triton_";
+  private static final String OWN_PREFIX = "roundhouse_";
+
+  /** What {@link #options} reads, and the forms of answers, which a transport reads. */
+  private static final Set<String> KNOWN =
+      Set.of(
+          TIMEOUT_NANOS,
+          PRIORITY,
+          QUEUE_TIMEOUT,
+          SEQUENCE_ID,
+          SEQUENCE_START,
+          SEQUENCE_END,
+          BINARY_BY_DEFAULT);
+
   static final String SHARED_MEMORY = "shared_memory_region";
   private static final String SHARED_MEMORY_OFFSET = "shared_memory_offset";
   private static final String SHARED_MEMORY_SIZE = "shared_memory_byte_size";
@@ -53,7 +72,52 @@ final class Parameters {
             sequence(parameters),
             flag(parameters, TIMINGS),
             false,
-            Map.of());
+            ofModel(parameters));
+  }
+
+  /** What nobody but the model's own code understands. */
+  private static Map<String, Object> ofModel(Map<String, ParameterValue> parameters) {
+    Map<String, Object> own = Map.of();
+    long characters = 0;
+    for (Map.Entry<String, ParameterValue> parameter : parameters.entrySet()) {
+      String name = parameter.getKey();
+      if (KNOWN.contains(name) || name.startsWith(RESERVED_PREFIX) || name.startsWith(OWN_PREFIX)) {
+        continue;
+      }
+      if (own.isEmpty()) {
+        own = new HashMap<>();
+      }
+      Object value = ofModel(name, parameter.getValue());
+      own.put(name, value);
+      characters += name.length() + (value instanceof String text ? text.length() : 0);
+    }
+    if (own.size() > MessageLimits.MODEL_PARAMETERS) {
+      throw MessageLimits.exceeded(
+          "the request", own.size() + " parameters for its model", MessageLimits.MODEL_PARAMETERS);
+    }
+    if (characters > MessageLimits.MODEL_PARAMETER_CHARACTERS) {
+      throw MessageLimits.exceeded(
+          "the request",
+          characters + " characters of parameters for its model",
+          MessageLimits.MODEL_PARAMETER_CHARACTERS);
+    }
+    return own;
+  }
+
+  private static Object ofModel(String name, ParameterValue value) {
+    return switch (value) {
+      case ParameterValue.Flag(boolean flag) -> flag;
+      case ParameterValue.Signed(long number) -> number;
+      case ParameterValue.Unsigned(long number) when number >= 0 -> number;
+      case ParameterValue.Unsigned(long number) ->
+          throw WireException.invalidArgument(
+              "parameter '%s' is %s; a model is given whole numbers up to %d"
+                  .formatted(name, Long.toUnsignedString(number), Long.MAX_VALUE));
+      case ParameterValue.Real(double number) -> number;
+      case ParameterValue.Text(String text) -> text;
+      case ParameterValue.Unset unset ->
+          throw new IllegalArgumentException("parameter '" + name + "' has no value");
+    };
   }
 
   /** The caller's remaining budget; absent, zero and negative mean none. */

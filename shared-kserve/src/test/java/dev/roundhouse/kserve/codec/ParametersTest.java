@@ -11,6 +11,7 @@ import dev.roundhouse.kserve.codec.ParameterValue.Signed;
 import dev.roundhouse.kserve.codec.ParameterValue.Text;
 import dev.roundhouse.kserve.codec.ParameterValue.Unsigned;
 import dev.roundhouse.kserve.status.WireException;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -73,6 +74,55 @@ class ParametersTest {
         .isFalse();
     assertThat(Parameters.options(Map.of("roundhouse_timings", new Flag(true))).wantsTimings())
         .isTrue();
+  }
+
+  @Test
+  void shouldGiveAModelWhatIsNeitherTritonsNorOurs() {
+    Map<String, ParameterValue> parameters = new HashMap<>();
+    parameters.put("style", new Text("short"));
+    parameters.put("loud", new Flag(true));
+    parameters.put("top", new Signed(-3));
+    parameters.put("most", new Unsigned(Long.MAX_VALUE));
+    parameters.put("heat", new Real(0.5));
+    Map<String, Object> own =
+        Map.of("style", "short", "loud", true, "top", -3L, "most", Long.MAX_VALUE, "heat", 0.5);
+    assertThat(Parameters.options(parameters).parameters()).isEqualTo(own);
+    parameters.put("priority", new Signed(1));
+    parameters.put("timeout", new Signed(1));
+    parameters.put("reactant_timeout_ns", new Signed(1));
+    parameters.put("sequence_id", new Signed(1));
+    parameters.put("sequence_start", new Flag(true));
+    parameters.put("sequence_end", new Flag(true));
+    parameters.put("binary_data_output", new Flag(true));
+    parameters.put("roundhouse_timings", new Flag(true));
+    parameters.put("triton_enable_empty_final_response", new Flag(true));
+    assertThat(Parameters.options(parameters).parameters()).isEqualTo(own);
+    assertThat(Parameters.options(Map.of())).isSameAs(RequestOptions.DEFAULT);
+    assertThat(Parameters.options(Map.of("priority", new Signed(1))).parameters())
+        .isSameAs(RequestOptions.DEFAULT.parameters());
+  }
+
+  @Test
+  void shouldBoundWhatAModelIsGiven() {
+    assertThatThrownBy(() -> Parameters.options(Map.of("most", new Unsigned(-1))))
+        .isInstanceOf(WireException.class)
+        .hasMessageContaining(
+            "parameter 'most' is 18446744073709551615; a model is given whole numbers up to 9223372036854775807");
+    Map<String, ParameterValue> many = new HashMap<>();
+    for (int i = 0; i < 256; i++) {
+      many.put("p" + i, new Signed(i));
+    }
+    assertThat(Parameters.options(many).parameters()).hasSize(256);
+    many.put("priority", new Signed(1));
+    assertThat(Parameters.options(many).parameters()).hasSize(256);
+    many.put("p256", new Signed(256));
+    assertThatThrownBy(() -> Parameters.options(many))
+        .hasMessageContaining("the request has 257 parameters for its model, the limit is 256");
+    assertThat(Parameters.options(Map.of("t", new Text("x".repeat(65_535)))).parameters())
+        .hasSize(1);
+    assertThatThrownBy(() -> Parameters.options(Map.of("t", new Text("x".repeat(65_536)))))
+        .hasMessageContaining(
+            "has 65537 characters of parameters for its model, the limit is 65536");
   }
 
   @Test

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Parser;
+import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.status.WireException;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -36,6 +38,7 @@ class RequestFuzzTest {
   private int refused;
   private int disagreed;
   private int known;
+  private int strings;
 
   /** Refused here, as by protobuf for C++, and read by protobuf for Java. */
   private int stricter;
@@ -49,17 +52,22 @@ class RequestFuzzTest {
         List.of(
             SampleRequests.typed().build().toByteArray(),
             SampleRequests.raw().build().toByteArray(),
-            SampleRequests.sound().build().toByteArray());
+            SampleRequests.sound().build().toByteArray(),
+            SampleRequests.sound().build().toByteArray(), // twice, for the sake of templates
+            SampleRequests.rawStrings().build().toByteArray(),
+            SampleRequests.typedStrings().build().toByteArray());
     for (int round = 0; round < rounds; round++) {
       byte[] message = damaged(whole);
       compare(round, message);
       compareWithKnown(round, message);
+      checkStrings(round, message);
     }
     System.out.printf(
-        "fuzz of requests: seed %d, executions %d, accepted %d (%d by a template), refused %d (%d of them as C++ does and Java does not, %d by a limit), disagreements %d%n",
-        seed, rounds, accepted, known, refused, stricter, limited, disagreed);
+        "fuzz of requests: seed %d, executions %d, accepted %d (%d by a template; %d tensors of strings), refused %d (%d of them as C++ does and Java does not, %d by a limit), disagreements %d%n",
+        seed, rounds, accepted, known, strings, refused, stricter, limited, disagreed);
     assertThat(disagreements).as("seed %d, %d disagreements", seed, disagreed).isEmpty();
     assertThat(accepted).as("seed %d", seed).isBetween(rounds / 200, rounds - rounds / 200);
+    assertThat(strings).as("seed %d", seed).isGreaterThan(rounds / 200);
     assertThat(known).as("seed %d", seed).isBetween(rounds / 200, accepted - rounds / 200);
   }
 
@@ -107,6 +115,39 @@ class RequestFuzzTest {
     } catch (IOException | WireException refused) {
       return; // it has been compared
     }
+  }
+
+  /** Strings that are accepted are as many as the shape says, each with all its bytes. */
+  private void checkStrings(int round, byte[] message) {
+    WireRequest request;
+    try {
+      request = RequestCheck.check(RequestParser.readAnew(ByteBuffer.wrap(message)));
+    } catch (IOException | WireException refused) {
+      return; // it has been compared
+    }
+    for (WireInput input : request.inputs()) {
+      if (input.dtype() == DType.BYTES && input.data() instanceof WireInput.Inline(var data)) {
+        strings++;
+        if (!isWhole(data, input.shape().elementCount())) {
+          disagree(round, message, "'" + input.name() + "' is not so many whole strings");
+        }
+      }
+    }
+  }
+
+  private static boolean isWhole(ByteBuffer data, long count) {
+    ByteBuffer rest = data.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    for (long i = 0; i < count; i++) {
+      if (rest.remaining() < Integer.BYTES) {
+        return false;
+      }
+      int length = rest.getInt();
+      if (length < 0 || length > rest.remaining()) {
+        return false;
+      }
+      rest.position(rest.position() + length);
+    }
+    return !rest.hasRemaining();
   }
 
   /** Of the limits, the only one that so few bytes can pass. */

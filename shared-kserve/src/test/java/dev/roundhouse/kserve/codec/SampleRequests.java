@@ -55,6 +55,33 @@ final class SampleRequests {
         .addRawInputContents(ByteString.copyFromUtf8("five "));
   }
 
+  /** One that makes sense, of strings. */
+  static ModelInferRequest.Builder rawStrings() {
+    return ModelInferRequest.newBuilder()
+        .setModelName("text")
+        .setId("18")
+        .addInputs(input().setDatatype("BYTES").clearShape().addShape(3).addShape(1))
+        .addInputs(input().setName("Y").setDatatype("BYTES").clearShape().addShape(0))
+        .addRawInputContents(ByteString.fromHex("010000006100000000020000006262"))
+        .addRawInputContents(ByteString.EMPTY);
+  }
+
+  /** The same, each string by itself. */
+  static ModelInferRequest.Builder typedStrings() {
+    return ModelInferRequest.newBuilder()
+        .setModelName("text")
+        .addInputs(
+            input()
+                .setDatatype("BYTES")
+                .clearShape()
+                .addShape(3)
+                .setContents(
+                    contents()
+                        .addBytesContents(ByteString.copyFromUtf8("a"))
+                        .addBytesContents(ByteString.EMPTY)
+                        .addBytesContents(ByteString.copyFromUtf8("bb"))));
+  }
+
   static InferTensorContents.Builder contents() {
     return InferTensorContents.newBuilder();
   }
