@@ -67,11 +67,23 @@ final class Classification implements AnswerForm {
             "output '%s' has its rows along axis %d, and 'classification' needs them along axis 0; request it without"
                 .formatted(output.name(), output.batchAxis()));
       }
-      long elements = output.resolve(1, variant).shape().elementCount();
+      results(output.name(), output.dtype(), 0, output.classes()); // whether there can be any
+      long elements = elements(output, variant);
       ClassResults results = results(output.name(), output.dtype(), elements, output.classes());
       bytes += results.mostBytes(output.isBatched() ? rows : 1) + results.scratchBytes();
     }
     return bytes;
+  }
+
+  private static long elements(TensorSpec output, Variant variant) {
+    try {
+      return output.resolve(1, variant).shape().elementCount();
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "output '%s' has shape %s, whose size is known only when it is made, and 'classification' needs it before; request it without"
+              .formatted(output.name(), output.wireShape()),
+          e);
+    }
   }
 
   @Override

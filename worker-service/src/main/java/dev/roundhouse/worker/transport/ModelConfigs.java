@@ -103,9 +103,13 @@ public final class ModelConfigs {
     return config.build();
   }
 
-  /** True when requests run together along the first axis, which is what Triton calls batching. */
+  /**
+   * True when a request's rows are along the first axis of each tensor, which is what Triton calls
+   * batching; and may run together with others', unless a model's code is between them and
+   * programs.
+   */
   private static boolean sharesAxis0(ModelSpec spec) {
-    return spec.isCoalescable()
+    return (spec.client().isPresent() || spec.isCoalescable())
         && Stream.concat(spec.clientInputs().stream(), spec.clientOutputs().stream())
             .allMatch(tensor -> tensor.batchAxis() == 0);
   }
@@ -203,6 +207,9 @@ public final class ModelConfigs {
    * The file of the only program; empty when there are several, for none of them is the default.
    */
   private static String onlyProgram(ModelSpec spec, ServingRules rules) {
+    if (spec.kind() == ModelSpec.Kind.META) {
+      return "";
+    }
     if (rules.batchSizes().size() > 1 || spec.variants().size() > 1) {
       return "";
     }
@@ -211,9 +218,14 @@ public final class ModelConfigs {
     return "model" + variant + batch + ".mlir";
   }
 
-  /** Every program has run with zeros before the version was ready. */
+  /**
+   * Every program has run with zeros before the version was ready: a program, not a model's code.
+   */
   private static void addWarmUps(
       ModelConfig.Builder config, ModelSpec spec, ServingRules rules, int maxBatchSize) {
+    if (spec.client().isPresent()) {
+      return;
+    }
     for (int variant = 0; variant < spec.variants().size(); variant++) {
       for (int size : rules.batchSizes()) {
         ModelWarmup.Builder warmUp =

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.transport.shm;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.kserve.codec.RegionRange;
 import dev.roundhouse.kserve.status.WireException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -33,7 +34,13 @@ public final class Lease implements AutoCloseable {
    * @throws WireException when the client has made the region smaller
    */
   public void write(MemorySegment data) {
-    region.write(range.offset(), data);
+    if (data.isNative()) {
+      region.write(range.offset(), data);
+      return;
+    }
+    try (Arena own = Arena.ofConfined()) { // the code of a model may answer with arrays
+      region.write(range.offset(), own.allocate(data.byteSize()).copyFrom(data));
+    }
   }
 
   /** Whether {@link #write} may block on a device, and so belongs on the device's own thread. */

@@ -33,6 +33,16 @@ public final class SharedObject implements AutoCloseable {
     channel.write(bytes, at);
   }
 
+  public void put(long at, byte[] bytes) throws IOException {
+    channel.write(ByteBuffer.wrap(bytes), at);
+  }
+
+  public byte[] bytes(long at, int count) throws IOException {
+    byte[] bytes = new byte[count];
+    channel.read(ByteBuffer.wrap(bytes), at);
+    return bytes;
+  }
+
   public float[] get(long at, int count) throws IOException {
     ByteBuffer bytes = buffer(count);
     channel.read(bytes, at);
