@@ -27,6 +27,8 @@ class RestHeadTest {
         "{\"parameters\":{\"sequence_id\":0}} | '' | 1",
         "{\"inputs\":[{\"shape\":[-5]}]} | '' | 1",
         "{\"inputs\":[{\"shape\":[99999999999]}]} | '' | 2147483647",
+        "{\"inputs\":[{\"data\":[\"]}\",[\"\u00e9\"]],\"datatype\":\"BYTES\",\"shape\":[4,1]}]} | '' | 4",
+        "{\"inputs\":[{\"shape\":[4,1],\"data\":[\"cut in the mid | '' | 4",
         "{\"inputs\":7,\"parameters\":[]} | '' | 1",
         "{\"parameters\":{\"sequence_id\":5},\"inputs\":[{\"shape\":[2], | 5 | 2",
         "no JSON | '' | 1"

@@ -49,6 +49,31 @@ class RequestHeadTest {
         .isEqualTo(new RequestHead("", "", "", 1));
   }
 
+  /** Typed strings stand in the input itself, and may be long. */
+  @Test
+  void shouldTakeItemsOfStringsFromTheirShape() {
+    InferTensorContents.Builder strings = InferTensorContents.newBuilder();
+    for (int i = 0; i < 6; i++) {
+      strings.addBytesContents(ByteString.copyFrom(new byte[PAYLOAD]));
+    }
+    ModelInferRequest typed =
+        ModelInferRequest.newBuilder()
+            .setModelName("text")
+            .addInputs(
+                InferInputTensor.newBuilder()
+                    .setName("s")
+                    .setDatatype("BYTES")
+                    .addShape(3)
+                    .addShape(2)
+                    .setContents(strings))
+            .build();
+    RequestHead expected = new RequestHead("text", "", "", 3);
+    assertThat(head(typed)).isEqualTo(expected);
+    assertThat(RequestHead.read(ByteBuffer.wrap(typed.toByteArray(), 0, 100), true))
+        .isEqualTo(expected);
+    assertThat(mayRunTwice(typed.toByteArray())).isTrue();
+  }
+
   @Test
   void shouldRefuseALongNameByItsLengthAlone() {
     byte[] longest =
