@@ -20,6 +20,8 @@ import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TextModel;
+import java.io.EOFException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -158,7 +160,7 @@ class StringContractTest {
         "incomplete string data for inference input 'text' for model 'text', expecting string of length 40 but only 7 bytes available");
     failed(
         List.of(),
-        elsewhere(shared, new IllegalStateException("it is gone")),
+        elsewhere(shared, new UncheckedIOException(new EOFException("it is gone"))),
         Status.INVALID_ARGUMENT,
         "inference input 'text' for model 'text' could not be read when its turn came (it is gone)");
     failed(

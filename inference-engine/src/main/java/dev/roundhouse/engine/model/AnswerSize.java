@@ -26,12 +26,12 @@ final class AnswerSize {
   }
 
   /**
-   * @param batched whether a request's rows say how many rows an output has
+   * @param rowsKnown whether outputs have as many rows as the request, or one
    */
-  static AnswerSize of(List<TensorSpec> outputs, List<Variant> variants, boolean batched) {
+  static AnswerSize of(List<TensorSpec> outputs, List<Variant> variants, boolean rowsKnown) {
     boolean[] open = new boolean[outputs.size()];
     for (int output = 0; output < open.length; output++) {
-      open[output] = isOpen(outputs.get(output), variants, batched);
+      open[output] = isOpen(outputs.get(output), variants, rowsKnown);
     }
     long[][] perRow = new long[variants.size()][outputs.size()];
     long[][] fixed = new long[variants.size()][outputs.size()];
@@ -45,8 +45,8 @@ final class AnswerSize {
     return new AnswerSize(perRow, fixed, open);
   }
 
-  private static boolean isOpen(TensorSpec output, List<Variant> variants, boolean batched) {
-    boolean sized = output.dtype().fixedSize() && (batched || !output.isBatched());
+  private static boolean isOpen(TensorSpec output, List<Variant> variants, boolean rowsKnown) {
+    boolean sized = output.dtype().fixedSize() && (rowsKnown || !output.isBatched());
     for (Axis axis : output.axes()) {
       sized &=
           !(axis instanceof Axis.Variable variable)

@@ -56,7 +56,7 @@ public record ModelContract(
         batched,
         !free && batched && !spec.isCoalescable(),
         batchSizes,
-        AnswerSize.of(spec.clientOutputs(), variants, batched),
+        AnswerSize.of(spec.clientOutputs(), variants, batched || !free),
         indexByName(spec.clientInputs()),
         indexByName(spec.clientOutputs()),
         SequenceRules.of(spec));

@@ -7,6 +7,7 @@ import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.TensorData;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -48,9 +49,10 @@ final class OwnedStrings {
       throw new RefusedException(
           Status.INTERNAL, "%s could not be read: %s".formatted(place, e.getMessage()));
     } catch (RuntimeException e) {
+      Throwable cause = e instanceof UncheckedIOException wrapper ? wrapper.getCause() : null;
       throw RefusedException.invalid(
           "%s could not be read when its turn came (%s); keep its memory open and as large as it was until the request has ended"
-              .formatted(place, e.getMessage()));
+              .formatted(place, (cause == null ? e : cause).getMessage()));
     }
     try {
       BytesLayout.check(copy, input.shape().elementCount(), place);

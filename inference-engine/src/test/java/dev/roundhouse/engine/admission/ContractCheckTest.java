@@ -213,6 +213,18 @@ class ContractCheckTest {
   }
 
   @Test
+  void shouldCountOneRowOfAnOutputWhereRequestsHaveNone() throws RefusedException {
+    List<TensorSpec> inputs = List.of(tensor("x", DType.F32, fixed(2)));
+    List<TensorSpec> outputs = List.of(tensor("y", DType.F32, Axis.BATCH, fixed(3)));
+    InferenceRequest request = request(new InputTensor("x", DType.F32, Shape.of(2), zeros(8)));
+    ModelContract program = contract(inputs, outputs, List.of(Variant.SINGLE), 1);
+    assertThat(ContractCheck.check(program, request).answerBytes()).isEqualTo(12);
+    assertThat(ContractCheck.check(client(inputs, outputs), request).answerBytes())
+        .as("its code decides")
+        .isZero();
+  }
+
+  @Test
   void shouldRefuseStringsThatAreNotWholeOrNotAsManyAsTheShapeSays() {
     InputTensor mask = mask(1, 0);
     refused(

@@ -13,6 +13,7 @@ import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.testing.TestBundle;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -146,6 +147,13 @@ class RoundhouseTest {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("i32", "f32");
     assertThat(Tensor.of(new long[] {7, 8}, 2).longs()).containsExactly(7, 8);
+    assertThat(Tensor.ofStrings(List.of("a", "größer"), 1, 2).strings())
+        .containsExactly("a", "größer");
+    assertThatThrownBy(() -> Tensor.ofStrings(List.of("a", "b"), 3))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("expected 3 string elements for a tensor of shape [3], got 2");
+    assertThatThrownBy(() -> Tensor.of(new int[] {1}, 1).strings())
+        .isInstanceOf(IllegalStateException.class);
     assertThat(Tensor.of(new int[] {7, 8}, 2).ints()).containsExactly(7, 8);
   }
 

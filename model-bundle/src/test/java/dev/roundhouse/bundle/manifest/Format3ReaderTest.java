@@ -254,6 +254,25 @@ class Format3ReaderTest {
         .hasMessageContaining(reason);
   }
 
+  /** Letters of what callers send and get have any size: variants are of programs. */
+  @Test
+  void shouldLeaveLettersOfTheClientContractOpen() {
+    String open =
+        FULL.replace(
+            "{name: text, dtype: bytes, shape: [n, 1]}",
+            "{name: text, dtype: bytes, shape: [n, t]}");
+    assertThat(schemaAccepts(open)).isTrue();
+    ModelSpec spec = read(open).spec();
+    assertThat(spec.clientInputs().getFirst().wireShape()).isEqualTo(Shape.of(-1, -1));
+    assertThat(spec.variants()).hasSize(2);
+    assertThat(spec.isClientBatched()).isTrue();
+    ModelSpec alone =
+        read(open.replace("shape: [n, t]", "shape: [t]").replace("shape: [n]}]", "shape: [q]}]"))
+            .spec();
+    assertThat(alone.isClientBatched()).isFalse();
+    assertThat(alone.isBatched()).as("of programs").isTrue();
+  }
+
   @Test
   void shouldAgreeWithSchemaWhenKindIsMeta() {
     String meta =
