@@ -65,7 +65,11 @@ final class ElementsJson {
       case F32 -> json.writeNumber(data.getFloat());
       case F64 -> json.writeNumber(data.getDouble());
       case BYTES -> {
-        byte[] text = new byte[data.getInt()];
+        int length = data.getInt();
+        if (length < 0 || length > data.remaining()) {
+          throw new IllegalStateException("strings were changed after they were answered");
+        }
+        byte[] text = new byte[length];
         data.get(text);
         json.writeString(new String(text, StandardCharsets.UTF_8));
       }

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.bundle.tensor.DType;
@@ -15,6 +16,7 @@ import java.util.HexFormat;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.core.JsonGenerator;
 
 class ElementsJsonTest {
@@ -53,6 +55,19 @@ class ElementsJsonTest {
             WireException.class, () -> ElementsJson.requireForm(output(datatype, hex)));
 
     assertThat(refusal.text()).contains(text, "request it as a binary tensor, with 'binary_data'");
+  }
+
+  /** The code of a model may still write to memory that it has answered with. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ffffff7f61", "ffffffff61", "0200000061"})
+  void shouldMakeNoMemoryForWhatIsNotThere(String hex) {
+    ResponseTensor changed = output("BYTES", hex);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (JsonGenerator json = Json.generator(bytes)) {
+      json.writeStartArray();
+      assertThatThrownBy(() -> ElementsJson.write(json, changed))
+          .isInstanceOf(IllegalStateException.class);
+    }
   }
 
   private static ResponseTensor output(String datatype, String hex) {
