@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -264,10 +265,18 @@ final class ContractCheck {
       return 0;
     }
     List<Variant> variants = contract.variants();
-    for (int i = 0; i < variants.size(); i++) {
-      if (variants.get(i).sizes().equals(sizes)) {
-        return i;
-      }
+    int smallest = smallest(variants, sizes, contract.paddedAxes());
+    if (smallest >= 0) {
+      return smallest;
+    }
+    if (!contract.paddedAxes().isEmpty()) {
+      throw RefusedException.invalid(
+          "model '%s' is not compiled for %s; axes %s may be shorter than in one of %s, the others must match it"
+              .formatted(
+                  contract.modelName(),
+                  sizes,
+                  new TreeSet<>(contract.paddedAxes()),
+                  variants.stream().map(Variant::sizes).toList()));
     }
     throw RefusedException.invalid(
         "model '%s' is not compiled for %s; compiled shape variants are %s"
@@ -310,6 +319,31 @@ final class ContractCheck {
       }
     }
     return copies;
+  }
+
+  /** The variant with the fewest elements that holds a request of these sizes; -1 for none. */
+  private static int smallest(
+      List<Variant> variants, Map<Character, Long> sizes, Set<Character> padded) {
+    int smallest = -1;
+    double least = Double.POSITIVE_INFINITY;
+    for (int i = 0; i < variants.size(); i++) {
+      double elements = 1;
+      boolean holds = true;
+      for (Map.Entry<Character, Long> size : variants.get(i).sizes().entrySet()) {
+        Long asked = sizes.get(size.getKey());
+        holds &=
+            asked == null // an axis of outputs alone
+                || (padded.contains(size.getKey())
+                    ? asked <= size.getValue()
+                    : asked.equals(size.getValue()));
+        elements *= size.getValue();
+      }
+      if (holds && elements < least) {
+        smallest = i;
+        least = elements;
+      }
+    }
+    return smallest;
   }
 
   /** In the model's order, whatever the order they were requested in. */

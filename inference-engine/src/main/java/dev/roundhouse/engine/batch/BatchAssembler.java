@@ -1,10 +1,13 @@
 package dev.roundhouse.engine.batch;
 
+import dev.roundhouse.engine.layout.PartialRows;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.TensorData;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 /**
  * Lays the inputs of a batch out in its staging memory: one copy per input, zeros as padding. Owned
@@ -48,7 +51,13 @@ public final class BatchAssembler {
     MemorySegment staging = slot.staging().memory();
     for (int input = 0; input < program.inputCount(); input++) {
       RowLayout layout = program.input(input);
-      TensorData data = request.inputs().get(input).data();
+      InputTensor tensor = request.inputs().get(input);
+      TensorData data = tensor.data();
+      PartialRows partial = layout.partial();
+      if (partial != null && !partial.isWhole(tensor.shape())) {
+        spreadRows(slot, program, member, row, input);
+        continue;
+      }
       long length = layout.lengthOf(slot.rowCount(member));
       if (length == 0) {
         continue;
@@ -60,6 +69,27 @@ public final class BatchAssembler {
         data.copyTo(
             repetition * stride + first, staging, base + layout.offset(repetition, row), length);
       }
+    }
+  }
+
+  /** Copies rows that are shorter than the program's, each with padding after it. */
+  private static void spreadRows(
+      BatchSlot slot, ProgramLayout program, int member, int row, int input) {
+    RowLayout layout = program.input(input);
+    PartialRows partial = Objects.requireNonNull(layout.partial());
+    InputTensor tensor = slot.requireRequest(member).inputs().get(input);
+    MemorySegment staging = slot.staging().memory();
+    int rows = layout.batched() ? slot.rowCount(member) : 1;
+    long base = program.stagingOffset(input) + layout.offset(0, layout.batched() ? row : 0);
+    partial.fill(staging, base, rows);
+    long rowBytes = partial.bytes(tensor.shape());
+    for (int i = 0; i < rows; i++) {
+      long from = (slot.firstRow(member) + i) * rowBytes;
+      long to = base + i * layout.rowBytes();
+      partial.pieces(
+          tensor.shape(),
+          (dense, spread, length) ->
+              tensor.data().copyTo(from + dense, staging, to + spread, length));
     }
   }
 

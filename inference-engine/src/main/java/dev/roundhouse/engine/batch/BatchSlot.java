@@ -5,6 +5,7 @@ import dev.roundhouse.engine.device.Device.HostMemory;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.Execution;
 import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.layout.PartialRows;
 import dev.roundhouse.engine.layout.PreparedProgram;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
@@ -364,6 +365,30 @@ public final class BatchSlot implements AutoCloseable {
   /** Rows of all members that somebody waits for, without padding. */
   public int rows() {
     return rows;
+  }
+
+  /**
+   * Elements of an input that is padded, in all rows that somebody waits for.
+   *
+   * @param padding only those that are padding
+   */
+  public long positions(boolean padding) {
+    ProgramLayout layout = program().layout();
+    int input = layout.paddedInput();
+    PartialRows partial = input < 0 ? null : layout.input(input).partial();
+    if (partial == null) {
+      return 0;
+    }
+    long positions = 0;
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null) {
+        long asked = partial.elements(request.inputs().get(input).shape());
+        positions +=
+            rowCounts[member] * (padding ? partial.elements() - asked : partial.elements());
+      }
+    }
+    return positions;
   }
 
   public int paddingRows() {

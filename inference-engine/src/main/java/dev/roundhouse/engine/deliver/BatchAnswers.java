@@ -1,8 +1,11 @@
 package dev.roundhouse.engine.deliver;
 
+import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.batch.BatchSlot;
+import dev.roundhouse.engine.layout.PartialRows;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
+import dev.roundhouse.engine.layout.TrimmedAxes;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.CountedAnswer;
 import dev.roundhouse.engine.queue.QueuedRequest;
@@ -29,7 +32,7 @@ final class BatchAnswers {
     int count = count(request, program);
     long bytes = 0;
     for (int i = 0; i < count; i++) {
-      bytes += align(program.output(index(request, i)).bytesOf(request.rows()));
+      bytes += align(byteSize(program, index(request, i), request));
     }
     AnswerPool.Block block = bytes == 0 ? null : pool.take(bytes);
     MemorySegment memory = block == null ? MemorySegment.NULL : block.memory();
@@ -37,9 +40,9 @@ final class BatchAnswers {
     List<OutputTensor> outputs = count == 1 ? List.of() : new ArrayList<>(count);
     long offset = 0;
     for (int i = 0; i < count; i++) {
-      RowLayout layout = program.output(index(request, i));
-      long size = layout.bytesOf(request.rows());
-      OutputTensor output = output(layout, request, memory.asSlice(offset, size));
+      int index = index(request, i);
+      long size = byteSize(program, index, request);
+      OutputTensor output = output(program, index, request, memory.asSlice(offset, size));
       offset += align(size);
       if (count == 1) {
         first = output;
@@ -74,10 +77,10 @@ final class BatchAnswers {
       // a sequence's state comes last, wherever it is in the program
       int output = index(request, i);
       Optional<MemorySegment> data = slot.execution().output(output).view();
-      if (data.isEmpty()) {
+      if (data.isEmpty() || data.get().byteSize() != byteSize(program, output, request)) {
         return null;
       }
-      outputs.add(output(program.output(output), request, data.get()));
+      outputs.add(output(program, output, request, data.get()));
     }
     CountedAnswer answer =
         new CountedAnswer(
@@ -90,9 +93,27 @@ final class BatchAnswers {
     return answer;
   }
 
-  private static OutputTensor output(RowLayout layout, QueuedRequest request, MemorySegment data) {
+  private static OutputTensor output(
+      ProgramLayout program, int index, QueuedRequest request, MemorySegment data) {
+    RowLayout layout = program.output(index);
     return new OutputTensor(
-        layout.spec().name(), layout.spec().dtype(), layout.shapeOf(request.rows()), data);
+        layout.spec().name(), layout.spec().dtype(), shape(program, index, request), data);
+  }
+
+  private static Shape shape(ProgramLayout program, int output, QueuedRequest request) {
+    Shape whole = program.output(output).shapeOf(request.rows());
+    TrimmedAxes trimmed = program.trimmed(output);
+    return trimmed == null
+        ? whole
+        : trimmed.shape(whole, input -> request.inputs().get(input).shape());
+  }
+
+  private static long byteSize(ProgramLayout program, int output, QueuedRequest request) {
+    RowLayout layout = program.output(output);
+    PartialRows partial = layout.partial();
+    return partial == null
+        ? layout.bytesOf(request.rows())
+        : (layout.batched() ? request.rows() : 1) * partial.bytes(shape(program, output, request));
   }
 
   /** How many outputs a request wants. */

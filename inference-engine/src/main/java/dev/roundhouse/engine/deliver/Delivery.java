@@ -5,6 +5,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.Execution;
+import dev.roundhouse.engine.layout.PartialRows;
 import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.RowLayout;
 import dev.roundhouse.engine.layout.Staging;
@@ -18,9 +19,11 @@ import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -261,7 +264,13 @@ public final class Delivery {
       if (length == 0) {
         continue;
       }
-      MemorySegment target = answer.outputs().get(i).data();
+      OutputTensor part = answer.outputs().get(i);
+      MemorySegment target = part.data();
+      PartialRows partial = layout.partial();
+      if (partial != null && !partial.isWhole(part.shape())) {
+        cut(slot, member, batchRow, output, part, landed);
+        continue;
+      }
       if (length == target.byteSize()) {
         read(slot, output, layout.batched() ? layout.offset(0, batchRow) : 0, target, landed);
         continue;
@@ -276,6 +285,29 @@ public final class Delivery {
             target.asSlice(repetition * stride + first, length),
             landed);
       }
+    }
+  }
+
+  /** Copies rows without what lies beyond the request's own sizes. */
+  private static void cut(
+      BatchSlot slot,
+      int member,
+      int batchRow,
+      int output,
+      OutputTensor part,
+      MemorySegment @Nullable [] landed) {
+    RowLayout layout = slot.program().layout().output(output);
+    PartialRows partial = Objects.requireNonNull(layout.partial());
+    int rows = layout.batched() ? slot.rowCount(member) : 1;
+    int first = layout.batched() ? slot.firstRow(member) : 0;
+    long rowBytes = partial.bytes(part.shape());
+    for (int i = 0; i < rows; i++) {
+      long from = layout.batched() ? layout.offset(0, batchRow + i) : 0;
+      long to = (first + i) * rowBytes;
+      partial.pieces(
+          part.shape(),
+          (dense, spread, length) ->
+              read(slot, output, from + spread, part.data().asSlice(to + dense, length), landed));
     }
   }
 

@@ -187,6 +187,10 @@ final class Pipeline {
     if (slot.paddingRows() > 0) {
       ledger.add(counters, Metric.PADDING_ROWS, slot.paddingRows());
     }
+    if (slot.program().layout().paddedInput() >= 0) {
+      ledger.add(counters, Metric.POSITIONS, slot.positions(false));
+      ledger.add(counters, Metric.PADDING_POSITIONS, slot.positions(true));
+    }
     ledger.add(counters, Metric.COMPUTE, slot.computeNanos());
     slot.program().tally().ran(slot.rows());
   }

@@ -25,7 +25,7 @@ public final class ModelLane {
   private final String version;
   private final ModelCounters counters;
 
-  private final ModelQueue queue = new ModelQueue();
+  private final ModelQueue queue;
   private final PreparedProgram[][] programs; // by variant, ascending
   private final BatchPlanner[] planners; // by variant
 
@@ -57,6 +57,7 @@ public final class ModelLane {
     maxQueueDelayNanos = options.maxQueueDelayNanos();
     weight = options.weight();
     int variants = model.contract().variants().size();
+    queue = new ModelQueue(variants);
     programs = new PreparedProgram[variants][];
     planners = new BatchPlanner[variants];
     for (int variant = 0; variant < variants; variant++) {

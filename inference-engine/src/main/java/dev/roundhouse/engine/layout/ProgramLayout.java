@@ -14,8 +14,10 @@ import org.jspecify.annotations.Nullable;
 public final class ProgramLayout {
   private final RowLayout[] inputs;
   private final RowLayout[] outputs;
+  private final @Nullable TrimmedAxes[] trimmed; // by output
   private final long[] stagingOffsets;
   private final long stagingBytes;
+  private final int paddedInput;
   private final long outputBytes;
 
   // The inputs' places in each staging memory, by its index; made again when one has grown.
@@ -35,10 +37,17 @@ public final class ProgramLayout {
       offset = Staging.align(Math.addExact(offset, inputs[i].byteSize()));
     }
     stagingBytes = offset;
+    int padded = inputs.length - 1;
+    while (padded >= 0 && inputs[padded].partial() == null) {
+      padded--;
+    }
+    paddedInput = padded;
     outputs = new RowLayout[outputSpecs.size()];
+    trimmed = new @Nullable TrimmedAxes[outputs.length];
     long bytes = 0;
     for (int i = 0; i < outputs.length; i++) {
       outputs[i] = RowLayout.of(outputSpecs.get(i), outputTypes.get(i));
+      trimmed[i] = TrimmedAxes.of(outputSpecs.get(i), inputSpecs);
       bytes = Math.addExact(bytes, outputs[i].byteSize());
     }
     outputBytes = bytes;
@@ -77,6 +86,16 @@ public final class ProgramLayout {
 
   public RowLayout output(int index) {
     return outputs[index];
+  }
+
+  /** An input that is padded to the program's shape, which stands for all; -1 for none. */
+  public int paddedInput() {
+    return paddedInput;
+  }
+
+  /** Where an output that is cut back has its sizes from; null for one that is not. */
+  public @Nullable TrimmedAxes trimmed(int output) {
+    return trimmed[output];
   }
 
   public long stagingOffset(int input) {

@@ -18,6 +18,7 @@ public final class RowLayout {
   private final long batchRows;
   private final long rowBytes;
   private final long byteSize;
+  private final @Nullable PartialRows partial;
 
   /**
    * Shapes of answers by rows, as they come up: there are few, and they are asked for often. Two
@@ -33,6 +34,7 @@ public final class RowLayout {
     this.batchRows = batchRows;
     this.rowBytes = rowBytes;
     this.byteSize = type.byteSize();
+    this.partial = PartialRows.of(spec, type);
     this.shapes = new @Nullable Shape[batchAxis < 0 ? 0 : (int) batchRows + 1];
   }
 
@@ -58,6 +60,11 @@ public final class RowLayout {
 
   public TensorType type() {
     return type;
+  }
+
+  /** How shorter rows lie in it; null for a tensor that is neither padded nor cut back. */
+  public @Nullable PartialRows partial() {
+    return partial;
   }
 
   public boolean batched() {

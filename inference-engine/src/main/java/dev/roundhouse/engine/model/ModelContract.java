@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.Lengths;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
@@ -8,6 +9,8 @@ import dev.roundhouse.engine.sequence.SequenceRules;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param batchSizes compiled sizes, ascending, the same for every variant
  * @param sequences what the server feeds and keeps of each sequence; null for a model without state
  *     between requests
+ * @param paddedAxes letters of axes in which a request may be shorter than the variant it runs in
  */
 public record ModelContract(
     String modelName,
@@ -37,7 +41,8 @@ public record ModelContract(
     AnswerSize answerSize,
     Map<String, Integer> inputIndex,
     Map<String, Integer> outputIndex,
-    @Nullable SequenceRules sequences) {
+    @Nullable SequenceRules sequences,
+    Set<Character> paddedAxes) {
 
   /**
    * @param batchSizes what was really compiled, ascending
@@ -59,7 +64,17 @@ public record ModelContract(
         AnswerSize.of(spec.clientOutputs(), variants, batched || !free),
         indexByName(spec.clientInputs()),
         indexByName(spec.clientOutputs()),
-        SequenceRules.of(spec));
+        SequenceRules.of(spec),
+        paddedAxes(spec.clientInputs()));
+  }
+
+  private static Set<Character> paddedAxes(List<TensorSpec> inputs) {
+    return inputs.stream()
+        .filter(input -> input.lengths() instanceof Lengths.Padded)
+        .flatMap(input -> input.axes().stream())
+        .filter(Axis.Variable.class::isInstance)
+        .map(axis -> ((Axis.Variable) axis).letter())
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   private static boolean isPlain(List<TensorSpec> inputs, List<Variant> variants) {

@@ -29,6 +29,9 @@ public enum Metric {
   EXECUTIONS("roundhouse.executions", "Executions on the device"),
   ROWS("roundhouse.rows", "Rows of requests executed"),
   PADDING_ROWS("roundhouse.rows.padding", "Rows executed to fill a compiled batch size"),
+  POSITIONS("roundhouse.positions", "Elements of an input that is padded, in rows of requests"),
+  PADDING_POSITIONS(
+      "roundhouse.positions.padding", "Those of them that fill a compiled shape variant"),
   COMPUTE("roundhouse.compute", "Nanoseconds of execution"),
   QUEUE_WAIT("roundhouse.queue.wait", "Nanoseconds that executed requests had waited");
 

@@ -7,8 +7,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * One model's waiting requests, in ranks that go one after the other: calls of metas that run
  * ahead, then the priority levels, each followed by those of its requests that have waited too
- * long; within a rank in order of arrival. Cancelled requests stay until they reach the front or
- * the room is needed; {@link #dropEnded} lets them go. Owned by the dispatch thread.
+ * long. Within a rank the shape variant whose oldest request has waited longest is first, with all
+ * its requests, in order of arrival: they can run together. Cancelled requests stay until they
+ * reach the front or the room is needed; {@link #dropEnded} lets them go. Owned by the dispatch
+ * thread.
  */
 public final class ModelQueue {
   private static final int AHEAD = 0;
@@ -16,17 +18,33 @@ public final class ModelQueue {
   /** The rank of the first priority level, which is the only one of most models. */
   private static final int FIRST_LEVEL = 1;
 
+  private final int variants;
   private final RequestRing firstLevel = new RequestRing();
 
-  /** Null while only the first level has been used: most models need no more. */
-  private @Nullable RequestRing @Nullable [] ranks;
+  /**
+   * By rank, then by variant. Null while only the first level of the first variant has been used:
+   * most models need no more.
+   */
+  private @Nullable RequestRing @Nullable [] rings;
+
+  /** For a model with one shape. */
+  public ModelQueue() {
+    this(1);
+  }
+
+  /**
+   * @param variants shape variants of the model
+   */
+  public ModelQueue(int variants) {
+    this.variants = variants;
+  }
 
   public int size() {
-    if (ranks == null) {
+    if (rings == null) {
       return firstLevel.size();
     }
     int size = 0;
-    for (RequestRing ring : ranks) {
+    for (RequestRing ring : rings) {
       size += ring == null ? 0 : ring.size();
     }
     return size;
@@ -45,52 +63,81 @@ public final class ModelQueue {
   }
 
   public void add(QueuedRequest request) {
-    ring(rank(request)).add(request);
+    ring(request).add(request);
   }
 
   /** Puts a request that was taken out of here back to where it was. */
   public void putBack(QueuedRequest request) {
-    ring(rank(request)).putBack(request);
+    ring(request).putBack(request);
   }
 
-  /** Moves the front request behind all others of its level and those before. */
+  /** Moves the front request behind all others of its variant and level and those before. */
   public void delayFront() {
     QueuedRequest front = remove();
     front.delay();
-    ring(rank(front)).add(front);
+    ring(front).add(front);
   }
 
   /**
-   * @param position 0 is the front
+   * @param position 0 is the front; those of its variant and rank follow it
    */
   public QueuedRequest get(int position) {
     if (position >= size()) {
       throw new IndexOutOfBoundsException("position " + position + " of " + size() + " waiting");
     }
-    if (ranks == null) {
+    if (rings == null) {
       return firstLevel.get(position);
     }
     int left = position;
-    for (RequestRing ring : ranks) {
-      int here = ring == null ? 0 : ring.size();
-      if (ring != null && left < here) {
-        return ring.get(left);
+    for (int begin = 0; begin < rings.length; begin += variants) {
+      RequestRing first = first(rings, begin);
+      if (first == null) {
+        continue;
       }
-      left -= here;
+      if (left < first.size()) {
+        return first.get(left);
+      }
+      left -= first.size();
+      for (int i = begin; i < begin + variants; i++) {
+        RequestRing ring = rings[i];
+        if (ring != null && ring != first) {
+          if (left < ring.size()) {
+            return ring.get(left);
+          }
+          left -= ring.size();
+        }
+      }
     }
     throw new IllegalStateException("the ranks hold no such position");
   }
 
   public QueuedRequest remove() {
-    if (ranks == null) {
+    if (rings == null) {
       return firstLevel.remove();
     }
-    for (RequestRing ring : ranks) {
-      if (ring != null && ring.size() > 0) {
-        return ring.remove();
+    for (int begin = 0; begin < rings.length; begin += variants) {
+      RequestRing first = first(rings, begin);
+      if (first != null) {
+        return first.remove();
       }
     }
     throw new IllegalStateException("nothing waits");
+  }
+
+  /** Of a rank, the variant whose oldest request arrived first; null when none waits. */
+  private @Nullable RequestRing first(@Nullable RequestRing[] all, int begin) {
+    RequestRing first = null;
+    for (int i = begin; i < begin + variants; i++) {
+      RequestRing ring = all[i];
+      if (ring != null && ring.size() > 0 && (first == null || isOlder(ring, first))) {
+        first = ring;
+      }
+    }
+    return first;
+  }
+
+  private static boolean isOlder(RequestRing one, RequestRing other) {
+    return one.get(0).arrivalNanos() - other.get(0).arrivalNanos() < 0;
   }
 
   /**
@@ -98,12 +145,12 @@ public final class ModelQueue {
    * InferenceRequest#NO_DEADLINE} when none has one.
    */
   public long earliestDeadlineNanos() {
-    if (ranks == null) {
+    if (rings == null) {
       return firstLevel.earliestDeadlineNanos();
     }
     long earliest = InferenceRequest.NO_DEADLINE;
-    for (int rank = FIRST_LEVEL; rank < ranks.length; rank++) {
-      RequestRing ring = ranks[rank];
+    for (int i = FIRST_LEVEL * variants; i < rings.length; i++) {
+      RequestRing ring = rings[i];
       if (ring != null) {
         earliest = Math.min(earliest, ring.earliestDeadlineNanos());
       }
@@ -125,24 +172,24 @@ public final class ModelQueue {
     return FIRST_LEVEL + 2 * Math.max(0, request.level() - 1) + (request.isDelayed() ? 1 : 0);
   }
 
-  private RequestRing ring(int rank) {
-    if (rank == FIRST_LEVEL) {
+  private RequestRing ring(QueuedRequest request) {
+    int rank = rank(request);
+    int index = rank * variants + request.variant();
+    if (index == FIRST_LEVEL * variants) {
       return firstLevel;
     }
-    @Nullable RequestRing[] all = ranks == null ? new @Nullable RequestRing[rank + 1] : ranks;
-    if (rank >= all.length) {
-      all = Arrays.copyOf(all, rank + 1);
+    int length = Math.max(rank, FIRST_LEVEL) * variants + variants;
+    @Nullable RequestRing[] all = rings == null ? new @Nullable RequestRing[length] : rings;
+    if (length > all.length) {
+      all = Arrays.copyOf(all, length);
     }
-    if (all.length == 1) {
-      all = Arrays.copyOf(all, FIRST_LEVEL + 1);
-    }
-    all[FIRST_LEVEL] = firstLevel;
-    RequestRing ring = all[rank];
+    all[FIRST_LEVEL * variants] = firstLevel;
+    RequestRing ring = all[index];
     if (ring == null) {
       ring = new RequestRing();
-      all[rank] = ring;
+      all[index] = ring;
     }
-    ranks = all;
+    rings = all;
     return ring;
   }
 }

@@ -35,6 +35,40 @@ class ModelQueueTest {
     assertThat(order).containsExactly(committed, alsoCommitted, first, second);
   }
 
+  @Test
+  void shouldPutTheVariantOfTheOldestFirstAndKeepEachInOrder() {
+    ModelQueue queue = new ModelQueue(3);
+    List<QueuedRequest> all = new ArrayList<>();
+    int[] variants = {2, 0, 2, 1, 0, 2};
+    for (int i = 0; i < variants.length; i++) {
+      QueuedRequest request = new QueuedRequest(InferenceRequest.of("m", List.of(), NOBODY).build(), each -> false);
+      request.admit(
+          0,
+          new Admitted(1, variants[i], List.of(), 0, 0, null),
+          new ModelCounters(),
+          0,
+          InferenceRequest.NO_DEADLINE,
+          100 + i);
+      all.add(request);
+      queue.add(request);
+    }
+    List<QueuedRequest> seen = new ArrayList<>();
+    for (int i = 0; i < queue.size(); i++) {
+      seen.add(queue.get(i));
+    }
+    assertThat(seen.subList(0, 3)).containsExactly(all.get(0), all.get(2), all.get(5));
+    assertThat(seen).containsExactlyInAnyOrderElementsOf(all);
+    QueuedRequest front = queue.remove();
+    assertThat(queue.get(0)).isSameAs(all.get(1));
+    queue.putBack(front);
+    assertThat(queue.get(0)).isSameAs(front);
+    List<QueuedRequest> order = new ArrayList<>();
+    while (!queue.isEmpty()) {
+      order.add(queue.remove());
+    }
+    assertThat(order).containsExactlyElementsOf(all);
+  }
+
   /** Against a sorted list: levels, calls that run ahead, large ones, and those that are late. */
   @ParameterizedTest
   @ValueSource(longs = {11, 12, 13, 14})

@@ -102,6 +102,24 @@ public final class TestImage {
         batchSizes);
   }
 
+  /** A model without weights that is compiled for several shapes. */
+  public static ModelImage of(
+      String name,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      List<Variant> variants,
+      List<Integer> batchSizes) {
+    return of(
+        name,
+        "1",
+        inputs,
+        outputs,
+        new Weights(() -> {}, List.of()),
+        ServingDefaults.DEFAULT,
+        variants,
+        batchSizes);
+  }
+
   private static ModelImage of(
       String name,
       String version,
@@ -110,6 +128,26 @@ public final class TestImage {
       Weights weights,
       ServingDefaults serving,
       int... batchSizes) {
+    return of(
+        name,
+        version,
+        inputs,
+        outputs,
+        weights,
+        serving,
+        List.of(Variant.SINGLE),
+        IntStream.of(batchSizes).boxed().toList());
+  }
+
+  private static ModelImage of(
+      String name,
+      String version,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      Weights weights,
+      ServingDefaults serving,
+      List<Variant> variants,
+      List<Integer> batchSizes) {
     ModelSpec spec =
         new ModelSpec(
             name,
@@ -119,14 +157,18 @@ public final class TestImage {
             inputs,
             outputs,
             Optional.empty(),
-            IntStream.of(batchSizes).boxed().toList(),
-            List.of(Variant.SINGLE),
+            batchSizes,
+            variants,
             List.of(),
             serving,
             Map.of());
     List<ProgramCode> programs = new ArrayList<>();
-    for (int rows : batchSizes) {
-      programs.add(new Program(inputs, outputs, weights.arguments(), rows));
+    for (int variant = 0; variant < variants.size(); variant++) {
+      for (int rows : batchSizes) {
+        programs.add(
+            new Program(
+                inputs, outputs, weights.arguments(), variant, variants.get(variant), rows));
+      }
     }
     return new ModelImage(version, spec, programs, weights);
   }
@@ -153,12 +195,13 @@ public final class TestImage {
   }
 
   private record Program(
-      List<TensorSpec> inputs, List<TensorSpec> outputs, List<Weight> weights, int rows)
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      List<Weight> weights,
+      int variant,
+      Variant sizes,
+      int rows)
       implements ProgramCode {
-    @Override
-    public int variant() {
-      return 0;
-    }
 
     @Override
     public int batchSize() {
@@ -167,14 +210,14 @@ public final class TestImage {
 
     @Override
     public String name() {
-      return "model.b" + rows + ".mlir";
+      return (sizes.sizes().isEmpty() ? "model.b" : "model.v" + variant + ".b") + rows + ".mlir";
     }
 
     @Override
     public byte[] read() {
       List<String> arguments = new ArrayList<>();
       inputs.forEach(input -> arguments.add(type(input)));
-      weights.forEach(weight -> arguments.add(type(weight.type().shape())));
+      weights.forEach(weight -> arguments.add(type(weight.type())));
       String parameters =
           String.join(
               ", ",
@@ -198,19 +241,21 @@ public final class TestImage {
     }
 
     private String type(TensorSpec tensor) {
-      long[] dims =
-          tensor.axes().stream()
-              .mapToLong(axis -> axis instanceof Axis.Fixed fixed ? fixed.extent() : rows)
-              .toArray();
-      return type(Shape.of(dims));
+      return type(tensor.resolve(rows, sizes));
     }
 
-    private static String type(Shape shape) {
+    private static String type(TensorType tensor) {
       StringBuilder type = new StringBuilder("tensor<");
-      for (long extent : shape.dims()) {
+      for (long extent : tensor.shape().dims()) {
         type.append(extent).append('x');
       }
-      return type.append("f32>").toString();
+      String element =
+          switch (tensor.dtype()) {
+            case F32 -> "f32";
+            case I32 -> "i32";
+            default -> throw new IllegalArgumentException(tensor.dtype() + " in a test's program");
+          };
+      return type.append(element).append('>').toString();
     }
   }
 }

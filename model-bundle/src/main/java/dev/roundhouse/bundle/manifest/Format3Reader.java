@@ -42,6 +42,8 @@ final class Format3Reader {
         "outputs",
         "batch_sizes",
         "variants",
+        "pad",
+        "trim",
         "client_inputs",
         "client_outputs",
         "meta",
@@ -61,12 +63,11 @@ final class Format3Reader {
       rules.wire("outputs", outputs);
     }
     List<Variant> variants = variants(kind, inputs, outputs);
+    LengthsReader lengths = new LengthsReader(fields, inputs, outputs);
+    inputs = lengths.inputs();
+    outputs = lengths.outputs();
     List<String> calls = calls(kind);
-    ServingDefaults serving =
-        fields
-            .object("serving")
-            .map(section -> ServingReader.read(section, inputs, outputs))
-            .orElse(ServingDefaults.DEFAULT);
+    ServingDefaults serving = serving(inputs, outputs);
     Map<String, String> digests = digests();
     Map<String, String> provenance = provenance();
     if (!problems.isEmpty()) {
@@ -87,6 +88,13 @@ final class Format3Reader {
             serving,
             provenance),
         Optional.of(digests));
+  }
+
+  private ServingDefaults serving(List<TensorSpec> inputs, List<TensorSpec> outputs) {
+    return fields
+        .object("serving")
+        .map(section -> ServingReader.read(section, inputs, outputs))
+        .orElse(ServingDefaults.DEFAULT);
   }
 
   private Optional<ClientContract> client(Kind kind) {

@@ -11,9 +11,15 @@ import java.util.Optional;
  *
  * @param labels file in the bundle with one class label per line, for outputs that are class scores
  * @param classes what that file says, once the bundle has been read
+ * @param lengths what is done with requests that are shorter than a variant
  */
 public record TensorSpec(
-    String name, DType dtype, List<Axis> axes, Optional<String> labels, ClassLabels classes) {
+    String name,
+    DType dtype,
+    List<Axis> axes,
+    Optional<String> labels,
+    ClassLabels classes,
+    Lengths lengths) {
 
   public TensorSpec {
     axes = List.copyOf(axes);
@@ -27,17 +33,24 @@ public record TensorSpec(
   }
 
   public TensorSpec(String name, DType dtype, List<Axis> axes, Optional<String> labels) {
-    this(name, dtype, axes, labels, ClassLabels.NONE);
+    this(name, dtype, axes, labels, ClassLabels.NONE, Lengths.EXACT);
   }
 
   /** The same tensor, its labels read. */
   public TensorSpec withClasses(ClassLabels read) {
-    return new TensorSpec(name, dtype, axes, labels, read);
+    return new TensorSpec(name, dtype, axes, labels, read, lengths);
+  }
+
+  /** The same tensor, padded or trimmed. */
+  public TensorSpec withLengths(Lengths other) {
+    return new TensorSpec(name, dtype, axes, labels, classes, other);
   }
 
   /** The same tensor as a program has it: what its elements are called is not its business. */
   public TensorSpec withoutLabels() {
-    return labels.isEmpty() ? this : new TensorSpec(name, dtype, axes);
+    return labels.isEmpty()
+        ? this
+        : new TensorSpec(name, dtype, axes, Optional.empty(), ClassLabels.NONE, lengths);
   }
 
   public int rank() {

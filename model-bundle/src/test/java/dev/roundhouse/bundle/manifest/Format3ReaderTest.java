@@ -297,4 +297,56 @@ class Format3ReaderTest {
     assertThatThrownBy(() -> read(meta.replace("[a, b]", "[tiny]")))
         .hasMessageContaining("a meta cannot call itself");
   }
+
+  private static final String LENGTHS =
+      """
+      format_version: "3"
+      inputs:
+        - {name: ids, dtype: i32, shape: [n, s]}
+        - {name: mask, dtype: f16, shape: [n, s, k]}
+        - {name: bias, dtype: f32, shape: [n, k]}
+      outputs:
+        - {name: hidden, dtype: f32, shape: [n, s]}
+        - {name: sum, dtype: f32, shape: [n, k]}
+      batch_sizes: [1]
+      variants:
+        - {s: 16, k: 2}
+        - {s: 128, k: 2}
+      pad: {ids: 7, mask: -1.5, bias: 0}
+      trim: [hidden]
+      files: {}
+      """;
+
+  @Test
+  void shouldReadWhatIsPaddedAndCutBack() {
+    assertThat(schemaAccepts(LENGTHS)).isTrue();
+    ModelSpec spec = read(LENGTHS).spec();
+    assertThat(spec.inputs())
+        .extracting(TensorSpec::lengths)
+        .containsExactly(Lengths.padded(7L), Lengths.padded(-1.5), Lengths.padded(0.0));
+    assertThat(spec.outputs())
+        .extracting(TensorSpec::lengths)
+        .containsExactly(Lengths.TRIMMED, Lengths.EXACT);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          pad: {ids: 7, mask: -1.5, bias: 0} | pad: {ids: 7} | leaves out input 'mask', which has an axis of [s] too
+          ids: 7    | ids: 7.5            | pad.ids: is 7.5, which is no value of i32
+          ids: 7    | ids: 3000000000     | which is no value of i32
+          mask: -1.5| mask: 70000         | which is no value of f16
+          ids: 7    | ids: x              | pad.ids: is "x", not a number
+          bias: 0}  | bias: 0, other: 1}  | pad.other: is not an input; those are [ids, mask, bias]
+          [hidden]  | [hidden, none]      | trim: names 'none'; the outputs are [hidden, sum]
+          [hidden]  | [hidden, hidden]    | trim: names an output twice
+          pad: {ids: 7, mask: -1.5, bias: 0} | description: x | trim: is there, but nothing is padded
+          """)
+  void shouldRefusePaddingThatCannotBeDone(String there, String wrong, String message) {
+    assertThatThrownBy(() -> read(LENGTHS.replace(there, wrong)))
+        .isInstanceOf(BundleException.class)
+        .hasMessageContaining(message);
+  }
 }
