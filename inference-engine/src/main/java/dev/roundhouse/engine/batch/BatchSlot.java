@@ -368,7 +368,7 @@ public final class BatchSlot implements AutoCloseable {
   }
 
   /**
-   * Elements of an input that is padded, in all rows that somebody waits for.
+   * Elements of the first input that is padded, in all rows that somebody waits for.
    *
    * @param padding only those that are padding
    */

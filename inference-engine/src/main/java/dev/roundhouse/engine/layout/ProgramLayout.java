@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,11 +38,11 @@ public final class ProgramLayout {
       offset = Staging.align(Math.addExact(offset, inputs[i].byteSize()));
     }
     stagingBytes = offset;
-    int padded = inputs.length - 1;
-    while (padded >= 0 && inputs[padded].partial() == null) {
-      padded--;
-    }
-    paddedInput = padded;
+    paddedInput =
+        IntStream.range(0, inputs.length)
+            .filter(i -> inputs[i].partial() != null)
+            .findFirst()
+            .orElse(-1);
     outputs = new RowLayout[outputSpecs.size()];
     trimmed = new @Nullable TrimmedAxes[outputs.length];
     long bytes = 0;
@@ -88,7 +89,7 @@ public final class ProgramLayout {
     return outputs[index];
   }
 
-  /** An input that is padded to the program's shape, which stands for all; -1 for none. */
+  /** The first input that is padded to the program's shape; -1 for none. */
   public int paddedInput() {
     return paddedInput;
   }

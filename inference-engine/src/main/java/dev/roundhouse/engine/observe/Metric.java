@@ -29,7 +29,7 @@ public enum Metric {
   EXECUTIONS("roundhouse.executions", "Executions on the device"),
   ROWS("roundhouse.rows", "Rows of requests executed"),
   PADDING_ROWS("roundhouse.rows.padding", "Rows executed to fill a compiled batch size"),
-  POSITIONS("roundhouse.positions", "Elements of an input that is padded, in rows of requests"),
+  POSITIONS("roundhouse.positions", "Elements of the first padded input, in rows of requests"),
   PADDING_POSITIONS(
       "roundhouse.positions.padding", "Those of them that fill a compiled shape variant"),
   COMPUTE("roundhouse.compute", "Nanoseconds of execution"),

@@ -160,13 +160,13 @@ class PaddedLengthsTest {
     List<Submission> submitted = new ArrayList<>();
     for (int length : new int[] {3, 7, 4, 8, 2, 5, 1, 6}) {
       submitted.add(engine.submit("lengths", Asked.of(1, length, random).inputs()));
+      engine.clock().advance(1_000);
     }
     long before = executions(engine);
     engine.run();
     assertThat(executions(engine) - before).isEqualTo(2);
     assertThat(submitted)
-        .allSatisfy(
-            each -> assertThat(engine.completed(each).timings().batchRows()).isEqualTo(4));
+        .allSatisfy(each -> assertThat(engine.completed(each).timings().batchRows()).isEqualTo(4));
     assertThat(engine.finished().getFirst()).isSameAs(submitted.getFirst());
     engine.assertNothingLeaks();
   }

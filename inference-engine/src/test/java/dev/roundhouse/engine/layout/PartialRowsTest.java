@@ -118,7 +118,6 @@ class PartialRowsTest {
 
   private static PartialRows rows(DType dtype, Number filler, List<Axis> axes, long[] dims) {
     TensorSpec spec = new TensorSpec("x", dtype, axes).withLengths(Lengths.padded(filler));
-    return Objects.requireNonNull(
-        PartialRows.of(spec, new TensorType(dtype, Shape.of(dims))));
+    return Objects.requireNonNull(PartialRows.of(spec, new TensorType(dtype, Shape.of(dims))));
   }
 }

@@ -41,7 +41,8 @@ class ModelQueueTest {
     List<QueuedRequest> all = new ArrayList<>();
     int[] variants = {2, 0, 2, 1, 0, 2};
     for (int i = 0; i < variants.length; i++) {
-      QueuedRequest request = new QueuedRequest(InferenceRequest.of("m", List.of(), NOBODY).build(), each -> false);
+      QueuedRequest request =
+          new QueuedRequest(InferenceRequest.of("m", List.of(), NOBODY).build(), each -> false);
       request.admit(
           0,
           new Admitted(1, variants[i], List.of(), 0, 0, null),

@@ -62,10 +62,9 @@ final class LengthsReader {
     double value = pad.number(input.name()).orElse(0.0);
     if (!Lengths.fits(input.dtype(), value)) {
       pad.problem(input.name(), "is " + value + ", which is no value of " + input.dtype());
-      return input;
     }
-    return input.withLengths(
-        Lengths.padded(isWhole(input.dtype()) ? (Number) (long) value : value));
+    Number filler = isWhole(input.dtype()) ? (Number) (long) value : value;
+    return input.withLengths(Lengths.padded(filler));
   }
 
   private static boolean isWhole(DType dtype) {

@@ -8,6 +8,7 @@ import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SpecificationVersion;
 import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.Lengths;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.Priorities;
 import dev.roundhouse.bundle.model.QueuePolicy;
@@ -15,6 +16,7 @@ import dev.roundhouse.bundle.model.QueuePolicy.TimeoutAction;
 import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.ServingDefaults.Residency;
+import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import java.io.IOException;
@@ -335,14 +337,14 @@ class Format3ReaderTest {
       textBlock =
           """
           pad: {ids: 7, mask: -1.5, bias: 0} | pad: {ids: 7} | leaves out input 'mask', which has an axis of [s] too
-          ids: 7    | ids: 7.5            | pad.ids: is 7.5, which is no value of i32
+          ids: 7    | ids: 7.5            | pad.ids is 7.5, which is no value of i32
           ids: 7    | ids: 3000000000     | which is no value of i32
           mask: -1.5| mask: 70000         | which is no value of f16
-          ids: 7    | ids: x              | pad.ids: is "x", not a number
-          bias: 0}  | bias: 0, other: 1}  | pad.other: is not an input; those are [ids, mask, bias]
-          [hidden]  | [hidden, none]      | trim: names 'none'; the outputs are [hidden, sum]
-          [hidden]  | [hidden, hidden]    | trim: names an output twice
-          pad: {ids: 7, mask: -1.5, bias: 0} | description: x | trim: is there, but nothing is padded
+          ids: 7    | ids: x              | pad.ids is "x", not a number
+          bias: 0}  | bias: 0, other: 1}  | pad.other is not an input; those are [ids, mask, bias]
+          [hidden]  | [hidden, none]      | trim names 'none'; the outputs are [hidden, sum]
+          [hidden]  | [hidden, hidden]    | trim names an output twice
+          pad: {ids: 7, mask: -1.5, bias: 0} | description: x | trim is there, but nothing is padded
           """)
   void shouldRefusePaddingThatCannotBeDone(String there, String wrong, String message) {
     assertThatThrownBy(() -> read(LENGTHS.replace(there, wrong)))
