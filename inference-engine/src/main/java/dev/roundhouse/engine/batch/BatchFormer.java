@@ -49,8 +49,13 @@ public final class BatchFormer {
       plan = plan(lane, nowNanos, true);
     }
     slot.begin(lane, program(lane, plan));
-    for (int i = 0; i < plan.requests(); i++) {
-      takeFront(slot, lane, plan.batchSize(), nowNanos, judges);
+    queue.beginBatch();
+    try {
+      for (int i = 0; i < plan.requests(); i++) {
+        takeFront(slot, lane, plan.batchSize(), nowNanos, judges);
+      }
+    } finally {
+      queue.endBatch();
     }
   }
 

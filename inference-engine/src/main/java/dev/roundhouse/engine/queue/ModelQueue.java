@@ -27,6 +27,9 @@ public final class ModelQueue {
    */
   private @Nullable RequestRing @Nullable [] rings;
 
+  /** The front's ring while a batch is taken from it. */
+  private @Nullable RequestRing taken;
+
   /** For a model with one shape. */
   public ModelQueue() {
     this(1);
@@ -124,11 +127,31 @@ public final class ModelQueue {
     throw new IllegalStateException("nothing waits");
   }
 
+  /**
+   * The next requests that are removed are those that follow the front now, of its variant, for as
+   * long as there are any; until {@link #endBatch}.
+   */
+  public void beginBatch() {
+    if (rings != null) {
+      for (int begin = 0; taken == null && begin < rings.length; begin += variants) {
+        taken = first(rings, begin);
+      }
+    }
+  }
+
+  /** The front is the oldest again. */
+  public void endBatch() {
+    taken = null;
+  }
+
   /** Of a rank, the variant whose oldest request arrived first; null when none waits. */
   private @Nullable RequestRing first(@Nullable RequestRing[] all, int begin) {
     RequestRing first = null;
     for (int i = begin; i < begin + variants; i++) {
       RequestRing ring = all[i];
+      if (ring != null && ring == taken && ring.size() > 0) {
+        return ring;
+      }
       if (ring != null && ring.size() > 0 && (first == null || isOlder(ring, first))) {
         first = ring;
       }

@@ -143,6 +143,7 @@ class PaddedLengthsTest {
         Asked each = Asked.of(random.nextInt(6) + 1, random.nextInt(9), random);
         asked.add(each);
         submitted.add(engine.submit("lengths", each.inputs()));
+        engine.clock().advance(random.nextInt(2) * 1_000L);
       }
       engine.run();
       for (int i = 0; i < asked.size(); i++) {

@@ -63,11 +63,15 @@ class ModelQueueTest {
     assertThat(queue.get(0)).isSameAs(all.get(1));
     queue.putBack(front);
     assertThat(queue.get(0)).isSameAs(front);
+    queue.beginBatch();
+    assertThat(List.of(queue.remove(), queue.remove())).containsExactly(front, all.get(2));
+    assertThat(queue.get(0)).isSameAs(all.get(5));
+    queue.endBatch();
     List<QueuedRequest> order = new ArrayList<>();
     while (!queue.isEmpty()) {
       order.add(queue.remove());
     }
-    assertThat(order).containsExactlyElementsOf(all);
+    assertThat(order).containsExactly(all.get(1), all.get(3), all.get(4), all.get(5));
   }
 
   /** Against a sorted list: levels, calls that run ahead, large ones, and those that are late. */
