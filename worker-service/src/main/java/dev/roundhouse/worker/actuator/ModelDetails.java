@@ -92,6 +92,8 @@ public record ModelDetails(
       long executions,
       long rows,
       long paddingRows,
+      long positions,
+      long paddingPositions,
       double computeSeconds,
       double queueWaitSeconds) {
 
@@ -100,6 +102,8 @@ public record ModelDetails(
           counts.applyAsLong(Metric.EXECUTIONS),
           counts.applyAsLong(Metric.ROWS),
           counts.applyAsLong(Metric.PADDING_ROWS),
+          counts.applyAsLong(Metric.POSITIONS),
+          counts.applyAsLong(Metric.PADDING_POSITIONS),
           counts.applyAsLong(Metric.COMPUTE) / 1e9,
           counts.applyAsLong(Metric.QUEUE_WAIT) / 1e9);
     }
