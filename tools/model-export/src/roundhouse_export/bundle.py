@@ -120,6 +120,10 @@ def _manifest(bundle: Bundle, files: Mapping[str, bytes]) -> dict[str, Any]:
         manifest["batch_sizes"] = list(contract.batch_sizes)
     if contract.variants:
         manifest["variants"] = [OneLine(sorted(variant.items())) for variant in contract.variants]
+    if contract.pad:
+        manifest["pad"] = OneLine(contract.pad)
+    if contract.trim:
+        manifest["trim"] = list(contract.trim)
     if bundle.serving:
         manifest["serving"] = _plain(bundle.serving)
     manifest["files"] = {name: sha256(data) for name, data in files.items()}

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from roundhouse_export import dtypes
+from roundhouse_export import dtypes, lengths
 
 BATCH = "n"
 
@@ -80,18 +80,32 @@ class ProgramKey:
 
 @dataclass(frozen=True)
 class Contract:
-    """Inputs and outputs of ``@main`` in order, batch sizes and shape variants to compile."""
+    """Inputs and outputs of ``@main`` in order, batch sizes and shape variants to compile.
+
+    ``pad`` has what an input of a request that is shorter than a variant is padded with, at the
+    end of its variable axes; ``trim`` names outputs that are cut back to the request's sizes.
+    """
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     batch_sizes: tuple[int, ...] = ()
     variants: tuple[Variant, ...] = ()
+    pad: Mapping[str, int | float] = field(default_factory=dict)
+    trim: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique("inputs", self.inputs)
         _require_unique("outputs", self.outputs)
         self._require_batch_sizes()
         self._require_variants()
+        problems = lengths.length_problems(self.inputs, self.outputs, self.pad, self.trim)
+        if problems:
+            raise ValueError("; ".join(problems))
+
+    @property
+    def padded_letters(self) -> set[str]:
+        """Axes in which a request may be shorter than the variant that it runs in."""
+        return lengths.padded_letters(self.inputs, self.pad)
 
     @property
     def batched(self) -> bool:

@@ -42,6 +42,11 @@ def convert(source: Path | str, target: Path, options: ImportOptions) -> Bundle:
         raise RefusedError(
             f"{folder}: its programs are made; --input and --axis do not change them"
         )
+    if options.pad or options.trim:
+        raise RefusedError(
+            f"{folder}: what its programs make of padding cannot be compared with a framework; "
+            "leave --pad and --trim out, and write pad and trim into the manifest of the new bundle"
+        )
     if target.resolve() == folder.resolve():
         raise RefusedError(f"{folder}: the new bundle would replace it; give another place")
     if target.exists() and not (target / MANIFEST).exists():

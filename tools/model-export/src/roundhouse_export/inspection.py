@@ -43,6 +43,9 @@ class BundleFacts:
     programs: list[ProgramFacts]
     weights: list[tuple[str, str, str, int]]
     custom_calls: list[str]
+    variants: list[dict[str, int]]
+    pad: dict[str, int | float]
+    trim: list[str]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,6 +86,9 @@ def inspect(folder: Path, compile_programs: bool = True, plugin: Path | None = N
         programs,
         weights,
         sorted(calls),
+        [dict(each) for each in contract.variants],
+        dict(contract.pad),
+        list(contract.trim),
     )
 
 

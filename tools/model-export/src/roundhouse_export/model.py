@@ -28,13 +28,16 @@ class ImportOptions:
 
     ``axes`` has sizes for axes of varying length, by the source's name for them or by the letter
     that ``inputs`` gives them. ``inputs`` replaces what the source says of an input, or says it
-    where the source does not. ``trust`` allows files that can run code when they are loaded.
+    where the source does not. ``pad`` and ``trim`` are the contract's. ``trust`` allows files that
+    can run code when they are loaded.
     """
 
     name: str | None = None
     batch_sizes: tuple[int, ...] = (1, 8)
     axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     inputs: Mapping[str, TensorSpec] = field(default_factory=dict)
+    pad: Mapping[str, int | float] = field(default_factory=dict)
+    trim: tuple[str, ...] = ()
     wide: Wide = Wide.REFUSE
     trust: bool = False
 

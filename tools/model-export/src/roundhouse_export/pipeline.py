@@ -81,6 +81,6 @@ def export_model(
         model.serving,
         own,
     )
-    progress(f"writing {target}")
+    progress(f"writing {model.name}")
     write_bundle(bundle, target)
     return bundle

@@ -149,12 +149,17 @@ def _one(
 
 def _exported(found: FoundModel, version: int | None, model: "Model", place: Path) -> Row:
     from roundhouse_export import pipeline, validation
+    from roundhouse_export.padding_notes import padding_notes
 
     pipeline.export_model(model, place)
-    row = Row(found.name, version, found.kind, Status.CONVERTED, notes=model.notes)
+    notes = (*model.notes, *padding_notes(model.contract))
+    row = Row(found.name, version, found.kind, Status.CONVERTED, notes=notes)
     if model.reference is None:
         return row
     findings = validation.against_reference(place, model.reference)
+    refusal = validation.padding_refusal(findings)
+    if refusal:
+        raise RefusedError(f"{found.path}: {refusal}")
     asked = [each.largest_difference for each in findings if each.inputs == "random"]
     off = [each for each in findings if each.is_wrong]
     reason = ""

@@ -85,8 +85,9 @@ def versions(found: FoundModel) -> dict[int | None, Loader]:
 def options_of(name: str, options: ImportOptions, signature: "Signature") -> ImportOptions:
     """What of the options for a whole repository concerns one model.
 
-    ``MODEL/AXIS`` and ``MODEL/INPUT`` are of that model. Without a model's name they are of every
-    model that has such an axis or input.
+    ``MODEL/AXIS``, ``MODEL/INPUT`` and ``MODEL/OUTPUT`` are of that model. Without a model's name
+    they are of every model that has such an axis or input; what is padded and cut back so, of
+    those that have an axis which is given sizes.
     """
     own = f"{name}/"
     inputs = {}
@@ -104,7 +105,19 @@ def options_of(name: str, options: ImportOptions, signature: "Signature") -> Imp
     axes |= {
         key.removeprefix(own): sizes for key, sizes in options.axes.items() if key.startswith(own)
     }
-    return dataclasses.replace(options, name=name, axes=axes, inputs=inputs)
+    known_outputs = {each.name for each in signature.outputs}
+    shared_pad = {key: v for key, v in options.pad.items() if axes and key in known_inputs}
+    own_pad = {k.removeprefix(own): v for k, v in options.pad.items() if k.startswith(own)}
+    shared_trim = [each for each in options.trim if axes and each in known_outputs]
+    own_trim = [each.removeprefix(own) for each in options.trim if each.startswith(own)]
+    return dataclasses.replace(
+        options,
+        name=name,
+        axes=axes,
+        inputs=inputs,
+        pad=shared_pad | own_pad,
+        trim=tuple(dict.fromkeys(shared_trim + own_trim)),
+    )
 
 
 def _plain_onnx(found: FoundModel, options: ImportOptions) -> "Model":

@@ -10,6 +10,7 @@ import numpy as np
 
 from roundhouse_export import dtypes
 from roundhouse_export.contract import BATCH, Axis, Contract, TensorSpec, Variant
+from roundhouse_export.lengths import padded_letters
 from roundhouse_export.model import ImportOptions
 from roundhouse_export.refusal import RefusedError
 
@@ -36,7 +37,7 @@ def input_specs(
 
     A first axis that varies in every input is the batch. Any other axis that varies needs sizes
     from ``options.axes``, by its name in the source or, where it has none, by ``INPUT.POSITION``;
-    one size fixes it. RefusedError names the axis and the option.
+    one size fixes it, unless requests are padded to it. RefusedError names the axis and the option.
     """
     unknown = sorted(set(options.inputs) - {tensor.name for tensor in tensors})
     if unknown:
@@ -49,6 +50,13 @@ def input_specs(
     first = {tensor.dims[0] or f"{tensor.name}.0" for tensor in declared if batched}
     if first & set(options.axes):
         batched = False  # an axis that has been given sizes is none of the batch
+    padded = {
+        _key(tensor, position)
+        for tensor in declared
+        if tensor.name in options.pad
+        for position, dim in enumerate(tensor.dims)
+        if not isinstance(dim, int)
+    }
     letters: dict[str, str] = {}
     used: set[str] = set()
     specs = []
@@ -60,8 +68,10 @@ def input_specs(
             elif isinstance(dim, int):
                 axes.append(dim)
             else:
-                key = dim if dim is not None else f"{tensor.name}.{position}"
-                axes.append(_sized(source, tensor, position, key, options, letters, used))
+                key = _key(tensor, position)
+                axes.append(
+                    _sized(source, tensor, position, key, options, letters, used, key in padded)
+                )
         specs.append(TensorSpec(tensor.name, tensor.dtype, tuple(axes)))
     unused = sorted(set(options.axes) - used)
     if unused:
@@ -86,6 +96,12 @@ def _declared(tensor: SourceTensor, options: ImportOptions) -> SourceTensor:
     return SourceTensor(tensor.name, given.dtype, dims)
 
 
+def _key(tensor: SourceTensor, position: int) -> str:
+    """How ``--axis`` names an axis that varies."""
+    dim = tensor.dims[position]
+    return dim if isinstance(dim, str) else f"{tensor.name}.{position}"
+
+
 def _sized(
     source: str,
     tensor: SourceTensor,
@@ -94,6 +110,7 @@ def _sized(
     options: ImportOptions,
     letters: dict[str, str],
     used: set[str],
+    padded: bool,
 ) -> Axis:
     sizes = options.axes.get(key)
     if sizes is None:
@@ -102,7 +119,7 @@ def _sized(
             f"have fixed shapes; give its sizes: --axis {key}=16,64,128"
         )
     used.add(key)
-    if len(sizes) == 1:
+    if len(sizes) == 1 and not padded:
         letters.setdefault(key, "")
         return sizes[0]
     if key not in letters:
@@ -144,6 +161,7 @@ def contract_of(
     of its outputs follow which of its inputs. ``output_names`` orders and picks outputs; ``labels``
     are asset names by output.
     """
+    traced = _traced_variants(inputs, variants, options)
     batched = any(spec.batched for spec in inputs)
     rows = _PROBES if batched else (None,)
     wide = any(dtypes.numpy_dtype(spec.dtype).itemsize == 8 for spec in inputs)
@@ -151,7 +169,7 @@ def contract_of(
     shapes: dict[tuple[int | None, int], Mapping[str, Any]] = {}
     with jax.enable_x64(wide):
         held = {n: jax.ShapeDtypeStruct(a.shape, a.dtype) for n, a in weights.items()}
-        for row, (position, variant) in itertools.product(rows, enumerate(variants or ({},))):
+        for row, (position, variant) in itertools.product(rows, enumerate(traced)):
             given = {
                 spec.name: jax.ShapeDtypeStruct(
                     spec.resolve(row, variant), dtypes.numpy_dtype(spec.dtype)
@@ -164,11 +182,33 @@ def contract_of(
     if missing:
         raise RefusedError(f"{source}: outputs {missing} are not among {sorted(found)}")
     outputs = tuple(
-        _output(source, name, shapes, rows, variants or ({},), (labels or {}).get(name))
+        _output(source, name, shapes, rows, traced, (labels or {}).get(name))
         for name in output_names or found
     )
-    return Contract(
-        tuple(inputs), outputs, tuple(options.batch_sizes) if batched else (), tuple(variants)
+    try:
+        return Contract(
+            tuple(inputs),
+            outputs,
+            tuple(options.batch_sizes) if batched else (),
+            tuple(variants),
+            options.pad,
+            options.trim,
+        )
+    except ValueError as refusal:
+        raise RefusedError(f"{source}: {refusal}") from refusal
+
+
+def _traced_variants(
+    inputs: Sequence[TensorSpec], variants: Sequence[Variant], options: ImportOptions
+) -> Sequence[Variant]:
+    """Variants, and a shorter one where there is one only: what follows its axes is to be seen."""
+    if len(variants) != 1 or not options.pad:
+        return variants or ({},)
+    padded = padded_letters(inputs, options.pad)
+    only = variants[0]
+    return (
+        only,
+        {letter: max(1, size - (letter in padded)) for letter, size in only.items()},
     )
 
 

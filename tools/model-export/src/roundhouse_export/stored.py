@@ -42,12 +42,18 @@ class StoredBundle:
         problems = digest_problems(folder)
         if problems:
             raise RefusedError(f"{folder}: {problems[0]}")
-        self.contract = Contract(
-            tuple(_tensor(each) for each in self.manifest["inputs"]),
-            tuple(_tensor(each) for each in self.manifest["outputs"]),
-            tuple(self.manifest.get("batch_sizes", ())),
-            tuple(self.manifest.get("variants", ())),
-        )
+        trim = self.manifest.get("trim", ())
+        try:
+            self.contract = Contract(
+                tuple(_tensor(each) for each in self.manifest["inputs"]),
+                tuple(_tensor(each) for each in self.manifest["outputs"]),
+                tuple(self.manifest.get("batch_sizes", ())),
+                tuple(self.manifest.get("variants", ())),
+                self.manifest.get("pad", {}),
+                tuple(trim) if isinstance(trim, list) else trim,
+            )
+        except ValueError as e:
+            raise RefusedError(f"{folder / MANIFEST}: {e}") from e
 
     @property
     def name(self) -> str:

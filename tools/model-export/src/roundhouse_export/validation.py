@@ -10,20 +10,25 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from roundhouse_export import dtypes
-from roundhouse_export.contract import ProgramKey, TensorSpec
+from roundhouse_export import dtypes, padded_requests
+from roundhouse_export.contract import ProgramKey, TensorSpec, Variant
+from roundhouse_export.program_runner import Executable
+from roundhouse_export.refusal import RefusedError
 from roundhouse_export.stored import StoredBundle
 from roundhouse_export.table import rendered as table
 
 SEED = 20
 DENORMAL = "denormal"
+PADDED = "padded"
+"""How what is found of a padded request begins; the request's sizes follow."""
+
 _LARGE = 1e4
 # By how often as much as it moves by itself an output may differ, up to this part of its size.
 _MOVES, _MOST_MOVED = 8, 0.01
 # Of the last place of 1: how exact frameworks are where a sigmoid or a softmax is nearly 0.
 _LEAST_UNITS = 4
 # Kinds of inputs for which every output must be near.
-_ORDINARY = ("random", "uniform")
+_ORDINARY = ("random", "uniform", PADDED)
 _BITS = range(2)
 _SMALL = range(10)
 _UNITS = {"f64": 4096, "f32": 1024, "f16": 8, "bf16": 8}
@@ -57,6 +62,10 @@ class Finding:
     def is_wrong(self) -> bool:
         return not self.is_near and not self.is_unsteady
 
+    @property
+    def is_of_padded(self) -> bool:
+        return self.inputs.startswith(PADDED)
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -64,55 +73,129 @@ class Finding:
 def against_reference(
     folder: Path, reference: Answers, plugin: Path | None = None
 ) -> list[Finding]:
-    """Compares every program of a bundle, for every kind of inputs, with what was wanted."""
+    """Compares every program of a bundle, for every kind of inputs, with what was wanted.
+
+    Requests that are padded are compared with what is wanted of them as they are.
+    """
     bundle = StoredBundle(folder)
     findings = []
     for key, name in bundle.files():
-        program = bundle.executable_of(name, plugin)
+        bounds = bundle.index_bounds(key)
         chain = tolerance_of(bundle.products(key))
-        usual: list[float] = []
-        for kind, inputs in kinds_of_inputs(bundle, key):
-            arguments = bundle.arguments(inputs)
-            got = program.run(arguments)
+        program = _Program(name, bundle, bundle.executable_of(name, plugin), chain)
+        for kind, inputs in _kinds(bundle, key, bounds):
             right = [reference(inputs)]
             if kind == DENORMAL:  # processors may take them for zeros, and XLA has them do so
                 right.append(reference({name: np.zeros_like(x) for name, x in inputs.items()}))
-            if not usual:
-                usual = [scale_of(np.asarray(right[0][name])) for name in bundle.output_names]
-            comparison = _Comparison(name, kind, bundle.contract.outputs, chain, usual)
-            found = comparison.nearest(got, right, [0.0] * len(got))
-            if not all(each.is_near for each in found):
-                first = len(inputs)
-                nudged = [*arguments[:first], *map(_nudged, arguments[first:])]
-                moved = [_distance(a, b) for a, b in zip(program.run(nudged), got, strict=True)]
-                found = comparison.nearest(got, right, moved)
-            findings += found
+            findings += program.findings(kind, inputs, right)
+        for sizes, asked, wanted in _padded_requests(bundle, key, bounds, reference):
+            kind = f"{PADDED} {padded_requests.described(sizes)}"
+            whole = padded_requests.padded(bundle.contract, key, asked)
+            findings += program.findings(kind, whole, [wanted], sizes)
     return findings
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """Of one program for one kind of inputs; lists are by output."""
+def _padded_requests(
+    bundle: StoredBundle, key: ProgramKey, bounds: Mapping[str, int], reference: Answers
+) -> Iterator[tuple[Variant, Mapping[str, np.ndarray], Mapping[str, np.ndarray]]]:
+    """Sizes, inputs and right outputs of requests that are padded.
 
-    program: str
-    inputs: str
-    outputs: tuple[TensorSpec, ...]
-    chain: float
-    usual: list[float]
+    A framework may fail for the shortest, as a convolution does for fewer than its kernel;
+    RefusedError when it fails for all.
+    """
+    made = 0
+    failures: list[tuple[Variant, Exception]] = []
+    for sizes, inputs in padded_requests.requests(bundle.contract, key, bounds, SEED):
+        try:
+            wanted = reference(inputs)
+        except Exception as failure:  # of any framework
+            failures.append((sizes, failure))
+        else:
+            made += 1
+            yield sizes, inputs, wanted
+    if failures and not made:
+        last, reason = failures[-1]
+        first = (str(reason).splitlines() or [type(reason).__name__])[0]
+        raise RefusedError(
+            f"a request of {padded_requests.described(last)}, which is to be padded, fails where "
+            f"the right answer is to come from: {first}"
+        ) from reason
 
-    def nearest(
+
+class _Program:
+    """A program beside its reference. How large outputs usually are is what the first kind of
+    inputs makes them; lists are by output."""
+
+    def __init__(
+        self, name: str, bundle: StoredBundle, executable: Executable, chain: float
+    ) -> None:
+        self._name, self._bundle, self._executable = name, bundle, executable
+        self._chain = chain
+        self._usual: list[float] = []
+
+    def findings(
         self,
+        kind: str,
+        inputs: Mapping[str, np.ndarray],
+        right: list[Mapping[str, np.ndarray]],
+        sizes: Variant | None = None,
+    ) -> list[Finding]:
+        """``sizes`` are those of a request that was padded, to which outputs are cut back."""
+        if not self._usual:
+            names = self._bundle.output_names
+            self._usual = [scale_of(np.asarray(right[0][name])) for name in names]
+        right = [self._wanted(each, sizes) for each in right]
+        arguments = self._bundle.arguments(inputs)
+        got = self._run(arguments, sizes)
+        found = self._nearest(kind, got, right, [0.0] * len(got))
+        if not all(each.is_near for each in found):
+            first = len(inputs)
+            nudged = [*arguments[:first], *map(_nudged, arguments[first:])]
+            moved = [_distance(a, b) for a, b in zip(self._run(nudged, sizes), got, strict=True)]
+            found = self._nearest(kind, got, right, moved)
+        return found
+
+    def _run(self, arguments: list[np.ndarray], sizes: Variant | None) -> list[np.ndarray]:
+        contract = self._bundle.contract
+        results = self._executable.run(arguments)
+        if sizes is None:
+            return results
+        return [
+            padded_requests.cut_back(contract, spec, each, sizes)
+            for spec, each in zip(contract.outputs, results, strict=True)
+        ]
+
+    def _wanted(
+        self, answer: Mapping[str, np.ndarray], sizes: Variant | None
+    ) -> Mapping[str, np.ndarray]:
+        """A server answers with all of an output that its manifest does not have cut back."""
+        contract = self._bundle.contract
+        if sizes is None:
+            return answer
+        whole = [spec for spec in contract.outputs if spec.name not in contract.trim]
+        return {
+            **answer,
+            **{
+                spec.name: padded_requests.cut_back(
+                    contract, spec, np.asarray(answer[spec.name]), sizes
+                )
+                for spec in whole
+            },
+        }
+
+    def _nearest(
+        self,
+        kind: str,
         got: list[np.ndarray],
         right: list[Mapping[str, np.ndarray]],
         moved: list[float],
     ) -> list[Finding]:
         """For each output, how far it is from the nearest of the right ones."""
         found = []
-        for spec, mine, usual, by in zip(self.outputs, got, self.usual, moved, strict=True):
+        outputs = self._bundle.contract.outputs
+        for spec, mine, usual, by in zip(outputs, got, self._usual, moved, strict=True):
             each = (
-                compared(
-                    self.program, self.inputs, spec, mine, one[spec.name], self.chain, usual, by
-                )
+                compared(self._name, kind, spec, mine, one[spec.name], self._chain, usual, by)
                 for one in right
             )
             found.append(min(each, key=_excess))
@@ -147,9 +230,14 @@ def kinds_of_inputs(
     Integers that index something are below how many of that there are. Others may be masks: they
     are 0 and 1 once more, for ``bits``.
     """
+    return _kinds(bundle, key, bundle.index_bounds(key))
+
+
+def _kinds(
+    bundle: StoredBundle, key: ProgramKey, bounds: Mapping[str, int]
+) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
     rng = np.random.default_rng(SEED)
     inputs = bundle.contract.inputs
-    bounds = bundle.index_bounds(key)
     ranges = {spec: _range(spec, bounds.get(spec.name)) for spec in inputs}
     bits = {
         spec: each if spec.name in bounds else range(min(2, each.stop))
@@ -258,7 +346,7 @@ def compared(
         kind,
         spec.name,
         is_near,
-        not is_near and kind not in _ORDINARY and bool(difference[worst] <= unsteady),
+        not is_near and not kind.startswith(_ORDINARY) and bool(difference[worst] <= unsteady),
         largest_difference=float(difference[worst]),
         tolerance=allowed,
         worst=tuple(int(each) for each in worst),
@@ -306,6 +394,29 @@ def rendered(findings: list[Finding]) -> str:
 def _excess(finding: Finding) -> tuple[bool, bool, float]:
     excess = finding.largest_difference / (finding.tolerance or 1.0)
     return finding.is_wrong, not finding.is_near, excess
+
+
+def padding_refusal(findings: list[Finding]) -> str:
+    """Says which output looks at padding, and how far that moves it; empty where none does.
+
+    What is wrong without padding too says nothing of it.
+    """
+    whole = {(e.program, e.output) for e in findings if e.is_wrong and not e.is_of_padded}
+    off = [
+        each
+        for each in findings
+        if each.is_wrong and each.is_of_padded and (each.program, each.output) not in whole
+    ]
+    if not off:
+        return ""
+    worst = max(off, key=lambda each: each.largest_difference)
+    where = worst.problem or f"at [{','.join(map(str, worst.worst))}]"
+    return (
+        f"output '{worst.output}' of {worst.program} looks at padding: for a request of "
+        f"{worst.inputs.removeprefix(PADDED).strip()} it is off by up to "
+        f"{worst.largest_difference:.3g} ({where}), where {worst.tolerance:.3g} is to be expected; "
+        "have the model leave out what is padded, pad with what it leaves out, or give no --pad"
+    )
 
 
 def to_json(findings: list[Finding]) -> str:

@@ -12,7 +12,8 @@ from roundhouse_export.table import rendered
 ABOUT = (
     "Times a bundle's programs beside the framework that it was made from. Both take turns in "
     "rounds, with a pause before each, on the same inputs: medians, and the spread of the ratio. "
-    "Beside an .onnx file that is onnxruntime with two threads."
+    "Beside an .onnx file that is onnxruntime with two threads. Programs that requests are padded "
+    "for also run such a request, beside the framework at the request's own length."
 )
 
 
@@ -46,11 +47,12 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([each.to_json() for each in cells]))
         return 0
-    heads = ("program", "rows", "ours, ms", "beside, ms", "ratio", "spread")
+    heads = ("program", "rows", "padded", "ours, ms", "beside, ms", "ratio", "spread")
     rows = [
         (
             each.program,
             each.rows,
+            each.padded or "-",
             each.ours_ms,
             "-" if each.beside_ms is None else f"{each.beside_ms:.3g}",
             "-" if each.ratio is None else f"{each.ratio:.2f}",

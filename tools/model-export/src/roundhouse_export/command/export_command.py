@@ -21,12 +21,12 @@ ABOUT = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    texts.add_source(parser)
+def add_options(parser: argparse.ArgumentParser, needs_source: bool = True) -> None:
+    texts.add_source(parser, needs_source)
     parser.add_argument(
         "--out",
         type=Path,
-        required=True,
+        required=needs_source,
         metavar="DIR",
         help="folder for bundles; the model's becomes DIR/NAME, replacing what is there",
     )
@@ -82,25 +82,31 @@ def run(options: argparse.Namespace) -> int:
     steps.end()
 
     from roundhouse_export import pipeline, validation
+    from roundhouse_export.folder import staged
     from roundhouse_export.jax_program import Encoding
     from roundhouse_export.numerics import Numerics
+    from roundhouse_export.padding_notes import padding_notes
 
-    bundle = pipeline.export_model(
-        model,
-        target,
-        Encoding.TEXT if options.text else Encoding.ARTIFACT,
-        numerics=Numerics[options.numerics.upper().replace("-", "_")],
-        rewrite=not options.as_lowered,
-        plugin=options.plugin if options.tune else None,
-        progress=steps,
-    )
     findings = []
-    if not options.no_check and model.reference is not None:
-        steps("comparing with the source")
-        findings = validation.against_reference(target, model.reference, plugin=options.plugin)
-    steps.end()
+    with staged(target) as fresh:
+        bundle = pipeline.export_model(
+            model,
+            fresh,
+            Encoding.TEXT if options.text else Encoding.ARTIFACT,
+            numerics=Numerics[options.numerics.upper().replace("-", "_")],
+            rewrite=not options.as_lowered,
+            plugin=options.plugin if options.tune else None,
+            progress=steps,
+        )
+        if not options.no_check and model.reference is not None:
+            steps("comparing with the source")
+            findings = validation.against_reference(fresh, model.reference, plugin=options.plugin)
+        steps.end()
+        refusal = validation.padding_refusal(findings)
+        if refusal:
+            raise RefusedError(f"{options.source}: {refusal}")
     stopped = bundle.provenance.get(pipeline.TUNING_STOPPED)
-    for note in (*model.notes, *([stopped] if stopped else [])):
+    for note in (*model.notes, *padding_notes(model.contract), *([stopped] if stopped else [])):
         print(f"note: {note}", file=sys.stderr)
     if options.json:
         print(json.dumps({"bundle": str(target), "checks": [each.to_json() for each in findings]}))

@@ -26,6 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from roundhouse_export.inspection import inspect
+    from roundhouse_export.padded_requests import described
 
     found = inspect(options.bundle, compile_programs=not options.no_compile, plugin=options.plugin)
     if options.json:
@@ -33,8 +34,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     print(f"{found.name}: {found.description}" if found.description else found.name)
     print()
-    rows = [("input", *row) for row in found.inputs] + [("output", *row) for row in found.outputs]
-    print(rendered(("", "name", "dtype", "shape"), rows))
+    rows = [("input", *row, _padded(found.pad.get(row[0]))) for row in found.inputs]
+    rows += [("output", *row, "cut back" * (row[0] in found.trim)) for row in found.outputs]
+    print(rendered(("", "name", "dtype", "shape", ""), rows))
+    if found.variants:
+        print(f"variants: {'; '.join(map(described, found.variants))}")
     print()
     heads = ("program", "operations", "MFLOP", "KiB", "memory of a run, MiB")
     print(
@@ -68,3 +72,7 @@ def run(options: argparse.Namespace) -> int:
     for call in found.custom_calls:
         print(f"custom call {call}: the server runs it only if its plugin has it")
     return 0
+
+
+def _padded(value: float | None) -> str:
+    return "" if value is None else f"padded with {value}"

@@ -1,6 +1,7 @@
 """Options that several commands take, and what their texts mean."""
 
 import argparse
+import math
 import re
 from pathlib import Path
 
@@ -9,11 +10,14 @@ from roundhouse_export.model import ImportOptions, Wide
 
 _INPUT = re.compile(r"(?P<name>[^=]+)=(?P<dtype>\w+)\[(?P<shape>[^\]]*)\]")
 _MOST_ROWS = 1 << 16
+MOST_SIZES = 64
+"""Of an axis, each of them a program."""
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
+def add_source(parser: argparse.ArgumentParser, is_needed: bool = True) -> None:
     parser.add_argument(
         "source",
+        nargs=None if is_needed else "?",
         metavar="SOURCE",
         help="an .onnx file; package.module:attribute (a Flax, "
         "Equinox, Keras or PyTorch model, an estimator, or a JAX function with its parameters); a "
@@ -52,6 +56,22 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         "any other letter an axis that --axis sizes; may be repeated",
     )
     parser.add_argument(
+        "--pad",
+        type=padding,
+        action="append",
+        default=[],
+        metavar="ids=0",
+        help="pad this input of requests that are shorter than a size of --axis, at the end of its "
+        "axes, with a value; needed of every input with such an axis; may be repeated",
+    )
+    parser.add_argument(
+        "--trim",
+        action="append",
+        default=[],
+        metavar="OUTPUT",
+        help="cut this output back to a padded request's own sizes; may be repeated",
+    )
+    parser.add_argument(
         "--wide",
         choices=[each.name.lower() for each in Wide],
         default=Wide.REFUSE.name.lower(),
@@ -72,6 +92,8 @@ def import_options(options: argparse.Namespace) -> ImportOptions:
         batch_sizes=options.batch_sizes,
         axes=dict(options.axis),
         inputs={spec.name: spec for spec in options.input},
+        pad=dict(options.pad),
+        trim=tuple(options.trim),
         wide=Wide[options.wide.upper()],
         trust=options.trust,
     )
@@ -137,6 +159,18 @@ def tensor(text: str) -> TensorSpec:
         )
     except ValueError as refusal:
         raise argparse.ArgumentTypeError(str(refusal)) from None
+
+
+def padding(text: str) -> tuple[str, int | float]:
+    """``input_ids=0``"""
+    name, _, value = text.rpartition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not name or not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form input_ids=0")
+    return name, int(number) if number.is_integer() and abs(number) <= 1 << 53 else number
 
 
 def use_plugin(options: argparse.Namespace) -> None:

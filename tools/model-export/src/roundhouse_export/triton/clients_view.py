@@ -44,9 +44,13 @@ def as_clients_see(model: Model, config: ConfigFile) -> Model:
         if each.HasField("reshape")
     }
     names = [spec.name for spec in outputs]
+    try:
+        shown = dataclasses.replace(contract, inputs=tuple(inputs), outputs=outputs)
+    except ValueError as refusal:  # what is cut back is not listed
+        raise RefusedError(f"{config.path}: {refusal}") from refusal
     return dataclasses.replace(
         model,
-        contract=Contract(tuple(inputs), outputs, contract.batch_sizes, contract.variants),
+        contract=shown,
         forward=_forward(model.forward, inward, outward, names),
         reference=_reference(model.reference, inward, outward, names),
         assets={**model.assets, **assets},

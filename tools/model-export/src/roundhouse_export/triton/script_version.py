@@ -56,8 +56,14 @@ def load(config: ConfigFile, signature: Signature, options: ImportOptions) -> Mo
             "as Triton's libtorch backend takes no other"
         )
     results = script_names.results_of(config, signature.file, count)
-    model = torch.script_model(file, module, tensors, bind, options)
+    own_names = dataclasses.replace(options, trim=())
+    model = torch.script_model(file, module, tensors, bind, own_names)
     named = _named(model, results.of)
+    try:
+        contract = dataclasses.replace(named.contract, trim=options.trim)
+    except ValueError as refusal:
+        raise RefusedError(f"{file}: {refusal}") from refusal
+    named = dataclasses.replace(named, contract=contract)
     clients_view.require_types(config, _declared(config, named), signature.file)
     return dataclasses.replace(named, notes=(*named.notes, *notes, *results.notes))
 
