@@ -205,6 +205,16 @@ def test_should_serve_an_axis_at_sizes_that_axis_gives(tmp_path: Path) -> None:
         require_near(served(ids=ids), {"OUTPUT__0": eager(Tokens(), ids)[0]})
 
 
+def test_should_pad_and_cut_back_by_the_names_of_the_configuration(tmp_path: Path) -> None:
+    write(tmp_path, Tokens(), TOKENS)
+    given = {"axes": {"ids.1": (4, 9)}, "wide": Wide.CAST, "pad": {"ids": 0}}
+    model = load(tmp_path, **given, trim=("OUTPUT__0",))
+    assert model.contract.pad == {"ids": 0}
+    assert model.contract.trim == ("OUTPUT__0",)
+    told = refusal(tmp_path, **given, trim=("output",))
+    assert "model.pt: trim names 'output'; the outputs are [OUTPUT__0]" in told
+
+
 @pytest.mark.parametrize("wide", Wide)
 def test_should_say_so_when_clients_get_another_type(tmp_path: Path, wide: Wide) -> None:
     config = """\
