@@ -81,7 +81,7 @@ final class PieceTrie {
 
   private static int slot(long[] edges, long key) {
     int mask = edges.length - 1;
-    int slot = (int) (key * 0x9E3779B97F4A7C15L >>> 32) & mask;
+    int slot = (int) ((key * 0x9E3779B97F4A7C15L) >>> 32) & mask;
     while (edges[slot] != 0 && edges[slot] != key) {
       slot = (slot + 1) & mask;
     }
