@@ -3,16 +3,17 @@ package dev.roundhouse.hooks.detection;
 import java.nio.BufferOverflowException;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * What stands between the programs of a detector, as torchvision does it.
  *
  * <p>Boxes are four floats: left, top, right, bottom; pixels. Buffers that are read are read from
- * position to limit and borrowed, and their position stays; buffers named {@code into} are written at
- * their position, which moves behind what was written. A buffer without enough room is refused with
- * {@link BufferOverflowException} before anything is written, sizes that do not fit each other with
- * {@link IllegalArgumentException}. There may be no boxes at all. All methods may be used by any
- * number of threads.
+ * position to limit and borrowed, and their position stays; buffers named {@code into} are written
+ * at their position, which moves behind what was written. A buffer without enough room is refused
+ * with {@link BufferOverflowException} before anything is written, sizes that do not fit each other
+ * with {@link IllegalArgumentException}. There may be no boxes at all. All methods may be used by
+ * any number of threads.
  */
 public final class DetectionGlue {
 
@@ -114,25 +115,21 @@ public final class DetectionGlue {
    * Samples one map of features within boxes.
    *
    * @param into {@code [boxes, channels, height, width]} of the settings
-   * @throws IllegalArgumentException also when a box is so much larger than any image that sampling it
-   *     would take forever: clip boxes first
+   * @throws IllegalArgumentException also when a box is so much larger than any image that sampling
+   *     it would take forever: clip boxes first
    */
   public static void roiAlign(
       FeatureMap features, FloatBuffer boxes, RoiAlignSettings settings, FloatBuffer into) {
     int count = Boxes.count(boxes);
     int perBox = features.channels() * settings.height() * settings.width();
     checkRoom(into, (long) count * perBox);
-    RoiAlign align = new RoiAlign(features, settings);
-    float[] out = new float[perBox];
-    for (int i = boxes.position(); i < boxes.limit(); i += 4) {
-      align.align(boxes.get(i), boxes.get(i + 1), boxes.get(i + 2), boxes.get(i + 3), out);
-      into.put(out);
-    }
+    new RoiAlign(features, settings).align(boxes, IntStream.range(0, count).toArray(), into);
+    into.position(into.position() + count * perBox);
   }
 
   /**
-   * Samples each box on the level of a feature pyramid that fits its size: one of 224 pixels on level
-   * 4, where level {@code n} is 2<sup>n</sup> times smaller than the image.
+   * Samples each box on the level of a feature pyramid that fits its size: one of 224 pixels on
+   * level 4, where level {@code n} is 2<sup>n</sup> times smaller than the image.
    *
    * @param levels of as many channels each, each half as large as the one before it
    * @param imageHeight of the image that the features were made of, padding included
@@ -148,33 +145,33 @@ public final class DetectionGlue {
     int count = Boxes.count(boxes);
     int channels = levels.getFirst().channels();
     int perBox = channels * settings.height() * settings.width();
+    for (FeatureMap level : levels) {
+      if (level.channels() != channels) {
+        throw new IllegalArgumentException(
+            "levels have " + channels + " and " + level.channels() + " channels");
+      }
+    }
     checkRoom(into, (long) count * perBox);
     RoiLevels rule = new RoiLevels(levels, imageHeight);
-    RoiAlign[] aligns = new RoiAlign[levels.size()];
-    for (int i = 0; i < aligns.length; i++) {
-      if (levels.get(i).channels() != channels) {
-        throw new IllegalArgumentException(
-            "level 0 has " + channels + " channels, level " + i + " " + levels.get(i).channels());
-      }
-      aligns[i] =
-          new RoiAlign(
-              levels.get(i),
-              new RoiAlignSettings(
-                  settings.height(),
-                  settings.width(),
-                  rule.scale(i),
-                  settings.samplingRatio(),
-                  settings.aligned()));
+    int[] levelOf = new int[count];
+    for (int i = 0; i < count; i++) {
+      int box = boxes.position() + i * 4;
+      levelOf[i] =
+          rule.of(boxes.get(box), boxes.get(box + 1), boxes.get(box + 2), boxes.get(box + 3));
     }
-    float[] out = new float[perBox];
-    for (int i = boxes.position(); i < boxes.limit(); i += 4) {
-      float x1 = boxes.get(i);
-      float y1 = boxes.get(i + 1);
-      float x2 = boxes.get(i + 2);
-      float y2 = boxes.get(i + 3);
-      aligns[rule.of(x1, y1, x2, y2)].align(x1, y1, x2, y2, out);
-      into.put(out);
+    for (int l = 0; l < levels.size(); l++) {
+      int level = l;
+      RoiAlignSettings scaled =
+          new RoiAlignSettings(
+              settings.height(),
+              settings.width(),
+              rule.scale(level),
+              settings.samplingRatio(),
+              settings.aligned());
+      int[] members = IntStream.range(0, count).filter(i -> levelOf[i] == level).toArray();
+      new RoiAlign(levels.get(level), scaled).align(boxes, members, into);
     }
+    into.position(into.position() + count * perBox);
   }
 
   /**

@@ -19,8 +19,7 @@ final class MaskPaste {
     int padded = size + 2 * PADDING;
     float[] values = new float[padded * padded];
     for (int row = 0; row < size; row++) {
-      System.arraycopy(
-          mask, row * size, values, (row + PADDING) * padded + PADDING, size);
+      System.arraycopy(mask, row * size, values, (row + PADDING) * padded + PADDING, size);
     }
     float scale = (float) ((double) padded / size);
     float halfWidth = (box[2] - box[0]) * 0.5f * scale;
@@ -74,7 +73,8 @@ final class MaskPaste {
     }
 
     float between(float[] values, int row, int point) {
-      return (1 - weight[point]) * values[row + low[point]] + weight[point] * values[row + high[point]];
+      return (1 - weight[point]) * values[row + low[point]]
+          + weight[point] * values[row + high[point]];
     }
   }
 

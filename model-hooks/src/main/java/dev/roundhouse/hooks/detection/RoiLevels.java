@@ -3,8 +3,8 @@ package dev.roundhouse.hooks.detection;
 import java.util.List;
 
 /**
- * Which level of a feature pyramid a box is looked at on: one of 224 pixels on level 4,
- * one of twice that a level further up.
+ * Which level of a feature pyramid a box is looked at on: one of 224 pixels on level 4, one of
+ * twice that a level further up.
  */
 final class RoiLevels {
   private static final int CANONICAL_SIZE = 224;
@@ -25,7 +25,9 @@ final class RoiLevels {
     highest = (int) -log2(scales[scales.length - 1]);
   }
 
-  /** Returns the power of two that is nearest to how many times smaller a level is than the image. */
+  /**
+   * Returns the power of two that is nearest to how many times smaller a level is than the image.
+   */
   float scale(int level) {
     return scales[level];
   }

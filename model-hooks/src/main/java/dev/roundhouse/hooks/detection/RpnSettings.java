@@ -5,8 +5,8 @@ package dev.roundhouse.hooks.detection;
  *
  * @param preNmsTopN how many of each level, by score, are looked at
  * @param postNmsTopN how many are left at the most, of all levels
- * @param nmsThreshold proposals of one level that overlap more than this, as intersection over union,
- *     are one
+ * @param nmsThreshold proposals of one level that overlap more than this, as intersection over
+ *     union, are one
  * @param scoreThreshold proposals of a smaller probability go
  * @param minSize proposals narrower or lower than this go; pixels
  */
@@ -18,7 +18,11 @@ public record RpnSettings(
   public RpnSettings {
     if (preNmsTopN < 0 || postNmsTopN < 0) {
       throw new IllegalArgumentException(
-          "preNmsTopN is " + preNmsTopN + ", postNmsTopN is " + postNmsTopN + "; both must be 0 or more");
+          "preNmsTopN is "
+              + preNmsTopN
+              + ", postNmsTopN is "
+              + postNmsTopN
+              + "; both must be 0 or more");
     }
   }
 }

@@ -2,7 +2,9 @@ package dev.roundhouse.hooks.detection;
 
 import java.util.Arrays;
 
-/** Indices in descending order of scores: equal ones as they came, NaN before all, as PyTorch sorts. */
+/**
+ * Indices in descending order of scores: equal ones as they came, NaN before all, as PyTorch sorts.
+ */
 final class ScoreOrder {
 
   private ScoreOrder() {}

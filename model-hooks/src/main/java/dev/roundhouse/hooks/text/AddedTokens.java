@@ -84,7 +84,9 @@ final class AddedTokens {
     }
     boolean isKept =
         normalized.codePointAt(0) == text.codePointAt(0)
-            || !normalizer.normalize(text.substring(text.offsetByCodePoints(0, 1))).equals(normalized);
+            || !normalizer
+                .normalize(text.substring(text.offsetByCodePoints(0, 1)))
+                .equals(normalized);
     return Piece.text(normalized, isKept);
   }
 

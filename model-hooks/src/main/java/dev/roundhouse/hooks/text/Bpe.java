@@ -2,8 +2,6 @@ package dev.roundhouse.hooks.text;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Map;
-import java.util.PriorityQueue;
 
 /** Byte pair encoding: the pair of neighbours that was merged first in training is merged first. */
 final class Bpe implements SubwordModel {
@@ -25,37 +23,16 @@ final class Bpe implements SubwordModel {
       String continuingPrefix,
       String endSuffix) {}
 
-  /**
-   * A pair of neighbours; {@code rank} is its place among the merges, {@code id} what it becomes.
-   */
-  record Merge(int rank, int id) {}
-
-  /** Neighbours at {@code position} that may be merged, unless one of them has changed since. */
-  private record Candidate(int rank, int position, int id, int left, int right)
-      implements Comparable<Candidate> {
-    @Override
-    public int compareTo(Candidate other) {
-      return rank != other.rank
-          ? Integer.compare(rank, other.rank)
-          : Integer.compare(position, other.position);
-    }
-  }
-
   private final Vocabulary vocabulary;
-  private final Map<Long, Merge> merges;
+  private final MergeTable merges;
   private final Settings settings;
   private final int[] byteTokens;
 
-  /** Makes the model; keys of {@code merges} are {@link #pair}s. */
-  Bpe(Vocabulary vocabulary, Map<Long, Merge> merges, Settings settings) {
+  Bpe(Vocabulary vocabulary, MergeTable merges, Settings settings) {
     this.vocabulary = vocabulary;
     this.merges = merges;
     this.settings = settings;
     this.byteTokens = vocabulary.byteTokens();
-  }
-
-  static long pair(int left, int right) {
-    return (long) left << 32 | right;
   }
 
   @Override
@@ -134,17 +111,24 @@ final class Bpe implements SubwordModel {
     int[] previous = new int[symbols.length];
     Arrays.setAll(next, i -> i + 1);
     Arrays.setAll(previous, i -> i - 1);
-    PriorityQueue<Candidate> queue = new PriorityQueue<>();
+    // ranks of neighbours above, places of the left one below: the first merge is the smallest
+    LongHeap queue = new LongHeap();
     for (int i = 0; i + 1 < symbols.length; i++) {
       offer(queue, symbols, i, i + 1);
     }
-    for (Candidate top = queue.poll(); top != null; top = queue.poll()) {
-      int left = top.position;
+    while (!queue.isEmpty()) {
+      long top = queue.removeSmallest();
+      int rank = (int) (top >>> 32);
+      int left = (int) top;
       int right = next[left];
-      if (symbols[left] != top.left || right >= symbols.length || symbols[right] != top.right) {
+      boolean isStale =
+          symbols[left] == Vocabulary.NONE
+              || right >= symbols.length
+              || merges.rank(symbols[left], symbols[right]) != rank;
+      if (isStale) {
         continue;
       }
-      symbols[left] = top.id;
+      symbols[left] = merges.result(rank);
       symbols[right] = Vocabulary.NONE;
       next[left] = next[right];
       if (next[left] < symbols.length) {
@@ -157,10 +141,10 @@ final class Bpe implements SubwordModel {
     }
   }
 
-  private void offer(PriorityQueue<Candidate> queue, int[] symbols, int left, int right) {
-    Merge merge = merges.get(pair(symbols[left], symbols[right]));
-    if (merge != null) {
-      queue.add(new Candidate(merge.rank, left, merge.id, symbols[left], symbols[right]));
+  private void offer(LongHeap queue, int[] symbols, int left, int right) {
+    int rank = merges.rank(symbols[left], symbols[right]);
+    if (rank != MergeTable.NONE) {
+      queue.add(((long) rank << 32) | left);
     }
   }
 }

@@ -50,8 +50,7 @@ record ByteLevel(boolean addPrefixSpace, boolean splitsWords) implements PreToke
     char[] characters = new char[256];
     char other = 0x100;
     for (int value = 0; value < 256; value++) {
-      boolean isPrinted =
-          (value >= '!' && value <= '~') || (value >= 0xA1 && value != 0xAD);
+      boolean isPrinted = (value >= '!' && value <= '~') || (value >= 0xA1 && value != 0xAD);
       characters[value] = isPrinted ? (char) value : other++;
     }
     return characters;

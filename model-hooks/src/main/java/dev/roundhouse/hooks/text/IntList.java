@@ -20,6 +20,14 @@ final class IntList {
     }
   }
 
+  int size() {
+    return size;
+  }
+
+  void shrinkTo(int fewer) {
+    size = fewer;
+  }
+
   int[] toArray() {
     return Arrays.copyOf(values, size);
   }

@@ -47,7 +47,7 @@ final class SubwordModels {
     String prefix = fields.text("continuing_subword_prefix", "");
     String unknown = fields.text("unk_token", "");
     int unknownId = unknown.isEmpty() ? Vocabulary.NONE : id(vocabulary, unknown, fields);
-    Map<Long, Bpe.Merge> merges = new HashMap<>();
+    MergeTable merges = new MergeTable();
     for (JsonNode merge : fields.node("merges")) {
       String[] parts =
           merge.isString()
@@ -57,9 +57,10 @@ final class SubwordModels {
         throw fields.wrong("merge " + merges.size() + " is no pair of tokens: " + merge);
       }
       String merged = parts[0] + parts[1].substring(prefix.length());
-      merges.put(
-          Bpe.pair(id(vocabulary, parts[0], fields), id(vocabulary, parts[1], fields)),
-          new Bpe.Merge(merges.size(), id(vocabulary, merged, fields)));
+      merges.add(
+          id(vocabulary, parts[0], fields),
+          id(vocabulary, parts[1], fields),
+          id(vocabulary, merged, fields));
     }
     return new Bpe(
         vocabulary,

@@ -49,20 +49,17 @@ final class WordPiece implements SubwordModel {
 
   @Override
   public void tokenize(String word, IntList ids) {
-    int[] found = pieces(word);
-    if (found.length == 0) {
+    int size = ids.size();
+    if (!addPieces(word, ids)) {
+      ids.shrinkTo(size);
       ids.add(unknown);
-    }
-    for (int id : found) {
-      ids.add(id);
     }
   }
 
-  /** Returns none for a word that cannot be made of pieces. */
-  private int[] pieces(String word) {
-    IntList found = new IntList();
+  /** Returns false for a word that cannot be made of pieces. */
+  private boolean addPieces(String word, IntList ids) {
     if (word.length() > maxCharacters && word.codePointCount(0, word.length()) > maxCharacters) {
-      return found.toArray();
+      return false;
     }
     int start = 0;
     while (start < word.length()) {
@@ -80,12 +77,12 @@ final class WordPiece implements SubwordModel {
           bestEnd = i + 1;
         }
       }
-      if (best == PieceTrie.NONE || bestEnd == start) {
-        return new int[0];
+      if (best == PieceTrie.NONE) {
+        return false;
       }
-      found.add(best);
+      ids.add(best);
       start = bestEnd;
     }
-    return found.toArray();
+    return true;
   }
 }

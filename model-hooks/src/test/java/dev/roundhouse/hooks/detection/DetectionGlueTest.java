@@ -103,8 +103,7 @@ class DetectionGlueTest {
     FeatureMap features = new FeatureMap(floats(1), 1, 1, 1);
     for (float far : new float[] {1e9f, Float.POSITIVE_INFINITY}) {
       assertThatIllegalArgumentException()
-          .isThrownBy(
-              () -> DetectionGlue.roiAlign(features, floats(0, 0, far, 1), adaptive, into))
+          .isThrownBy(() -> DetectionGlue.roiAlign(features, floats(0, 0, far, 1), adaptive, into))
           .withMessageContaining("clip boxes to the image first");
     }
     DetectionGlue.roiAlign(features, floats(Float.NaN, 0, Float.NaN, 1), adaptive, into);

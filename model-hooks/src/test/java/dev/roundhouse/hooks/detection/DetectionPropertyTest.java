@@ -50,6 +50,7 @@ class DetectionPropertyTest {
   void shouldAverageWhatTheNaiveAlignmentAverages() {
     long seed = new Random().nextLong();
     Random dice = new Random(seed);
+    int compared = 0;
     for (int round = 0; round < 300; round++) {
       int height = dice.nextInt(1, 9);
       int width = dice.nextInt(1, 9);
@@ -71,15 +72,19 @@ class DetectionPropertyTest {
       for (int channel = 0; channel < 2; channel++) {
         for (int y = 0; y < settings.height(); y++) {
           for (int x = 0; x < settings.width(); x++) {
-            assertThat((double) found.get(at++))
-                .as("seed %d, round %d", seed, round)
-                .isCloseTo(
-                    naiveBin(values, channel, height, width, box, settings, y, x),
-                    Offset.offset(1e-5));
+            double wanted = naiveBin(values, channel, height, width, box, settings, y, x);
+            double bin = found.get(at++);
+            if (!Double.isNaN(wanted)) {
+              assertThat(bin)
+                  .as("seed %d, round %d", seed, round)
+                  .isCloseTo(wanted, Offset.offset(1e-5));
+              compared++;
+            }
           }
         }
       }
     }
+    assertThat(compared).isGreaterThan(500);
   }
 
   /** Coordinates that are whole, some boxes turned inside out, many overlapping. */
@@ -121,9 +126,13 @@ class DetectionPropertyTest {
 
   private static float overlap(float[] boxes, int a, int b) {
     float width =
-        Math.max(0, Math.min(boxes[a * 4 + 2], boxes[b * 4 + 2]) - Math.max(boxes[a * 4], boxes[b * 4]));
+        Math.max(
+            0, Math.min(boxes[a * 4 + 2], boxes[b * 4 + 2]) - Math.max(boxes[a * 4], boxes[b * 4]));
     float height =
-        Math.max(0, Math.min(boxes[a * 4 + 3], boxes[b * 4 + 3]) - Math.max(boxes[a * 4 + 1], boxes[b * 4 + 1]));
+        Math.max(
+            0,
+            Math.min(boxes[a * 4 + 3], boxes[b * 4 + 3])
+                - Math.max(boxes[a * 4 + 1], boxes[b * 4 + 1]));
     return width * height / (area(boxes, a) + area(boxes, b) - width * height);
   }
 
@@ -159,12 +168,20 @@ class DetectionPropertyTest {
       for (int j = 0; j < across; j++) {
         double y = top + (binY + (i + 0.5) / down) * binHeight;
         double x = left + (binX + (j + 0.5) / across) * binWidth;
+        if (isAtEdge(y, height) || isAtEdge(x, width)) {
+          return Double.NaN;
+        }
         if (y >= -1 && y <= height && x >= -1 && x <= width) {
           sum += between(values, channel * height * width, height, width, y, x);
         }
       }
     }
     return sum / Math.max(down * across, 1);
+  }
+
+  /** Where rounding decides whether a point still counts. */
+  private static boolean isAtEdge(double at, int size) {
+    return Math.abs(at + 1) < 1e-4 || Math.abs(at - size) < 1e-4;
   }
 
   private static double between(

@@ -49,8 +49,7 @@ class GoldenDetectionTest {
   @MethodSource
   void filter(JsonNode wanted) {
     FloatBuffer boxes = floats(wanted.get("boxes"));
-    DetectionGlue.clip(
-        boxes, wanted.get("height").floatValue(), wanted.get("width").floatValue());
+    DetectionGlue.clip(boxes, wanted.get("height").floatValue(), wanted.get("width").floatValue());
     assertClose(boxes, wanted.get("clipped"), 0);
     assertThat(DetectionGlue.largeEnough(boxes, wanted.get("minSize").floatValue()))
         .isEqualTo(ints(wanted.get("large")));

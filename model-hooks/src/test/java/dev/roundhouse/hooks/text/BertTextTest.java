@@ -32,8 +32,7 @@ class BertTextTest {
     BertText fromVocabulary = BertText.fromVocabulary(TokenizerCases.file("vocab.txt"), true);
     for (TokenizerCases.Case wanted : TokenizerCases.of("word-piece")) {
       if (wanted.ids() != null) {
-        assertThat(wanted.encode(fromVocabulary).ids())
-            .isEqualTo(wanted.encode(fromJson).ids());
+        assertThat(wanted.encode(fromVocabulary).ids()).isEqualTo(wanted.encode(fromJson).ids());
       }
     }
   }
@@ -50,9 +49,21 @@ class BertTextTest {
     batch.putIds(ids);
     assertThat(ids.array())
         .containsExactly(
-            cls, tokenizer.id("a"), sep, 0, 0,
-            cls, tokenizer.id("a"), tokenizer.id("b"), tokenizer.id("c"), sep,
-            cls, sep, 0, 0, 0);
+            cls,
+            tokenizer.id("a"),
+            sep,
+            0,
+            0,
+            cls,
+            tokenizer.id("a"),
+            tokenizer.id("b"),
+            tokenizer.id("c"),
+            sep,
+            cls,
+            sep,
+            0,
+            0,
+            0);
     LongBuffer mask = LongBuffer.allocate(15);
     batch.putAttentionMask(mask);
     assertThat(mask.array()).containsExactly(1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0);
@@ -61,14 +72,15 @@ class BertTextTest {
   @Test
   void shouldPadAsTheFileSays() {
     BertText tokenizer = TokenizerCases.tokenizer("word-piece-cased").withoutTruncation();
-    TextBatch batch = tokenizer.batchOfPairs(List.of(new TextPair("a", "b"), new TextPair("a b c", "a b c")));
+    TextBatch batch =
+        tokenizer.batchOfPairs(List.of(new TextPair("a", "b"), new TextPair("a b c", "a b c")));
     assertThat(batch.length()).as("9 tokens, to a multiple of 8").isEqualTo(16);
     IntBuffer types = IntBuffer.allocate(32);
     batch.putTypeIds(types);
     assertThat(types.array())
         .containsExactly(
-            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1,
-            1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1);
+            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1,
+            1, 1, 1);
     IntBuffer mask = IntBuffer.allocate(32);
     batch.putAttentionMask(mask);
     assertThat(mask.array()).startsWith(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0);
@@ -122,7 +134,8 @@ class BertTextTest {
                             .toList()
                             .equals(wanted.ids()));
     try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
-      for (Future<Boolean> result : threads.invokeAll(List.of(allAlike, allAlike, allAlike, allAlike))) {
+      for (Future<Boolean> result :
+          threads.invokeAll(List.of(allAlike, allAlike, allAlike, allAlike))) {
         assertThat(result.get()).isTrue();
       }
     }
@@ -181,8 +194,7 @@ class BertTextTest {
   void shouldRefuseUnknownCharactersWhereTheVocabularyHasNoTokenForThem() throws IOException {
     Path file =
         Files.writeString(
-            folder.resolve("t.json"),
-            "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]]}}");
+            folder.resolve("t.json"), "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]]}}");
     BertText tokenizer = BertText.fromTokenizerJson(file);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> tokenizer.encode("aé"))

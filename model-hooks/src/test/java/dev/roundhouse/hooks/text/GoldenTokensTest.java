@@ -42,8 +42,10 @@ class GoldenTokensTest {
           .assertThat(tokens(tokenizer, found.ids()))
           .as("%s", wanted)
           .isEqualTo(tokens(tokenizer, wanted.ids().stream().mapToInt(id -> id).toArray()));
-      softly.assertThat(found.typeIds()).as("types of %s", wanted).containsExactly(
-          wanted.typeIds().stream().mapToInt(id -> id).toArray());
+      softly
+          .assertThat(found.typeIds())
+          .as("types of %s", wanted)
+          .containsExactly(wanted.typeIds().stream().mapToInt(id -> id).toArray());
     }
     softly.assertAll();
   }

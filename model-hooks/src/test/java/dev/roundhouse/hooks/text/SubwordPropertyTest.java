@@ -10,7 +10,9 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** The three models against slow versions that say what they mean, over an alphabet that makes ties. */
+/**
+ * The three models against slow versions that say what they mean, over an alphabet that makes ties.
+ */
 class SubwordPropertyTest {
   private static final int ROUNDS = 2_000;
   private static final List<String> ALPHABET = List.of("a", "b", "c", "😀");
@@ -28,7 +30,9 @@ class SubwordPropertyTest {
       String word = word(dice, 1, 8);
       IntList found = new IntList();
       new WordPiece(new Vocabulary(ids), "[UNK]", "##", 100).tokenize(word, found);
-      assertThat(found.toArray()).as("seed %d: %s", seed, word).isEqualTo(naiveWordPiece(word, ids));
+      assertThat(found.toArray())
+          .as("seed %d: %s", seed, word)
+          .isEqualTo(naiveWordPiece(word, ids));
     }
   }
 
@@ -53,7 +57,9 @@ class SubwordPropertyTest {
       String word = word(dice, 1, 14);
       IntList found = new IntList();
       bpe(ids, merges).tokenize(word, found);
-      assertThat(found.toArray()).as("seed %d: %s by %s", seed, word, merges).isEqualTo(naiveBpe(word, ids, merges));
+      assertThat(found.toArray())
+          .as("seed %d: %s by %s", seed, word, merges)
+          .isEqualTo(naiveBpe(word, ids, merges));
     }
   }
 
@@ -106,21 +112,18 @@ class SubwordPropertyTest {
   }
 
   private static Bpe bpe(Map<String, Integer> ids, List<List<String>> merges) {
-    Map<Long, Bpe.Merge> ranks = new HashMap<>();
+    MergeTable table = new MergeTable();
     for (List<String> merge : merges) {
       String merged = merge.get(0) + merge.get(1);
-      ranks.put(
-          Bpe.pair(id(ids, merge.get(0)), id(ids, merge.get(1))),
-          new Bpe.Merge(ranks.size(), id(ids, merged)));
+      table.add(id(ids, merge.get(0)), id(ids, merge.get(1)), id(ids, merged));
     }
     return new Bpe(
-        new Vocabulary(ids),
-        ranks,
-        new Bpe.Settings(Vocabulary.NONE, false, false, false, "", ""));
+        new Vocabulary(ids), table, new Bpe.Settings(Vocabulary.NONE, false, false, false, "", ""));
   }
 
   private static int[] naiveBpe(String word, Map<String, Integer> ids, List<List<String>> merges) {
-    List<String> symbols = new ArrayList<>(word.codePoints().mapToObj(Character::toString).toList());
+    List<String> symbols =
+        new ArrayList<>(word.codePoints().mapToObj(Character::toString).toList());
     while (true) {
       int bestRank = merges.size();
       int bestAt = -1;
@@ -139,7 +142,8 @@ class SubwordPropertyTest {
   }
 
   /** Tries every way to cut; returns the likeliest, several where they are equally likely. */
-  private static List<List<Integer>> naiveUnigram(String word, Map<String, Integer> ids, double[] scores) {
+  private static List<List<Integer>> naiveUnigram(
+      String word, Map<String, Integer> ids, double[] scores) {
     double unknown = Arrays.stream(scores).min().orElseThrow() - 10;
     List<String> letters = word.codePoints().mapToObj(Character::toString).toList();
     double best = Double.NEGATIVE_INFINITY;

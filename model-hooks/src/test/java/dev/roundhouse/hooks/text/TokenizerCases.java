@@ -29,8 +29,7 @@ final class TokenizerCases {
       List<Integer> typeIds) {
 
     Encoding encode(BertText tokenizer) {
-      BertText cutting =
-          strategy == null ? tokenizer : tokenizer.truncatedTo(maxLength, strategy);
+      BertText cutting = strategy == null ? tokenizer : tokenizer.truncatedTo(maxLength, strategy);
       return pair == null ? cutting.encode(text) : cutting.encode(text, pair);
     }
   }
