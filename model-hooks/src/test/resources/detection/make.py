@@ -6,7 +6,8 @@ from pathlib import Path
 import torch
 from torchvision.models.detection import _utils, rpn
 from torchvision.models.detection.roi_heads import paste_masks_in_image
-from torchvision.ops import MultiScaleRoIAlign, batched_nms, boxes as box_ops, nms, roi_align
+from torchvision.ops import MultiScaleRoIAlign, batched_nms, nms, roi_align
+from torchvision.ops import boxes as box_ops
 
 ROOT = Path(__file__).parent
 DICE = torch.Generator().manual_seed(28)
@@ -62,7 +63,9 @@ def nms_cases() -> list[dict]:
     for boxes, scores in sets:
         for threshold in (0.0, 0.3, 0.5, 0.7, 1.0):
             kept = nms(boxes, scores, threshold)
-            cases.append({"boxes": flat(boxes), "scores": [str(score) for score in scores.tolist()], "threshold": threshold, "kept": kept.tolist()})
+            cases.append(
+                {"boxes": flat(boxes), "scores": [str(score) for score in scores.tolist()], "threshold": threshold, "kept": kept.tolist()}
+            )
     return cases
 
 

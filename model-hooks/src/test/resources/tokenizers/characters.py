@@ -1,13 +1,14 @@
-"""Prints bert-characters.txt: which characters BertNormalizer and BertPreTokenizer take for what.
+"""Prints bert-characters.txt: which characters BertNormalizer, StripAccents and BertPreTokenizer take for what.
 
 Run it with tokenizers 0.23.3 and write what it prints to src/main/resources/dev/roundhouse/hooks/text.
 """
 
-from tokenizers.normalizers import BertNormalizer
+from tokenizers.normalizers import BertNormalizer, StripAccents
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 CLEAN = BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)
 ACCENTS = BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False)
+MARKS = StripAccents()
 WORDS = BertPreTokenizer()
 
 
@@ -21,6 +22,10 @@ def is_control(character: str) -> bool:
 
 def is_nonspacing_mark(character: str) -> bool:
     return ACCENTS.normalize_str(character) == ""
+
+
+def is_mark(character: str) -> bool:
+    return MARKS.normalize_str(character) == ""
 
 
 def ranges(is_member) -> str:
@@ -39,5 +44,6 @@ for name, is_member in (
     ("punctuation", is_punctuation),
     ("control", is_control),
     ("nonspacing-mark", is_nonspacing_mark),
+    ("mark", is_mark),
 ):
     print(f"{name}: {ranges(is_member)}")

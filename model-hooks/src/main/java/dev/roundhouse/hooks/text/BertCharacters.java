@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * Kinds of characters as BERT's tokenizers know them. Read from a table, not asked of the JDK: they
+ * Kinds of characters as the reference knows them. Read from a table, not asked of the JDK: they
  * stay at the version of Unicode that vocabularies were made with.
  */
 final class BertCharacters {
@@ -17,6 +17,7 @@ final class BertCharacters {
   private static final CodePointSet PUNCTUATION = kind("punctuation");
   private static final CodePointSet CONTROL = kind("control");
   private static final CodePointSet NONSPACING_MARK = kind("nonspacing-mark");
+  private static final CodePointSet MARK = kind("mark");
 
   private BertCharacters() {}
 
@@ -38,10 +39,7 @@ final class BertCharacters {
 
   /** Marks of any kind, those that take room of their own included. */
   static boolean isMark(int codePoint) {
-    int type = Character.getType(codePoint);
-    return type == Character.NON_SPACING_MARK
-        || type == Character.COMBINING_SPACING_MARK
-        || type == Character.ENCLOSING_MARK;
+    return MARK.contains(codePoint);
   }
 
   /** Unicode's White_Space. */
