@@ -202,7 +202,9 @@ management:
 {{- if and (eq $v.layout "split") (regexMatch "^lpt[-_]?packing$" (toString $mode | lower)) }}
 {{- $steered = dict "roundhouse" (dict "worker" (dict "control" (dict "enabled" true))) }}
 {{- end }}
-{{- toYaml (mergeOverwrite $steered (deepCopy $v.config) (deepCopy .pool.config) $own) }}
+{{- /* who may write to the repository runs no code here unless the config says so */}}
+{{- $hooks := dict "roundhouse" (dict "worker" (dict "hooks" (dict "mode" "deny"))) }}
+{{- toYaml (mergeOverwrite $hooks $steered (deepCopy $v.config) (deepCopy .pool.config) $own) }}
 {{- end }}
 
 {{/* A worker that is a pod: root, pool */}}

@@ -2,6 +2,7 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
+import dev.roundhouse.engine.hook.HookServer;
 import dev.roundhouse.engine.hostweights.HostWeightStore;
 import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.LoadContext;
@@ -38,6 +39,7 @@ public final class Engine implements AutoCloseable {
   private final ModelLoader loader;
   private final HostWeightStore hostWeights;
   private final EngineThreads threads;
+  private final HookServer hooks;
   private final EngineReports reports;
   private final EngineAdmin admin;
   private volatile boolean draining;
@@ -54,6 +56,15 @@ public final class Engine implements AutoCloseable {
             model ->
                 options.of(model.name()).residency(registry.get(model.name()), model.serving()));
     requests = new RequestPath(options, device, residency, registry, threads);
+    hooks =
+        new HookServer(
+            options.hooks(),
+            options.clock(),
+            requests.bytes(),
+            options.maxQueueDepth(),
+            threads.userCode(),
+            threads.awaitedUserCode(),
+            threads::watch);
     CostStore costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
         new ModelLoader(
@@ -64,13 +75,15 @@ public final class Engine implements AutoCloseable {
                 options.clock(),
                 options.costAlpha(),
                 costs,
+                hooks,
                 options.links(),
                 untilFailed(options.loads()),
                 threads.compilers(),
                 threads.unloader(),
                 lanes()));
     reports = new EngineReports(options, registry, requests, hostWeights);
-    admin = new EngineAdmin(registry, requests, loader, residency, costs, threads.unloader());
+    admin =
+        new EngineAdmin(registry, requests, loader, residency, costs, threads.unloader(), hooks);
     // Comes first, so that nothing says "ready" while the open requests are being ended.
     requests.failStop().requested().thenAccept(requests::failAdmission);
     threads.start(requests.dispatch());
@@ -348,6 +361,7 @@ public final class Engine implements AutoCloseable {
       return false; // the device may still be using what the models hold
     }
     loader.close();
+    hooks.close();
     hostWeights.close();
     requests.close();
     return ended;

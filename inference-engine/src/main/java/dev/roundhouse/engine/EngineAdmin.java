@@ -3,6 +3,7 @@ package dev.roundhouse.engine;
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.dispatch.Compacted;
+import dev.roundhouse.engine.hook.HookServer;
 import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.model.CostStore;
 import dev.roundhouse.engine.model.ModelImage;
@@ -13,6 +14,7 @@ import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.hooks.ModelHooks;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -30,6 +32,7 @@ public final class EngineAdmin {
   private final Residency weights;
   private final CostStore costs;
   private final Executor unloader;
+  private final HookServer hooks;
 
   EngineAdmin(
       ModelRegistry registry,
@@ -37,13 +40,15 @@ public final class EngineAdmin {
       ModelLoader loader,
       Residency weights,
       CostStore costs,
-      Executor unloader) {
+      Executor unloader,
+      HookServer hooks) {
     this.registry = registry;
     this.requests = requests;
     this.loader = loader;
     this.weights = weights;
     this.costs = costs;
     this.unloader = unloader;
+    this.hooks = hooks;
   }
 
   /**
@@ -78,6 +83,15 @@ public final class EngineAdmin {
    */
   public CompletableFuture<ModelStatus> load(ModelImage image) {
     return loader.load(image);
+  }
+
+  /**
+   * As {@link #load(ModelImage)}, with hooks between callers and the programs.
+   *
+   * @param hooks opened by the load, and closed when the model is freed
+   */
+  CompletableFuture<ModelStatus> load(ModelImage image, ModelHooks hooks) {
+    return loader.load(image, this.hooks.of(hooks));
   }
 
   /** As {@link #load(ModelImage)}, for a model that answers by calling others. */

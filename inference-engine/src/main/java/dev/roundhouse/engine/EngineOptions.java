@@ -3,12 +3,13 @@ package dev.roundhouse.engine;
 import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.dispatch.RunMark;
 import dev.roundhouse.engine.dispatch.Watchdog;
+import dev.roundhouse.engine.hook.HookOptions;
 import dev.roundhouse.engine.hostweights.HostWeightsOptions;
 import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.residency.ResidencyOptions;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.FairShare;
-import dev.roundhouse.engine.thread.BoundedThreads;
+import dev.roundhouse.engine.thread.PlatformThreads;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,9 +35,11 @@ import java.util.function.Supplier;
  * @param spin how long the dispatch thread looks for work before it parks; it always stays awake
  *     when an accelerator's run is about to end
  * @param watchdog how long a device call or dispatch turn may take before the engine fails
- * @param userCode runs the code of models that call others, which may block it. Must be bounded,
- *     refuse what it has no room for, and run no task on the thread that submits it. Borrowed;
- *     without another, 1,024 virtual threads for all engines of the process
+ * @param userCode runs the code of models, hooks too, which may block it, or never end. Must be
+ *     bounded, refuse what it has no room for, and run no task on the thread that submits it; for
+ *     hooks, have more threads than these may have at once. Borrowed; without another, 512 platform
+ *     threads for all engines of the process
+ * @param hooks whose code is run in front of programs, and how long it may take
  * @param residency how weights come to the device and leave it
  * @param links what links in bundles may point to
  * @param costFile file that keeps run costs across restarts; empty for none
@@ -58,6 +61,7 @@ public record EngineOptions(
     Duration spin,
     Watchdog.Limits watchdog,
     Executor userCode,
+    HookOptions hooks,
     ResidencyOptions residency,
     HostWeightsOptions hostWeights,
     LinkRoots links,
@@ -80,7 +84,8 @@ public record EngineOptions(
           1,
           Duration.ofNanos(20_000),
           Watchdog.Limits.DEFAULT,
-          new BoundedThreads("user-code", 1024),
+          new PlatformThreads("hook", 2 * HookOptions.THREADS),
+          HookOptions.DEFAULT,
           ResidencyOptions.DEFAULT,
           HostWeightsOptions.DEFAULT,
           LinkRoots.NONE,
@@ -146,6 +151,7 @@ public record EngineOptions(
     private Duration spin;
     private Watchdog.Limits watchdog;
     private Executor userCode;
+    private HookOptions hooks;
     private ResidencyOptions residency;
     private HostWeightsOptions hostWeights;
     private LinkRoots links;
@@ -168,6 +174,7 @@ public record EngineOptions(
       spin = options.spin;
       watchdog = options.watchdog;
       userCode = options.userCode;
+      hooks = options.hooks;
       residency = options.residency;
       hostWeights = options.hostWeights;
       links = options.links;
@@ -234,6 +241,11 @@ public record EngineOptions(
       return this;
     }
 
+    public Builder hooks(HookOptions value) {
+      hooks = value;
+      return this;
+    }
+
     public Builder residency(ResidencyOptions value) {
       residency = value;
       return this;
@@ -292,6 +304,7 @@ public record EngineOptions(
           spin,
           watchdog,
           userCode,
+          hooks,
           residency,
           hostWeights,
           links,

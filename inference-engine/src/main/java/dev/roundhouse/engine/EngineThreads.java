@@ -7,6 +7,7 @@ import dev.roundhouse.engine.dispatch.WeightsThread;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** What runs an engine: its own threads, or a caller that steps it. */
@@ -20,6 +21,16 @@ interface EngineThreads {
 
   /** Where the code of composed models runs. */
   Executor userCode();
+
+  /** Where it runs while a thread that loads or frees the model waits for it. */
+  Executor awaitedUserCode();
+
+  /**
+   * Has something looked at every few milliseconds, from now until {@link #close}.
+   *
+   * @param look true while it must go on even beyond that
+   */
+  void watch(String name, BooleanSupplier look);
 
   /** What delivers large outputs; null for the dispatch loop itself. */
   @Nullable OutputsThread outputs(FailStop failStop);

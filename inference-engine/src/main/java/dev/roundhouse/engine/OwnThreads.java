@@ -6,12 +6,16 @@ import dev.roundhouse.engine.dispatch.FailStop;
 import dev.roundhouse.engine.dispatch.OutputsThread;
 import dev.roundhouse.engine.dispatch.WeightsThread;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,10 +24,14 @@ import org.jspecify.annotations.Nullable;
  * keep the process alive.
  */
 final class OwnThreads implements EngineThreads {
+  private static final long WATCH_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
   private final EngineOptions options;
   private final ThreadPoolExecutor compilers;
   private final ThreadPoolExecutor unloader;
+  private final List<Thread> watches = new CopyOnWriteArrayList<>();
   private @Nullable DispatchThread dispatch;
+  private volatile boolean closed;
 
   OwnThreads(EngineOptions options) {
     this.options = options;
@@ -50,6 +58,27 @@ final class OwnThreads implements EngineThreads {
   @Override
   public Executor userCode() {
     return options.userCode();
+  }
+
+  @Override
+  public Executor awaitedUserCode() {
+    return options.userCode();
+  }
+
+  @Override
+  public void watch(String name, BooleanSupplier look) {
+    watches.add(
+        Thread.ofPlatform()
+            .daemon()
+            .name(name)
+            .start(
+                () -> {
+                  boolean busy = false;
+                  while (!closed || busy) {
+                    LockSupport.parkNanos(WATCH_NANOS);
+                    busy = look.getAsBoolean();
+                  }
+                }));
   }
 
   @Override
@@ -83,6 +112,8 @@ final class OwnThreads implements EngineThreads {
       dispatch.close();
     }
     unloader.close();
+    closed = true;
+    watches.forEach(LockSupport::unpark);
     return ended;
   }
 

@@ -28,6 +28,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ObjLongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The path of a request, top to bottom. Each step names its package:
@@ -124,8 +125,13 @@ final class RequestPath {
 
   /** Admits a request or refuses it. */
   Submission submit(InferenceRequest request) {
+    return submit(request, null);
+  }
+
+  /** As {@link #submit(InferenceRequest)}, for one version; null for what the name leads to. */
+  private Submission submit(InferenceRequest request, @Nullable Servable target) {
     QueuedRequest queued = new QueuedRequest(request, this::cancel);
-    admission.submit(queued);
+    admission.submit(queued, target);
     return queued;
   }
 

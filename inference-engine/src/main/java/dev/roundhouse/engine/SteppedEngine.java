@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,6 +85,15 @@ public final class SteppedEngine implements AutoCloseable {
     public Executor userCode() {
       return userCode::add;
     }
+
+    @Override
+    public Executor awaitedUserCode() {
+      return Runnable::run;
+    }
+
+    /** Nothing runs unless it is stepped, so nothing takes too long. */
+    @Override
+    public void watch(String name, BooleanSupplier look) {}
 
     int runUserCode() {
       int run = 0;

@@ -281,7 +281,7 @@ class ComposedModelTest {
         assertThat(answered).isEqualTo(id.equals("answered"));
       }
       assertThat(ran).hasValueGreaterThanOrEqualTo(3);
-      assertThat(names).containsExactly("user-code");
+      assertThat(names).isNotEmpty().allMatch(name -> name.startsWith("hook-"));
       assertThat(live.engine().heldBytes()).isZero();
     }
   }

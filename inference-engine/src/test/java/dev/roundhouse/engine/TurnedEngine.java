@@ -196,6 +196,14 @@ public final class TurnedEngine implements AutoCloseable {
     }
 
     @Override
+    public Executor awaitedUserCode() {
+      return EngineOptions.DEFAULT.userCode();
+    }
+
+    @Override
+    public void watch(String name, BooleanSupplier look) {}
+
+    @Override
     public @Nullable OutputsThread outputs(FailStop failStop) {
       return beside.contains(Beside.OUTPUTS) ? new OutputsThread(failStop) : null;
     }

@@ -79,17 +79,25 @@ public final class Bundle implements AutoCloseable {
   }
 
   /**
+   * Where another file of the bundle lies.
+   *
+   * @param file name inside the bundle, as the manifest writes it
+   * @throws BundleException when there is no such file
+   */
+  public Path file(String file) {
+    return files
+        .find(file)
+        .orElseThrow(() -> new BundleException(directory.toString(), "has no file '" + file + "'"));
+  }
+
+  /**
    * Reads another file of the bundle, such as glue; its digest is checked on the bytes returned.
    *
    * @param file name inside the bundle, as the manifest writes it
    * @throws BundleException when there is no such file or its digest differs
    */
   public byte[] readFile(String file) {
-    Path path =
-        files
-            .find(file)
-            .orElseThrow(
-                () -> new BundleException(directory.toString(), "has no file '" + file + "'"));
+    Path path = file(file);
     try {
       byte[] bytes = Files.readAllBytes(path);
       Optional.ofNullable(digests.get(file))

@@ -111,14 +111,14 @@ public final class BundleReader {
     if (files.has(JULIA) && !source && !jar) {
       throw new BundleException(
           folder.resolve(JULIA).toString(),
-          "holds hooks, and this server runs none; serve its programs as a bundle without hooks");
+          "holds hooks in Julia, which this server does not run; write them in Java, or serve the programs as a bundle without hooks");
     }
     Glue glue = source ? Glue.JAVA_SOURCE : jar ? Glue.JAR : Glue.NONE;
     if (glue == Glue.NONE && (spec.client().isPresent() || spec.kind() == Kind.META)) {
       throw new BundleException(
           folder.resolve(MANIFEST).toString(),
           (spec.kind() == Kind.META ? "is of kind meta" : "has client_inputs and client_outputs")
-              + ", which needs hooks, and this server runs none; serve its programs as a bundle without hooks");
+              + ", which needs hooks, and there is neither Model.java nor model.jar");
     }
     return glue;
   }

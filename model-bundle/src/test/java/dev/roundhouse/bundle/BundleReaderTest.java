@@ -313,7 +313,7 @@ class BundleReaderTest {
     assertRefused(
         BundleFolder.format2(folder, "").file("model.mlir", "x").file("model.jl", "x").write(),
         "model.jl",
-        "holds hooks, and this server runs none; serve its programs as a bundle without hooks");
+        "holds hooks in Julia, which this server does not run; write them in Java, or serve");
     folder = root.resolve("client");
     assertRefused(
         BundleFolder.format3(
@@ -322,14 +322,16 @@ class BundleReaderTest {
             .file("model.mlir", "x")
             .write(),
         "manifest.yaml",
-        "has client_inputs and client_outputs, which needs hooks, and this server runs none");
+        "has client_inputs and client_outputs, which needs hooks, and there is neither Model.java nor");
     folder = root.resolve("meta");
     Path meta = format3().write();
     rewrite(
         meta,
         "format_version: \"2.0\"\nkind: meta\nmeta: {calls: []}\nclient_inputs: [{name: x, dtype: f32, shape: \"\"}]\nclient_outputs: [{name: x, dtype: f32, shape: \"\"}]\n");
     assertRefused(
-        meta, "manifest.yaml", "is of kind meta, which needs hooks, and this server runs none");
+        meta,
+        "manifest.yaml",
+        "is of kind meta, which needs hooks, and there is neither Model.java");
   }
 
   @Test

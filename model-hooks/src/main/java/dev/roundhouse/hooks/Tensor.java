@@ -261,6 +261,15 @@ public final class Tensor {
     return data.asSlice(start, at[index + 1] - Integer.BYTES - start).asByteBuffer();
   }
 
+  /**
+   * Checks the lengths of all elements.
+   *
+   * @throws IllegalStateException when they are not those of the memory
+   */
+  public void requireWhole() {
+    long[] unused = starts();
+  }
+
   /** Made anew by each of two threads that come at once: the same either way. */
   private long[] starts() {
     long[] known = starts;

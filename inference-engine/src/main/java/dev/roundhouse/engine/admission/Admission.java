@@ -87,15 +87,24 @@ public final class Admission {
    * @throws IllegalStateException when it was already submitted; its sink is not notified
    */
   public void submit(QueuedRequest request) {
+    submit(request, null);
+  }
+
+  /**
+   * As {@link #submit(QueuedRequest)}, for a call of one version, which no name need lead to.
+   *
+   * @param target null for what the request's name leads to
+   */
+  public void submit(QueuedRequest request, @Nullable Servable target) {
     if (!request.request().markSubmitted()) {
       throw new IllegalStateException(
           "the request for model '%s' has been submitted before; make a new one for each call"
               .formatted(request.request().modelName()));
     }
     try {
-      admit(request);
+      admit(request, target);
     } catch (RefusedException e) {
-      RegisteredModel model = registry.get(request.request().modelName());
+      RegisteredModel model = target == null ? registry.get(request.request().modelName()) : null;
       if (model != null) {
         model.countRefused(e.status());
       }
@@ -123,18 +132,23 @@ public final class Admission {
     return sequences;
   }
 
-  private void admit(QueuedRequest queued) throws RefusedException {
+  private void admit(QueuedRequest queued, @Nullable Servable target) throws RefusedException {
     InferenceRequest request = queued.request();
     refuseWhenClosed(queued);
     boolean accepted;
     do {
-      Servable model = serving(request.modelName(), request.modelVersion());
+      Servable model =
+          target == null ? serving(request.modelName(), request.modelVersion()) : target;
       Admitted found = ContractCheck.check(model.contract(), request);
       accepted =
           switch (model) {
             case ProgramModel own -> accept(queued, own, found);
             case ComposedModel composed -> acceptRun(queued, composed, found);
           };
+      if (!accepted && target != null) {
+        throw new RefusedException(
+            Status.UNAVAILABLE, "model '%s' has been unloaded".formatted(target.name()));
+      }
       // A version replaced meanwhile is not found the next time.
     } while (!accepted);
   }
@@ -347,8 +361,8 @@ public final class Admission {
       case FAILED ->
           new RefusedException(
               Status.NOT_FOUND,
-              "Request for model: '%s' has no available versions: it failed to load: %s"
-                  .formatted(name, status.reason()));
+              "Request for model: '%s' has no available versions: %s"
+                  .formatted(name, status.failure()));
       case UNLOADING, UNLOADED ->
           new RefusedException(
               Status.NOT_FOUND,

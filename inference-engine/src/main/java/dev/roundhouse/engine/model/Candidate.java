@@ -79,6 +79,24 @@ sealed interface Candidate {
     }
   }
 
+  /** What has been read already, and code that stands before it. */
+  record Coded(ModelImage image, ModelCode.Read code) implements Candidate {
+    @Override
+    public String version() {
+      return image.version();
+    }
+
+    @Override
+    public String fingerprint() {
+      return "";
+    }
+
+    @Override
+    public Servable build(ModelBuilder builder, String fingerprint) {
+      return builder.build(image, fingerprint, code);
+    }
+  }
+
   /** What is made already, and calls others. */
   record Composed(ComposedModel model) implements Candidate {
     @Override

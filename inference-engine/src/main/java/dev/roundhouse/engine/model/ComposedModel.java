@@ -4,10 +4,13 @@ import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.QueueRules;
 import java.util.List;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A model version that answers by calling others. It has no programs, weights or lane: a request
- * that is accepted is a {@link ComposedRun}, which waits in no queue. Thread-safe.
+ * A model version that answers by calling others, or programs of its own that no name leads to. It
+ * has no lane: a request that is accepted is a {@link ComposedRun}, which waits in no queue.
+ * Thread-safe.
  */
 public abstract non-sealed class ComposedModel implements Servable {
   private final ModelSpec spec;
@@ -32,6 +35,28 @@ public abstract non-sealed class ComposedModel implements Servable {
    * wants the code of models run; see {@link ComposedRun}.
    */
   protected abstract void run(ComposedRun run);
+
+  /**
+   * Has a piece of a run's code run. Whatever it does with it, it runs no piece on this thread.
+   *
+   * @param begun whether code of that run has been run before
+   * @param threads the application's, which may refuse
+   * @throws java.util.concurrent.RejectedExecutionException when there is no room for it
+   */
+  protected void execute(Runnable piece, boolean begun, Executor threads) {
+    threads.execute(piece);
+  }
+
+  /**
+   * Frees what it has besides programs, once nothing of it is in use; once, on {@code unload}. Does
+   * not throw.
+   */
+  protected void close() {}
+
+  @Override
+  public @Nullable ProgramModel inLane() {
+    return null;
+  }
 
   @Override
   public final String name() {
@@ -80,16 +105,19 @@ public abstract non-sealed class ComposedModel implements Servable {
 
   @Override
   public final long leastWaitNanos(long nowNanos) {
-    return 0;
+    ProgramModel programs = inLane();
+    return programs == null ? 0 : programs.leastWaitNanos(nowNanos);
   }
 
   @Override
   public final boolean isOnDevice() {
-    return true;
+    ProgramModel programs = inLane();
+    return programs == null || programs.isOnDevice();
   }
 
   @Override
   public final long residentBytes() {
-    return 0;
+    ProgramModel programs = inLane();
+    return programs == null ? 0 : programs.residentBytes();
   }
 }

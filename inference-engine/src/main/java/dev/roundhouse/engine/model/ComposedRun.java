@@ -25,8 +25,8 @@ import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,7 +51,7 @@ public final class ComposedRun {
   private final QueuedRequest request;
   private final ComposedModel model;
   private final Accounting accounting;
-  private final Function<InferenceRequest, Submission> submit;
+  private final BiFunction<InferenceRequest, @Nullable Servable, Submission> submit;
   private final Executor userCode;
   private final long mostAnswerBytes;
   private final RequestOptions callOptions;
@@ -62,12 +62,16 @@ public final class ComposedRun {
   private final List<Submission> calls = new ArrayList<>();
 
   private final List<Answer> answers = new ArrayList<>();
+  private final List<Runnable> kept = new ArrayList<>();
   private final Queue<Runnable> code = new ArrayDeque<>();
 
   /** True while a thread runs code, or is about to. */
   private boolean running;
 
   private boolean begun;
+
+  /** True while a piece of code runs that is waited for. */
+  private boolean inCode;
 
   /** Calls that have not ended, and pieces of code that have not been run. */
   private int open;
@@ -90,15 +94,15 @@ public final class ComposedRun {
 
   /**
    * @param request accepted, and taken, before {@link #begin}
-   * @param submit makes the calls
-   * @param userCode runs the model's code
+   * @param submit makes the calls: of a name or, where one is given, of that very version
+   * @param userCode runs the model's code, as the model has it
    * @param mostAnswerBytes of an answer whose size was not known when the request was accepted
    */
   public ComposedRun(
       QueuedRequest request,
       ComposedModel model,
       Accounting accounting,
-      Function<InferenceRequest, Submission> submit,
+      BiFunction<InferenceRequest, @Nullable Servable, Submission> submit,
       Executor userCode,
       long mostAnswerBytes) {
     this.request = request;
@@ -135,9 +139,41 @@ public final class ComposedRun {
     return own == null ? request.inputs() : own;
   }
 
+  /** Along the batch axis; 1 for a contract without one. */
+  public int rows() {
+    return request.rows();
+  }
+
   /** As the caller made it. */
   public InferenceRequest request() {
     return request.request();
+  }
+
+  /** True once nothing that its code does matters any more. */
+  public boolean isEnded() {
+    lock.lock();
+    try {
+      return end != null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Has something done when the run's own answer is closed, or it ends without one; at once when it
+   * is over.
+   */
+  public void keep(Runnable release) {
+    lock.lock();
+    try {
+      if (!over) {
+        kept.add(release);
+        return;
+      }
+    } finally {
+      lock.unlock();
+    }
+    release.run();
   }
 
   /**
@@ -148,6 +184,21 @@ public final class ComposedRun {
    * @param then is shown the answer, which it may close early; not called after the end of the run
    */
   public void call(String name, List<InputTensor> inputs, Consumer<Answer> then) {
+    call(null, InferenceRequest.of(name, inputs, new Call(name, then)).run(lane));
+  }
+
+  /**
+   * Calls programs of the model's own, all outputs, which wait as if the caller had called them. As
+   * {@link #call} otherwise, but for inputs that do not fit: they are the model's fault.
+   */
+  public void callOwn(ProgramModel programs, List<InputTensor> inputs, Consumer<Answer> then) {
+    call(
+        programs,
+        InferenceRequest.of(programs.name(), inputs, new OwnCall(then))
+            .run(MetaRun.behindOthers()));
+  }
+
+  private void call(@Nullable Servable target, InferenceRequest.Builder request) {
     lock.lock();
     try {
       if (end != null) {
@@ -161,13 +212,13 @@ public final class ComposedRun {
     try {
       call =
           submit.apply(
-              InferenceRequest.of(name, inputs, new Call(name, then))
+              request
                   .id(request().id())
-                  .deadlineNanos(request.deadlineNanos())
+                  .deadlineNanos(this.request.deadlineNanos())
                   .options(callOptions)
                   .caller(request().caller())
-                  .run(lane)
-                  .build());
+                  .build(),
+              target);
     } catch (Throwable e) {
       failBy(e);
       leave();
@@ -194,14 +245,25 @@ public final class ComposedRun {
    * @param outputs those requested, in any order; others of the contract are left out. Native or of
    *     byte arrays, in memory of calls' answers, or that stays for as long as somebody refers to
    *     it
+   * @return what does not keep to the contract; null when nothing is wrong
    */
-  public void complete(List<OutputTensor> outputs) {
+  public @Nullable String complete(List<OutputTensor> outputs) {
     List<OutputTensor> checked;
-    long openBytes;
     try {
       checked =
           AnswerCheck.check(
               model.contract(), request.rows(), request.outputs(), List.copyOf(outputs));
+    } catch (RefusedException e) {
+      fail(e.status(), e.getMessage());
+      return e.getMessage();
+    }
+    completeChecked(checked);
+    return null;
+  }
+
+  private void completeChecked(List<OutputTensor> checked) {
+    long openBytes;
+    try {
       openBytes = takeOpenBytes(checked);
     } catch (RefusedException e) {
       fail(e.status(), e.getMessage());
@@ -245,6 +307,24 @@ public final class ComposedRun {
   /** Ends the request without an answer. */
   public void fail(Status status, String message) {
     endBy(new Outcome.Failed(status, message));
+  }
+
+  /**
+   * Ends the request now, although a piece of its code may not have returned: nothing waits for
+   * that any more. Only when that piece can reach none of the run's memory.
+   */
+  public void abandon(Status status, String message) {
+    fail(status, message);
+    lock.lock();
+    try {
+      if (!inCode) {
+        return;
+      }
+      inCode = false;
+    } finally {
+      lock.unlock();
+    }
+    leave();
   }
 
   /** The caller takes the request back; false when it is over already. */
@@ -317,6 +397,7 @@ public final class ComposedRun {
    * @return false, doing nothing, when the run has ended or is about to
    */
   private boolean run(@Nullable Answer shows, Runnable piece) {
+    boolean late;
     lock.lock();
     try {
       if (end != null) {
@@ -331,12 +412,13 @@ public final class ComposedRun {
         return true;
       }
       running = true;
+      late = begun;
     } finally {
       lock.unlock();
     }
-    Turn turn = new Turn();
+    Turn turn = new Turn(late);
     try {
-      userCode.execute(turn);
+      model.execute(turn, turn.late, userCode);
     } catch (Throwable e) {
       refusedBy(e);
     } finally {
@@ -373,6 +455,7 @@ public final class ComposedRun {
           running = false;
           return;
         }
+        inCode = true;
       } finally {
         lock.unlock();
       }
@@ -381,14 +464,33 @@ public final class ComposedRun {
       } catch (Throwable e) {
         failBy(e);
       } finally {
-        leave();
+        if (returned()) {
+          leave();
+        }
       }
+    }
+  }
+
+  /** Notes that a piece of code has returned; false when nothing waits for it any more. */
+  private boolean returned() {
+    lock.lock();
+    try {
+      boolean awaited = inCode;
+      inCode = false;
+      return awaited;
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Runs what code there is, unless the executor runs it where it was given it. */
   private final class Turn implements Runnable {
     private volatile @Nullable Thread giver = Thread.currentThread();
+    private final boolean late;
+
+    Turn(boolean late) {
+      this.late = late;
+    }
 
     @Override
     public void run() {
@@ -427,9 +529,18 @@ public final class ComposedRun {
     }
   }
 
-  private void tell(Outcome outcome) {
+  /** Gives back the answers to its calls, with what was counted for them, and what was kept. */
+  private void release() {
     try {
       answers.forEach(Answer::close);
+    } finally {
+      kept.forEach(Runnable::run);
+    }
+  }
+
+  private void tell(Outcome outcome) {
+    try {
+      release();
     } finally {
       accounting.end(request, State.TAKEN, outcome);
     }
@@ -443,7 +554,7 @@ public final class ComposedRun {
           new CountedAnswer(
               model.version(),
               outputs,
-              () -> answers.forEach(Answer::close), // gives back what was counted for them too
+              this::release,
               accounting.bytes(),
               request.answerBytes() + openBytes);
       long now = accounting.nanoTime();
@@ -469,7 +580,7 @@ public final class ComposedRun {
   }
 
   /** What becomes of one call. */
-  private final class Call implements AnswerSink {
+  private class Call implements AnswerSink {
     private final String name;
     private final Consumer<Answer> then;
 
@@ -500,8 +611,27 @@ public final class ComposedRun {
       }
     }
 
-    private void unanswered(Status status, String message) {
+    void unanswered(Status status, String message) {
       fail(status, "model '%s', which model '%s' calls: %s".formatted(name, model.name(), message));
+    }
+  }
+
+  /** What becomes of a call of the model's own programs. */
+  private final class OwnCall extends Call {
+    OwnCall(Consumer<Answer> then) {
+      super(model.name(), then);
+    }
+
+    @Override
+    void unanswered(Status status, String message) {
+      if (status == Status.INVALID_ARGUMENT) {
+        fail(
+            Status.INTERNAL,
+            "what preprocess of model '%s' made does not fit its programs: %s"
+                .formatted(model.name(), message));
+      } else {
+        fail(status, message);
+      }
     }
   }
 }

@@ -11,6 +11,7 @@ import java.util.concurrent.Executor;
  *
  * @param costAlpha weight of the latest run in the expected cost of a run
  * @param costs what earlier processes learned
+ * @param code makes models of bundles with code of their author's
  * @param links what links in bundles may point to
  * @param loads notified of every load, except of what already serves
  * @param compilers where models are built; borrowed
@@ -23,6 +24,7 @@ public record LoadContext(
     NanoClock clock,
     double costAlpha,
     CostStore costs,
+    ModelCode code,
     LinkRoots links,
     ModelLoadListener loads,
     Executor compilers,

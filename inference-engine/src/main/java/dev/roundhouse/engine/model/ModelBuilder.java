@@ -29,7 +29,9 @@ import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,30 +53,54 @@ final class ModelBuilder {
   private final NanoClock clock;
   private final double costAlpha;
   private final CostStore costs;
+  private final ModelCode code;
   private final LinkRoots links;
   private final BooleanSupplier stopping;
+  private final BiConsumer<ComposedModel, String> misbehaved;
 
   /**
+   * @param misbehaved told when a model must not serve any more, and why
    * @param stopping whether builds must fail from now on
    */
-  ModelBuilder(LoadContext context, ModelSlots slots, BooleanSupplier stopping) {
+  ModelBuilder(
+      LoadContext context,
+      ModelSlots slots,
+      BiConsumer<ComposedModel, String> misbehaved,
+      BooleanSupplier stopping) {
     this.slots = slots;
+    this.misbehaved = misbehaved;
     this.stopping = stopping;
     device = context.device();
     residency = context.residency();
     clock = context.clock();
     costAlpha = context.costAlpha();
     costs = context.costs();
+    code = context.code();
     links = context.links();
   }
 
   /** Makes a model of a bundle. The caller owns the result and gives it to {@link #free}. */
-  ProgramModel build(String name, String version, Path directory, String fingerprint) {
+  Servable build(String name, String version, Path directory, String fingerprint) {
     try (Bundle bundle = BundleReader.read(directory, name, links)) {
-      refuseGlue(bundle);
       refuseUnserved(name, bundle.spec());
+      ModelCode.Read read = bundle.glue() == Glue.NONE ? null : code.read(bundle, version);
       List<ProgramCode> programs = List.copyOf(bundle.programs(device.description().platform()));
-      return build(new ModelImage(version, bundle.spec(), programs, bundle.weights()), fingerprint);
+      ModelImage image = new ModelImage(version, bundle.spec(), programs, bundle.weights());
+      return read == null ? build(image, fingerprint) : build(image, fingerprint, read);
+    }
+  }
+
+  /** As {@link #build(ModelImage, String)}, with code between callers and the programs. */
+  ComposedModel build(ModelImage image, String fingerprint, ModelCode.Read read) {
+    ModelSpec own = asPrograms(image.spec());
+    ProgramModel programs =
+        build(new ModelImage(image.version(), own, image.programs(), image.weights()), fingerprint);
+    try {
+      checkRunning();
+      return read.attach(image.spec(), programs, misbehaved);
+    } catch (RuntimeException | Error e) {
+      free(programs);
+      throw e;
     }
   }
 
@@ -96,17 +122,32 @@ final class ModelBuilder {
     }
   }
 
-  /**
-   * Frees a model that nothing uses any more, and its slot; the second time, nothing happens.
-   *
-   * @return false when it had been freed already
-   */
-  boolean free(ProgramModel model) {
-    if (!slots.giveBack(model)) {
-      return false;
+  /** Frees a model that nothing uses any more. */
+  void free(Servable model) {
+    if (model instanceof ComposedModel composed) {
+      composed.close();
     }
-    free(model.programs(), model.weights(), null);
-    return true;
+    ProgramModel programs = model.inLane();
+    if (programs != null && slots.giveBack(programs)) { // else it has been freed before
+      free(programs.programs(), programs.weights(), null);
+    }
+  }
+
+  /** What the programs take and return, whoever translates. */
+  private static ModelSpec asPrograms(ModelSpec spec) {
+    return new ModelSpec(
+        spec.name(),
+        spec.formatVersion(),
+        spec.kind(),
+        spec.description(),
+        spec.inputs(),
+        spec.outputs(),
+        Optional.empty(),
+        spec.batchSizes(),
+        spec.variants(),
+        spec.calls(),
+        spec.serving(),
+        spec.provenance());
   }
 
   private ProgramModel served(
@@ -205,16 +246,6 @@ final class ModelBuilder {
           name,
           "serving.priorities.levels is %d and the limit is %d; use fewer levels"
               .formatted(serving.priorities().levels(), MOST_LEVELS));
-    }
-  }
-
-  private static void refuseGlue(Bundle bundle) {
-    if (bundle.glue() != Glue.NONE || bundle.spec().kind() != ModelSpec.Kind.MODEL) {
-      throw new BundleException(
-          bundle.directory().getFileName().toString(),
-          "the bundle has hooks ("
-              + bundle.glue()
-              + ") and this server runs none; serve its programs as a bundle without hooks");
     }
   }
 }

@@ -53,7 +53,7 @@ public final class ModelLoader {
     compilers = context.compilers();
     unloader = context.unloader();
     lanes = context.lanes();
-    builder = new ModelBuilder(context, registry.slots(), () -> stopping);
+    builder = new ModelBuilder(context, registry.slots(), this::quarantine, () -> stopping);
   }
 
   /**
@@ -73,6 +73,11 @@ public final class ModelLoader {
   /** As {@link #load(Path, VersionPolicy, boolean)}, for a model that has been read already. */
   public CompletableFuture<ModelStatus> load(ModelImage image) {
     return load(image.spec().name(), List.of(new Candidate.Image(image)), false);
+  }
+
+  /** As {@link #load(ModelImage)}, with code between callers and its programs. */
+  public CompletableFuture<ModelStatus> load(ModelImage image, ModelCode.Read code) {
+    return load(image.spec().name(), List.of(new Candidate.Coded(image, code)), false);
   }
 
   /** As {@link #load(Path, VersionPolicy, boolean)}, for a model that calls others. */
@@ -181,7 +186,8 @@ public final class ModelLoader {
       loads.onBegin(model.name(), candidate.version(), fingerprint);
       begun = true;
       built = candidate.build(builder, fingerprint);
-      if (built instanceof ProgramModel programs) {
+      ProgramModel programs = built.inLane();
+      if (programs != null) {
         loads.onBuilt(model.name(), candidate.version(), programs.modelIndex());
         lanes.open(programs).join();
       }
@@ -192,8 +198,8 @@ public final class ModelLoader {
     } catch (RuntimeException | Error e) {
       if (opened) {
         retire(model, Objects.requireNonNull(built));
-      } else if (built instanceof ProgramModel programs) {
-        builder.free(programs);
+      } else if (built != null) {
+        builder.free(built);
       }
       return onFailed(model, candidate.version(), e, started);
     } finally {
@@ -214,7 +220,8 @@ public final class ModelLoader {
       RegisteredModel model, Servable built, @Nullable Servable before, long started) {
     ModelStatus ready = status(built, clock.nanoTime() - started);
     PublishedVersion published = new PublishedVersion(ready, built);
-    model.totals().add(built.counters());
+    ProgramModel programs = built.inLane();
+    model.totals().add(built.counters(), (programs == null ? built : programs).counters());
     starved.remove(model.name());
     registry.publish(model, versions -> versions.with(published));
     log.info(
@@ -346,20 +353,47 @@ public final class ModelLoader {
 
   /** Frees a model, which is not published any more, once all it has accepted has ended. */
   private CompletableFuture<Void> retire(RegisteredModel model, Servable retired) {
-    return lanes
-        .retire(retired)
-        .thenRunAsync(
-            () -> {
-              free(model, retired);
-              log.info("model '{}' version {} has been freed", retired.name(), retired.version());
-            },
-            unloader);
+    ProgramModel programs = retired.inLane();
+    CompletableFuture<Void> over = lanes.retire(retired);
+    if (programs != null && programs != retired) {
+      over = over.thenCompose(idle -> lanes.retire(programs)); // it may be called until then
+    }
+    return over.thenRunAsync(
+        () -> {
+          free(model, retired);
+          log.info("model '{}' version {} has been freed", retired.name(), retired.version());
+        },
+        unloader);
   }
 
   private void free(RegisteredModel model, Servable retired) {
     model.totals().keep(retired.counters());
-    if (retired instanceof ProgramModel programs) {
-      builder.free(programs);
+    builder.free(retired);
+  }
+
+  /** Lets go of a version that must not serve any more, if it still does. */
+  private void quarantine(ComposedModel served, String why) {
+    RegisteredModel model = registry.register(served.name());
+    var unused =
+        model.next(
+            () -> {
+              quarantineNow(model, served, why);
+              return CompletableFuture.completedFuture(null);
+            });
+  }
+
+  private void quarantineNow(RegisteredModel model, ComposedModel served, String why) {
+    PublishedVersion current = model.versions().find(served.version());
+    if (current == null || current.serving() != served) {
+      return; // replaced or unloaded meanwhile
     }
+    ModelStatus status = current.status().quarantined(why);
+    log.error(
+        "model '{}' version {} serves no more, {}",
+        served.name(),
+        served.version(),
+        status.reason());
+    registry.publish(model, versions -> versions.with(PublishedVersion.of(status)));
+    var unused = retire(model, served);
   }
 }

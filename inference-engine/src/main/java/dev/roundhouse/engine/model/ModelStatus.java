@@ -23,6 +23,9 @@ public record ModelStatus(
     long loadNanos,
     boolean starved) {
 
+  /** How the reason of a version begins that served until its code did what it must not. */
+  private static final String QUARANTINE = "in quarantine: ";
+
   public boolean isReady() {
     return state == ModelState.READY;
   }
@@ -34,6 +37,16 @@ public record ModelStatus(
   public ModelStatus failed(String reason, long loadNanos, boolean starved) {
     return new ModelStatus(
         name, version, ModelState.FAILED, reason, spec, maxBatchSize, loadNanos, starved);
+  }
+
+  /** A version that served, and does not until it is loaded again. */
+  ModelStatus quarantined(String why) {
+    return failed(QUARANTINE + why, loadNanos, false);
+  }
+
+  /** Of a failed version: what became of it, as the end of a sentence. */
+  public String failure() {
+    return (reason.startsWith(QUARANTINE) ? "it is " : "it failed to load: ") + reason;
   }
 
   public ModelStatus ready(ModelSpec spec, int maxBatchSize, long loadNanos) {

@@ -55,6 +55,11 @@ public record ProgramModel(
   }
 
   @Override
+  public ProgramModel inLane() {
+    return this;
+  }
+
+  @Override
   public int shareKey() {
     return modelIndex;
   }

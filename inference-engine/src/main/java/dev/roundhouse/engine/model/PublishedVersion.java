@@ -13,8 +13,8 @@ public record PublishedVersion(ModelStatus status, @Nullable Servable serving) {
     return new PublishedVersion(status, null);
   }
 
-  /** What serves it, when that has programs of its own; else null. */
+  /** The programs of what serves it; null when it has none. */
   public @Nullable ProgramModel programs() {
-    return serving instanceof ProgramModel model ? model : null;
+    return serving == null ? null : serving.inLane();
   }
 }

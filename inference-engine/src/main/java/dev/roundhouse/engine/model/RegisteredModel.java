@@ -42,9 +42,10 @@ public final class RegisteredModel {
     return head == null ? null : head.serving();
   }
 
-  /** As {@link #serving}, when that has programs of its own; else null. */
+  /** The programs of {@link #serving}; null when it has none. */
   public @Nullable ProgramModel programs() {
-    return serving() instanceof ProgramModel model ? model : null;
+    Servable serving = serving();
+    return serving == null ? null : serving.inLane();
   }
 
   /** Of every version together, freed ones included. */

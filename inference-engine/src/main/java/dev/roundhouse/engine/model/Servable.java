@@ -3,6 +3,7 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.QueueRules;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A version of what a name leads to: what callers may send and what is counted, whether programs of
@@ -31,6 +32,9 @@ public sealed interface Servable permits ProgramModel, ComposedModel {
    * Where the requests of its callers count; see {@link dev.roundhouse.engine.queue.QueueShares}.
    */
   int shareKey();
+
+  /** What of it has programs, weights and a lane: itself, another that it owns, or null. */
+  @Nullable ProgramModel inLane();
 
   /** Least time that the answer to so many rows takes to compute; 0 when nothing is known. */
   long leastRunNanos(int variant, int rows, long nowNanos);

@@ -70,6 +70,11 @@ public enum Metric {
     };
   }
 
+  /** True for what programs count, whoever calls them; false for what becomes of requests. */
+  boolean isOfPrograms() {
+    return ordinal() >= WEIGHT_LOADS.ordinal();
+  }
+
   /** Dotted name, as Micrometer takes it. */
   public String meterName() {
     return meterName;

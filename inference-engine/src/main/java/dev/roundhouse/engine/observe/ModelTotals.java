@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
  * one moment.
  */
 public final class ModelTotals {
-  private static final Parts NOTHING =
-      new Parts(new long[Metric.values().length], new ModelCounters[0]);
+  private static final Parts NOTHING = new Parts(new long[Metric.values().length], new Live[0]);
 
   private volatile Parts parts = NOTHING;
 
@@ -21,23 +20,35 @@ public final class ModelTotals {
   private volatile @Nullable ModelCounters refused;
 
   /** Takes a version's counters in. */
-  public synchronized void add(ModelCounters version) {
-    ModelCounters[] live = Arrays.copyOf(parts.live, parts.live.length + 1);
-    live[live.length - 1] = version;
+  public void add(ModelCounters version) {
+    add(version, version);
+  }
+
+  /**
+   * As {@link #add(ModelCounters)}, of a version whose programs others call on its behalf.
+   *
+   * @param programs what they count; its requests are the version's own, and not counted again
+   */
+  public synchronized void add(ModelCounters version, ModelCounters programs) {
+    Live[] live = Arrays.copyOf(parts.live, parts.live.length + 1);
+    live[live.length - 1] = new Live(version, programs);
     parts = new Parts(parts.freed, live);
   }
 
   /** Keeps what a version has counted and lets go of its counters, which change no more. */
   public synchronized void keep(ModelCounters version) {
-    int index = Arrays.asList(parts.live).indexOf(version);
-    if (index < 0) {
+    int index = 0;
+    while (index < parts.live.length && parts.live[index].version != version) {
+      index++;
+    }
+    if (index == parts.live.length) {
       return;
     }
     long[] freed = parts.freed.clone();
     for (Metric metric : Metric.values()) {
-      freed[metric.ordinal()] += version.get(metric);
+      freed[metric.ordinal()] += parts.live[index].get(metric);
     }
-    ModelCounters[] live = new ModelCounters[parts.live.length - 1];
+    Live[] live = new Live[parts.live.length - 1];
     System.arraycopy(parts.live, 0, live, 0, index);
     System.arraycopy(parts.live, index + 1, live, index, live.length - index);
     parts = new Parts(freed, live);
@@ -62,18 +73,18 @@ public final class ModelTotals {
     Parts seen = parts;
     ModelCounters turnedAway = refused;
     return seen.freed[metric.ordinal()]
-        + seen.sum(version -> version.get(metric))
+        + seen.sum(each -> each.get(metric))
         + (turnedAway == null ? 0 : turnedAway.get(metric));
   }
 
   /** Requests that are accepted and not yet in a batch. */
   public int waiting() {
-    return Math.toIntExact(parts.sum(ModelCounters::waiting));
+    return Math.toIntExact(parts.sum(each -> each.programs.waiting()));
   }
 
   /** Accepted requests that have not ended; 0 at every quiescent point. */
   public long open() {
-    return parts.sum(ModelCounters::open);
+    return parts.sum(each -> each.version.open());
   }
 
   /** Accepted requests that were dropped before they ran, for whatever reason. */
@@ -91,10 +102,17 @@ public final class ModelTotals {
    */
   public long frontArrivalNanos() {
     long earliest = ModelCounters.NONE_WAITS;
-    for (ModelCounters version : parts.live) {
-      earliest = Math.min(earliest, version.frontArrivalNanos());
+    for (Live each : parts.live) {
+      earliest = Math.min(earliest, each.programs.frontArrivalNanos());
     }
     return earliest;
+  }
+
+  /** A version, and what runs for it: itself, unless it calls programs of its own. */
+  private record Live(ModelCounters version, ModelCounters programs) {
+    long get(Metric metric) {
+      return (metric.isOfPrograms() ? programs : version).get(metric);
+    }
   }
 
   /**
@@ -103,11 +121,11 @@ public final class ModelTotals {
    * @param freed by metric: what freed versions counted
    */
   @SuppressWarnings("ArrayRecordComponent") // never written after construction
-  private record Parts(long[] freed, ModelCounters[] live) {
-    long sum(ToLongFunction<ModelCounters> figure) {
+  private record Parts(long[] freed, Live[] live) {
+    long sum(ToLongFunction<Live> figure) {
       long sum = 0;
-      for (ModelCounters version : live) {
-        sum += figure.applyAsLong(version);
+      for (Live each : live) {
+        sum += figure.applyAsLong(each);
       }
       return sum;
     }

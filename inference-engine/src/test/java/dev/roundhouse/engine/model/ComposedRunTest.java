@@ -24,7 +24,7 @@ import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.engine.testing.TextModel;
-import dev.roundhouse.engine.thread.BoundedThreads;
+import dev.roundhouse.engine.thread.PlatformThreads;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
@@ -228,7 +228,7 @@ class ComposedRunTest {
   void shouldRefuseMoreThreadsThanItsLimit() throws Exception {
     CountDownLatch hold = new CountDownLatch(1);
     CountDownLatch ended = new CountDownLatch(2);
-    BoundedThreads threads = new BoundedThreads("some", 2);
+    PlatformThreads threads = new PlatformThreads("some", 2);
     for (int i = 0; i < 2; i++) {
       threads.execute(
           () -> {
@@ -248,7 +248,7 @@ class ComposedRunTest {
     }
   }
 
-  private static @Nullable RejectedExecutionException refusal(BoundedThreads threads) {
+  private static @Nullable RejectedExecutionException refusal(PlatformThreads threads) {
     try {
       threads.execute(() -> {});
       return null;
@@ -299,7 +299,7 @@ class ComposedRunTest {
     return run;
   }
 
-  private Submission submit(InferenceRequest request) {
+  private Submission submit(InferenceRequest request, @Nullable Servable target) {
     calls.add(request);
     return new Submission() {
       @Override

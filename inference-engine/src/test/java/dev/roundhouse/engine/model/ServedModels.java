@@ -21,12 +21,15 @@ public final class ServedModels {
             clock,
             1,
             CostStore.open(Optional.empty(), "simulated"),
+            (bundle, version) -> {
+              throw new UnsupportedOperationException("no code is run here");
+            },
             LinkRoots.NONE,
             ModelLoadListener.NONE,
             Runnable::run,
             Runnable::run,
             new NoLanes());
-    builder = new ModelBuilder(context, registry.slots(), () -> false);
+    builder = new ModelBuilder(context, registry.slots(), (model, why) -> {}, () -> false);
   }
 
   public ProgramModel build(ModelImage image) {

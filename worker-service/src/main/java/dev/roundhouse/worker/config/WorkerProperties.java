@@ -16,6 +16,7 @@ import org.springframework.validation.annotation.Validated;
  * @param runtime How models are computed.
  * @param scheduler Which model runs next.
  * @param compile How programs are compiled.
+ * @param hooks Whose code is run before and behind programs, and what it may take.
  * @param server How the worker presents itself.
  * @param control Who may steer it over gRPC.
  * @param sharedMemory Whether clients may have tensors read from and written to memory of this
@@ -35,6 +36,7 @@ public record WorkerProperties(
     @Valid @DefaultValue RuntimeProperties runtime,
     @Valid @DefaultValue SchedulerProperties scheduler,
     @Valid @DefaultValue CompileProperties compile,
+    @Valid @DefaultValue HooksProperties hooks,
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue ControlProperties control,
     @Valid @DefaultValue SharedMemoryProperties sharedMemory,

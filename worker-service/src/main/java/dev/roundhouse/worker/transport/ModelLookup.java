@@ -55,8 +55,7 @@ public final class ModelLookup {
                   .formatted(name, model.version()));
       case FAILED ->
           throw notFound(
-              "Request for model: '%s' has no available versions: it failed to load: %s",
-              name, model.reason());
+              "Request for model: '%s' has no available versions: %s", name, model.failure());
       case UNLOADING, UNLOADED ->
           throw notFound(
               "Request for model: '%s' has no available versions: it was unloaded", name);

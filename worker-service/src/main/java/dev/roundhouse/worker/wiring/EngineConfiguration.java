@@ -8,12 +8,14 @@ import dev.roundhouse.engine.ModelOptions;
 import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.dispatch.Watchdog;
+import dev.roundhouse.engine.hook.HookOptions;
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
+import dev.roundhouse.engine.thread.PlatformThreads;
 import dev.roundhouse.platform.config.ServerKeys;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
@@ -28,6 +30,7 @@ import dev.roundhouse.worker.actuator.ModelsHealth;
 import dev.roundhouse.worker.actuator.ResidencyEndpoint;
 import dev.roundhouse.worker.actuator.SchedulerEndpoint;
 import dev.roundhouse.worker.actuator.WorkerInfo;
+import dev.roundhouse.worker.config.HooksProperties;
 import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.SchedulerProperties;
 import dev.roundhouse.worker.config.WorkerKeys;
@@ -43,11 +46,13 @@ import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.IntConsumer;
+import java.util.stream.Collectors;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.actuate.endpoint.Access;
@@ -69,6 +74,8 @@ class EngineConfiguration {
       new LimitNames(
           "roundhouse.worker.scheduler.max-queue-depth",
           "roundhouse.worker.scheduler.max-queued-bytes");
+
+  private static final String HOOKS = WorkerProperties.PREFIX + ".hooks";
 
   private static final String LINK_ROOTS = WorkerProperties.PREFIX + ".repository.link-roots";
 
@@ -235,6 +242,8 @@ class EngineConfiguration {
                 ResidencySettings.hostWeights(
                     properties.residency().host(),
                     CacheFile.weightDigests(properties.compile().cache(), System.getenv())))
+            .userCode(new PlatformThreads("hook", 2 * properties.hooks().threads()))
+            .hooks(hooks(properties.hooks()))
             .links(new LinkRoots(properties.repository().linkRoots(), LINK_ROOTS))
             .loads(new LeftOut(properties.repository().leaveOut(), journal))
             .runMark(journal)
@@ -251,6 +260,21 @@ class EngineConfiguration {
       case EDF -> new EarliestDeadline();
       case VIRTUAL_TIME -> new VirtualTime();
     };
+  }
+
+  private static HookOptions hooks(HooksProperties hooks) {
+    return new HookOptions(
+        switch (hooks.mode()) {
+          case ALLOW -> HookOptions.Mode.ALLOW;
+          case DENY -> HookOptions.Mode.DENY;
+          case JARS_SIGNED_BY -> HookOptions.Mode.JARS_SIGNED_BY;
+        },
+        hooks.signers().stream()
+            .map(signer -> signer.replace(":", "").toLowerCase(Locale.ROOT))
+            .collect(Collectors.toSet()),
+        hooks.timeLimit(),
+        hooks.threads(),
+        HOOKS);
   }
 
   private static ModelOptions modelOptions(ModelProperties model) {

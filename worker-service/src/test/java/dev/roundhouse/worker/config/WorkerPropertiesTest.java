@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -69,6 +70,30 @@ class WorkerPropertiesTest {
   @Test
   void shouldMapEveryKeyOfReadiness() {
     assertThat(bind("readiness.strict=true").readiness()).isEqualTo(new ReadinessProperties(true));
+  }
+
+  @Test
+  void shouldHaveDefaultsForHooks() {
+    assertThat(bind().hooks())
+        .isEqualTo(
+            new HooksProperties(HooksProperties.Mode.ALLOW, Set.of(), 256, Duration.ofSeconds(30)));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfHooks() {
+    assertThat(
+            bind(
+                    "hooks.mode=jars-signed-by",
+                    "hooks.signers=0a,1b",
+                    "hooks.threads=16",
+                    "hooks.time-limit=2s")
+                .hooks())
+        .isEqualTo(
+            new HooksProperties(
+                HooksProperties.Mode.JARS_SIGNED_BY,
+                Set.of("0a", "1b"),
+                16,
+                Duration.ofSeconds(2)));
   }
 
   @Test

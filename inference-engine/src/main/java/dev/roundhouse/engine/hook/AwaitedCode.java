@@ -1,0 +1,101 @@
+package dev.roundhouse.engine.hook;
+
+import dev.roundhouse.bundle.error.BundleException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs hooks that a thread of the engine waits for: no longer than they may take, whatever they do.
+ * Thread-safe.
+ */
+final class AwaitedCode {
+  private static final Logger log = LoggerFactory.getLogger(AwaitedCode.class);
+
+  private final Executor threads;
+  private final HookOptions options;
+
+  AwaitedCode(Executor threads, HookOptions options) {
+    this.threads = threads;
+    this.options = options;
+  }
+
+  /**
+   * Runs code and waits for it.
+   *
+   * @param where the model or file at fault if it fails
+   * @param hook what it is
+   * @throws BundleException when it throws, takes too long or finds no thread
+   */
+  <T> T run(String where, String hook, Callable<T> code) {
+    AtomicReference<@Nullable Thread> running = new AtomicReference<>();
+    CountDownLatch ended = new CountDownLatch(1);
+    FutureTask<T> task = new FutureTask<>(code);
+    try {
+      threads.execute(
+          () -> {
+            Thread thread = Thread.currentThread();
+            ClassLoader before = thread.getContextClassLoader();
+            running.set(thread);
+            try {
+              task.run();
+            } finally {
+              thread.setContextClassLoader(before);
+              running.set(null);
+              ended.countDown();
+            }
+          });
+      return task.get(options.timeLimit().toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      throw new BundleException(
+          where,
+          "there is no thread for %s: %s; load it again later".formatted(hook, e.getMessage()));
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      if (cause instanceof BundleException refused) {
+        throw refused;
+      }
+      throw new BundleException(where, hook + " failed: " + HookFailure.text(cause), cause);
+    } catch (TimeoutException e) {
+      task.cancel(true);
+      tellIfStuck(where, hook, running, ended);
+      throw new BundleException(
+          where,
+          "%s took longer than %s, the limit of %s.time-limit"
+              .formatted(
+                  hook, HookFailure.millis(options.timeLimit().toNanos()), options.settings()));
+    } catch (InterruptedException e) {
+      task.cancel(true);
+      Thread.currentThread().interrupt();
+      throw new BundleException(where, hook + " was waited for when the server stopped");
+    }
+  }
+
+  private static void tellIfStuck(
+      String where, String hook, AtomicReference<@Nullable Thread> running, CountDownLatch ended) {
+    boolean stopped = false;
+    try {
+      stopped = ended.await(HookWatch.GRACE_NANOS, TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    Thread thread = running.get();
+    if (!stopped && thread != null) {
+      log.warn(
+          "{}: {} does not stop: thread {} is at\n{}",
+          where,
+          hook,
+          thread.getName(),
+          HookWatch.stack(thread));
+    }
+  }
+}

@@ -1,0 +1,181 @@
+package dev.roundhouse.engine.hook;
+
+import dev.roundhouse.bundle.Bundle;
+import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.engine.model.ComposedModel;
+import dev.roundhouse.engine.model.ModelCode;
+import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.thread.PlatformThreads;
+import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.hooks.ModelContext;
+import dev.roundhouse.hooks.ModelHooks;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes hooked models, and has what they share: threads, the watch, memory. Thread-safe. */
+public final class HookServer implements ModelCode {
+  private static final Logger log = LoggerFactory.getLogger(HookServer.class);
+
+  /** Of the heap, what hooks may make tensors of. */
+  private static final int HEAP_PART = 4;
+
+  private final HookOptions options;
+  private final NanoClock clock;
+  private final ByteBudget requests;
+  private final ByteBudget heap;
+  private final Executor application;
+  private final HookThreads threads;
+  private final AwaitedCode awaited;
+  private final HookWatch watch;
+  private final BiConsumer<String, BooleanSupplier> watcher;
+  private final AtomicBoolean watched = new AtomicBoolean();
+  private final Set<HookedModel> models = ConcurrentHashMap.newKeySet();
+
+  /**
+   * @param requests what all requests need
+   * @param mostWaiting requests of one model that may wait for a thread
+   * @param application runs hooks of requests; borrowed
+   * @param awaited runs hooks that a load waits for; borrowed
+   * @param watcher has something done every few milliseconds on a thread of that name
+   */
+  public HookServer(
+      HookOptions options,
+      NanoClock clock,
+      ByteBudget requests,
+      int mostWaiting,
+      Executor application,
+      Executor awaited,
+      BiConsumer<String, BooleanSupplier> watcher) {
+    this.options = options;
+    this.clock = clock;
+    this.requests = requests;
+    this.application = application;
+    this.watcher = watcher;
+    heap =
+        new ByteBudget(
+            Runtime.getRuntime().maxMemory() / HEAP_PART,
+            "the heap (-Xmx), a quarter of which hooks may have");
+    threads = new HookThreads(application, options.threads(), options.perModel(), mostWaiting);
+    this.awaited = new AwaitedCode(awaited, options);
+    watch = new HookWatch(clock);
+  }
+
+  @Override
+  public Read read(Bundle bundle, String version) {
+    refuseUnserved(bundle);
+    String loaderName = HookFailure.LOADER + bundle.name() + "/" + version;
+    HookClass found = HookClass.read(bundle, loaderName, options);
+    ModelContext context = new BundleContext(bundle, version);
+    return (spec, programs, misbehaved) ->
+        attach(found.where(), found::make, context, spec, programs, misbehaved);
+  }
+
+  /** Hooks that are an object already. */
+  public Read of(ModelHooks hooks) {
+    return (spec, programs, misbehaved) ->
+        attach(
+            spec.name(),
+            () -> hooks,
+            new BareContext(spec, programs.version()),
+            spec,
+            programs,
+            misbehaved);
+  }
+
+  private HookedModel attach(
+      String where,
+      Callable<ModelHooks> maker,
+      ModelContext context,
+      ModelSpec spec,
+      ProgramModel programs,
+      BiConsumer<ComposedModel, String> misbehaved) {
+    ModelHooks hooks =
+        awaited.run(
+            where,
+            "open",
+            () -> {
+              ModelHooks made = maker.call();
+              Thread.currentThread().setContextClassLoader(made.getClass().getClassLoader());
+              made.open(context);
+              return made;
+            });
+    HookedModel model = new HookedModel(spec, programs, this, hooks, context, misbehaved);
+    models.add(model);
+    if (watched.compareAndSet(false, true)) {
+      watcher.accept("hook-watch", watch::look);
+    }
+    return model;
+  }
+
+  /** Closes a model's hooks, and ends what threads they have left. */
+  void close(HookedModel model) {
+    if (!models.remove(model)) {
+      return;
+    }
+    ModelHooks hooks = model.hooks();
+    try {
+      awaited.run(
+          model.name(),
+          "close",
+          () -> {
+            Thread.currentThread().setContextClassLoader(hooks.getClass().getClassLoader());
+            hooks.close();
+            return hooks;
+          });
+    } catch (BundleException e) {
+      log.warn("{}", e.getMessage());
+    }
+    if (hooks.getClass().getClassLoader() instanceof BundleClassLoader loader) {
+      LeftThreads.end(loader, model.name(), watch.threads());
+      if (application instanceof PlatformThreads pool) {
+        pool.renew(); // its thread-locals would keep the bundle's classes
+      }
+    }
+  }
+
+  /** Closes what is left, as when the engine is closed. */
+  public void close() {
+    models.forEach(this::close);
+  }
+
+  private static void refuseUnserved(Bundle bundle) {
+    if (bundle.spec().kind() != ModelSpec.Kind.MODEL) {
+      throw new BundleException(
+          bundle.directory().toString(), "is of kind meta, and this server runs no metas yet");
+    }
+    if (bundle.spec().serving().sequence().isPresent()) {
+      throw new BundleException(
+          bundle.directory().toString(),
+          "has hooks and serving.sequence; this server keeps no state for models with hooks, so leave one of them out");
+    }
+  }
+
+  HookOptions options() {
+    return options;
+  }
+
+  NanoClock clock() {
+    return clock;
+  }
+
+  HookThreads threads() {
+    return threads;
+  }
+
+  HookWatch watch() {
+    return watch;
+  }
+
+  HookMemory memory(String model) {
+    return new HookMemory(model, requests, heap);
+  }
+}

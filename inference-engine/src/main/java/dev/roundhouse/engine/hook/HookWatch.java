@@ -1,0 +1,142 @@
+package dev.roundhouse.engine.hook;
+
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.time.NanoClock;
+import java.util.Arrays;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sees to it that hooks end in time. A hook that takes too long has its request failed and its
+ * thread interrupted; if it does not stop then, what it was lent is taken back and nothing waits
+ * for it any more. {@link #look} is called every few milliseconds, by one thread; the rest by any.
+ */
+final class HookWatch {
+  private static final Logger log = LoggerFactory.getLogger(HookWatch.class);
+
+  /** What a hook has to stop in, once it is interrupted. */
+  static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final NanoClock clock;
+  private final Set<Watched> running = ConcurrentHashMap.newKeySet();
+
+  HookWatch(NanoClock clock) {
+    this.clock = clock;
+  }
+
+  /** One call of a hook, which runs on the thread that made this. */
+  final class Watched {
+    private final HookRun run;
+    private final String hook;
+    private final Thread thread = Thread.currentThread();
+    private final long startNanos;
+    private final long limitNanos;
+
+    // Guarded by this.
+    private boolean over;
+    private boolean interrupted;
+    private boolean givenUp;
+    private long expiredNanos = Long.MIN_VALUE;
+
+    private Watched(HookRun run, String hook, long startNanos, long limitNanos) {
+      this.run = run;
+      this.hook = hook;
+      this.startNanos = startNanos;
+      this.limitNanos = limitNanos;
+    }
+
+    /**
+     * The hook has returned or thrown; by its own thread, which no interrupt reaches from now on.
+     *
+     * @return false when it was given up meanwhile
+     */
+    boolean end() {
+      boolean late;
+      synchronized (this) {
+        over = true;
+        late = givenUp;
+        if (interrupted) {
+          var unused = Thread.interrupted();
+        }
+      }
+      running.remove(this);
+      if (late) {
+        log.warn(
+            "{} of model '{}' has stopped, {} ms after it began",
+            hook,
+            run.modelName(),
+            TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startNanos));
+      }
+      return !late;
+    }
+
+    private synchronized void look(long now) {
+      if (over || givenUp) {
+        return;
+      }
+      if (expiredNanos == Long.MIN_VALUE) {
+        if (now - startNanos >= limitNanos) {
+          expiredNanos = now;
+          run.fail(Status.DEADLINE_EXCEEDED, run.late(hook, limitNanos));
+          interrupt();
+        } else if (!interrupted && run.isCancelled()) {
+          interrupt(); // nobody waits for it
+        }
+      } else if (now - expiredNanos >= GRACE_NANOS && run.revoke()) {
+        givenUp = true;
+        log.warn(
+            "{} of model '{}' does not stop: thread {} is at\n{}",
+            hook,
+            run.modelName(),
+            thread.getName(),
+            stack(thread));
+        run.abandon(
+            thread, hook + " did not stop within its time limit, nor when it was interrupted");
+      }
+    }
+
+    private void interrupt() {
+      interrupted = true;
+      thread.interrupt();
+    }
+  }
+
+  /**
+   * Begins to watch the calling thread.
+   *
+   * @param limitNanos what it may take
+   */
+  Watched begin(HookRun run, String hook, long limitNanos) {
+    Watched watched = new Watched(run, hook, clock.nanoTime(), limitNanos);
+    running.add(watched);
+    return watched;
+  }
+
+  /** True while hooks run. */
+  boolean look() {
+    if (running.isEmpty()) {
+      return false;
+    }
+    long now = clock.nanoTime();
+    for (Watched each : running) {
+      each.look(now);
+    }
+    return true;
+  }
+
+  /** Threads that run hooks now, stuck ones too. */
+  Set<Thread> threads() {
+    return running.stream().map(each -> each.thread).collect(Collectors.toSet());
+  }
+
+  /** As a log shows it. */
+  static String stack(Thread thread) {
+    return Arrays.stream(thread.getStackTrace())
+        .map(frame -> "\tat " + frame)
+        .collect(Collectors.joining("\n"));
+  }
+}
