@@ -157,11 +157,13 @@ class HookedModelTest {
           }
         """);
     assertFails(
-        "name", Status.INTERNAL, "postprocess of model 'm' did not make output 'y'; it made []");
+        "name", Status.INTERNAL, "model 'm' answered output 'z', which its contract does not have");
     assertFails(
-        "dtype", Status.INTERNAL, "made output 'y' as f64[1,2], and its contract says f32[-1,2]");
-    assertFails("shape", Status.INTERNAL, "as f32[1,3]");
-    assertFails("rows", Status.INTERNAL, "as f32[2,2]", "for 1 rows");
+        "dtype",
+        Status.INTERNAL,
+        "model 'm' answered output 'y' as 'FP64', but its contract says 'FP32'");
+    assertFails("shape", Status.INTERNAL, "model 'm' answered output 'y' in shape [1,3]");
+    assertFails("rows", Status.INTERNAL, "in shape [2,2]", "the request has 1 rows");
     assertFails("none", Status.INTERNAL, "postprocess of model 'm' returned null");
     assertOver();
   }
