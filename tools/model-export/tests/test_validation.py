@@ -1,5 +1,7 @@
 """What is near passes, what is not is named with its coordinates."""
 
+import hashlib
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,8 +9,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import yaml
 
 from roundhouse_export import validation
+from roundhouse_export.command import main
 from roundhouse_export.contract import Contract, TensorSpec
 from roundhouse_export.model import Model
 from roundhouse_export.pipeline import export_model
@@ -125,6 +129,27 @@ def inputs_by_kind(
     stored = StoredBundle(folder / "indexed")
     (key,) = stored.contract.programs()
     return dict(validation.kinds_of_inputs(stored, key))
+
+
+def test_should_not_compare_programs_with_what_a_server_makes_of_them(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hooked = shutil.copytree(bundle, tmp_path / "hooked")
+    code = hooked / "Model.java"
+    code.write_text("class Model implements dev.roundhouse.hooks.ModelHooks {}")
+    manifest = yaml.safe_load((hooked / "manifest.yaml").read_text())
+    manifest["files"]["Model.java"] = hashlib.sha256(code.read_bytes()).hexdigest()
+    (hooked / "manifest.yaml").write_text(yaml.safe_dump(manifest))
+    assert main(["validate", str(hooked), "--against", "http://127.0.0.1:1"]) == 2
+    assert "what Model.java makes of the programs' outputs" in capsys.readouterr().err
+
+
+def test_should_refuse_what_has_no_programs(bundle: Path, tmp_path: Path) -> None:
+    meta = shutil.copytree(bundle, tmp_path / "meta")
+    manifest = yaml.safe_load((meta / "manifest.yaml").read_text())
+    (meta / "manifest.yaml").write_text(yaml.safe_dump(manifest | {"kind": "meta"}))
+    with pytest.raises(RefusedError, match="of kind meta, which has no programs of its own"):
+        StoredBundle(meta)
 
 
 def test_should_stay_within_the_table_when_integers_are_indices(tmp_path: Path) -> None:

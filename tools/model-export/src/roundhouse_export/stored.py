@@ -18,6 +18,7 @@ from roundhouse_export.index_bounds import index_bounds
 from roundhouse_export.program_runner import Executable, platform_of
 from roundhouse_export.refusal import RefusedError
 
+_CODE = ("Model.java", "model.jar")
 _PRODUCTS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution")
 
 
@@ -42,6 +43,9 @@ class StoredBundle:
         problems = digest_problems(folder)
         if problems:
             raise RefusedError(f"{folder}: {problems[0]}")
+        kind = self.manifest.get("kind", "model")
+        if kind != "model":
+            raise RefusedError(f"{folder}: of kind {kind}, which has no programs of its own")
         trim = self.manifest.get("trim", ())
         try:
             self.contract = Contract(
@@ -58,6 +62,11 @@ class StoredBundle:
     @property
     def name(self) -> str:
         return self.folder.name
+
+    @property
+    def code(self) -> str | None:
+        """The file of its hooks, if it has any."""
+        return next((name for name in _CODE if (self.folder / name).exists()), None)
 
     @property
     def output_names(self) -> list[str]:

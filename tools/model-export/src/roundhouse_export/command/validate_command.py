@@ -42,6 +42,12 @@ def run(options: argparse.Namespace) -> int:
     steps = Steps(quiet=options.json)
     bundle = StoredBundle(options.bundle)
     if of_server:
+        if bundle.code:
+            raise RefusedError(
+                f"{options.bundle}: a server answers with what {bundle.code} makes of the "
+                "programs' outputs, so there is nothing to compare these with; compare with its "
+                "source, or with a server that has the bundle without its hooks"
+            )
         from roundhouse_export.served import ServedModel
 
         wanted = ServedModel(options.against, options.name or bundle.name, bundle.contract)
