@@ -2,6 +2,7 @@ package dev.roundhouse.benchmarks;
 
 import dev.roundhouse.benchmarks.bench.Bench;
 import dev.roundhouse.benchmarks.engine.EngineSuite;
+import dev.roundhouse.benchmarks.engine.GlueSuite;
 import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;
 import dev.roundhouse.benchmarks.firstlight.ModelInfer;
@@ -18,6 +19,8 @@ final class Catalogue {
       Stream.<List<Bench>>of(
               List.of(new FirstLight(), new JniExecute(), new ModelInfer(), new EngineSuite()),
               EngineSuite.ROWS,
+              List.of(new GlueSuite()),
+              GlueSuite.ROWS,
               List.of(new ResidencySuite()),
               ResidencySuite.ROWS,
               List.of(new WireSuite()),

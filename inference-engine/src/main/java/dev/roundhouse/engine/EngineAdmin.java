@@ -90,7 +90,7 @@ public final class EngineAdmin {
    *
    * @param hooks opened by the load, and closed when the model is freed
    */
-  CompletableFuture<ModelStatus> load(ModelImage image, ModelHooks hooks) {
+  public CompletableFuture<ModelStatus> load(ModelImage image, ModelHooks hooks) {
     return loader.load(image, this.hooks.of(hooks));
   }
 
