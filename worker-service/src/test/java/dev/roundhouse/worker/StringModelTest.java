@@ -73,7 +73,9 @@ class StringModelTest {
       new FakeCudaMemory(
           0,
           (call, thread) ->
-              thread.getName().equals(call == Call.READ ? "user-code" : "cuda-memory"));
+              call == Call.READ
+                  ? thread.getName().startsWith("hook-")
+                  : thread.getName().equals("cuda-memory"));
 
   @TempDir private static Path repository;
   private static RunningWorker worker;

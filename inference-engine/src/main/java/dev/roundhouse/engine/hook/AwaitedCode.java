@@ -39,17 +39,14 @@ final class AwaitedCode {
   <T> T run(String where, String hook, Callable<T> code) {
     AtomicReference<@Nullable Thread> running = new AtomicReference<>();
     CountDownLatch ended = new CountDownLatch(1);
-    FutureTask<T> task = new FutureTask<>(code);
+    FutureTask<T> task = new FutureTask<>(() -> call(code));
     try {
       threads.execute(
           () -> {
-            Thread thread = Thread.currentThread();
-            ClassLoader before = thread.getContextClassLoader();
-            running.set(thread);
+            running.set(Thread.currentThread());
             try {
               task.run();
             } finally {
-              thread.setContextClassLoader(before);
               running.set(null);
               ended.countDown();
             }
@@ -77,6 +74,17 @@ final class AwaitedCode {
       task.cancel(true);
       Thread.currentThread().interrupt();
       throw new BundleException(where, hook + " was waited for when the server stopped");
+    }
+  }
+
+  /** Leaves the thread with the class loader that it had, before anybody is told of the end. */
+  private static <T> T call(Callable<T> code) throws Exception {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    try {
+      return code.call();
+    } finally {
+      thread.setContextClassLoader(before);
     }
   }
 
