@@ -16,7 +16,7 @@ MUTATION_PACKAGES=(
     "schedule inference-engine dev.roundhouse.engine.schedule dev.roundhouse.engine.schedule.*"
     "evict inference-engine dev.roundhouse.engine.evict dev.roundhouse.engine.evict.*"
     "queue inference-engine dev.roundhouse.engine.queue dev.roundhouse.engine.queue.*,dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
-    "admission inference-engine dev.roundhouse.engine.admission dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest,dev.roundhouse.engine.EngineTest,dev.roundhouse.engine.ComposedModelTest,dev.roundhouse.engine.sequence.*$LOOP_TESTS"
+    "admission inference-engine dev.roundhouse.engine.admission dev.roundhouse.engine.admission.*,dev.roundhouse.engine.ServingSectionTest,dev.roundhouse.engine.EngineTest,dev.roundhouse.engine.ComposedModelTest,dev.roundhouse.engine.sequence.*,dev.roundhouse.engine.residency.ResidencyTest$LOOP_TESTS"
     "layout inference-engine dev.roundhouse.engine.layout dev.roundhouse.engine.layout.*,dev.roundhouse.engine.batch.*$LOOP_TESTS"
     "lane inference-engine dev.roundhouse.engine.lane dev.roundhouse.engine.lane.*,dev.roundhouse.engine.residency.*,dev.roundhouse.engine.ServingSectionTest$LOOP_TESTS"
     "residency inference-engine dev.roundhouse.engine.residency dev.roundhouse.engine.residency.*"

@@ -130,6 +130,17 @@ class AdmissionLimitsTest {
   }
 
   @Test
+  void shouldAdmitAnAnswerThatFitsToTheByte() {
+    TestEngine engine = engine(EngineOptions.builder().maxAnswerBytes(16).build(), 0);
+    Submission fits = submit(engine, "double", 2);
+    engine.run();
+    engine.completed(fits);
+    Outcome.Refused refused = (Outcome.Refused) engine.outcome(submit(engine, "double", 3));
+    assertThat(refused.message()).contains("would have 24 bytes and a message holds 16");
+    engine.assertQuiescent();
+  }
+
+  @Test
   void shouldAdmitWhatFitsToTheByteAndTheNanosecond() {
     TestEngine engine = engine(EngineOptions.builder().maxQueuedBytes(64).build(), 50 * MILLIS);
     Submission full = submit(engine, "double", 4, 50 * MILLIS + 1);
