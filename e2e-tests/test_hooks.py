@@ -66,38 +66,3 @@ def test_should_say_what_the_compiler_says_and_refuse_by_mode(launch: Launch, tm
     with worker.client() as client:
         (model,) = client.get_model_repository_index().models
         assert "roundhouse.worker.hooks.mode is deny; set that to allow" in model.reason
-
-
-GREEDY = """
-import dev.roundhouse.hooks.*;
-import java.util.*;
-
-class Model implements ModelHooks {
-  @Override
-  public Tensors preprocess(HookRequest request) {
-    List<byte[]> all = new ArrayList<>();
-    while (true) {
-      all.add(new byte[1 << 20]);
-    }
-  }
-}
-"""
-
-
-def test_should_go_on_when_a_hook_fills_the_heap(launch: Launch, tmp_path: Path) -> None:
-    models = tmp_path / "models"
-    write(models, "greedy", GREEDY)
-    write(models, "hooked")
-    shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
-    worker = launch(models, jvm=("-Xmx256m",)).await_ready()
-    for _ in range(3):
-        with worker.client() as client:
-            with pytest.raises(InferenceServerException, match=r"failed: java\.lang\.OutOfMemoryError"):
-                client.infer("greedy", inputs(triton))
-            assert client.infer("hooked", inputs(triton)).as_numpy("digit").shape == (2, 1)
-    with worker.client() as client:
-        with pytest.raises(InferenceServerException, match="quarantine"):
-            client.infer("greedy", inputs(triton))
-        assert client.is_server_ready()
-        assert client.infer("hooked", inputs(triton)).as_numpy("digit").shape == (2, 1)
-    assert worker.process.poll() is None

@@ -82,6 +82,7 @@ def test_should_tell_the_process_its_parts() -> None:
     assert result.stdout.split() == [
         "-Xmx716m",
         "-XX:MaxDirectMemorySize=448m",
+        "-XX:+ExitOnOutOfMemoryError",
         "-Dlauncher.max-queued-bytes=358MB",
         "-Dlauncher.max-unread=179MB",
         "-Dlauncher.max-message-size=149MB",

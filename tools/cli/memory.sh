@@ -76,13 +76,12 @@ size_memory() {
 }
 
 # Leaves the JVM's options in MEMORY_OPTIONS. The last four sizes are defaults: configuration wins over them.
-# A worker itself ends when its heap is full for good: hooks may fill it for a moment.
 memory_options() {
     local limit
     limit=$(memory_limit_mib) || exit
     size_memory "$limit"
     # shellcheck disable=SC2034  # for those who source this
-    MEMORY_OPTIONS=("-Xmx${HEAP_MIB}m" "-XX:MaxDirectMemorySize=${DIRECT_MIB}m"
+    MEMORY_OPTIONS=("-Xmx${HEAP_MIB}m" "-XX:MaxDirectMemorySize=${DIRECT_MIB}m" -XX:+ExitOnOutOfMemoryError
         "-Dlauncher.max-queued-bytes=${QUEUED_MIB}MB" "-Dlauncher.max-unread=${UNREAD_MIB}MB"
         "-Dlauncher.max-message-size=${MESSAGE_MIB}MB" "-Dlauncher.max-program-memory=${WEIGHTS_MIB}MB")
 }

@@ -135,7 +135,7 @@ public final class HookServer implements ModelCode {
       log.warn("{}", e.getMessage());
     }
     if (hooks.getClass().getClassLoader() instanceof BundleClassLoader loader) {
-      BundleThreads.end(loader, model.name(), watch.threads());
+      LeftThreads.end(loader, model.name(), watch.threads());
       if (application instanceof PlatformThreads pool) {
         pool.renew(); // its thread-locals would keep the bundle's classes
       }

@@ -39,7 +39,6 @@ import dev.roundhouse.worker.control.ControlCalls;
 import dev.roundhouse.worker.control.ControlGrpcService;
 import dev.roundhouse.worker.lifecycle.CostKeeper;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
-import dev.roundhouse.worker.lifecycle.HeapGuard;
 import dev.roundhouse.worker.lifecycle.LeftOut;
 import dev.roundhouse.worker.lifecycle.ModelJournal;
 import dev.roundhouse.worker.lifecycle.ProcessEnd;
@@ -127,11 +126,6 @@ class EngineConfiguration {
   @ConditionalOnMissingBean(name = "processExit")
   IntConsumer processExit() {
     return ProcessEnd.find();
-  }
-
-  @Bean
-  HeapGuard heapGuard(IntConsumer processExit) {
-    return HeapGuard.start(processExit);
   }
 
   @Bean

@@ -8,23 +8,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Threads that bundles' code has started: their context class loader is the bundle's. Virtual ones
- * cannot be listed.
+ * Threads that a bundle has started and that outlive it: platform threads whose context class
+ * loader is the bundle's, as those have that its code starts. Virtual ones cannot be listed.
  */
-public final class BundleThreads {
-  private static final Logger log = LoggerFactory.getLogger(BundleThreads.class);
+final class LeftThreads {
+  private static final Logger log = LoggerFactory.getLogger(LeftThreads.class);
 
   private static final Duration GRACE = Duration.ofSeconds(1);
 
-  private BundleThreads() {}
-
-  /** Whether a bundle's code has started this thread, or it runs a hook. */
-  public static boolean isOne(Thread thread) {
-    return thread.getContextClassLoader() instanceof BundleClassLoader;
-  }
+  private LeftThreads() {}
 
   /**
-   * Interrupts those that outlive a bundle and waits a little; names those that go on.
+   * Interrupts them and waits a little; names those that go on.
    *
    * @param except threads for hooks, which end with them
    */
