@@ -31,6 +31,24 @@ class GatewayRestTest extends TwoWorkers {
   }
 
   @Test
+  void shouldPassTextsOnByTheModelThatTheirBodyNames() throws Exception {
+    String behind = "{\"input\":[\"" + "x".repeat(300_000) + "\"],\"model\":\"right\"}";
+    assertThat(gateway.send("POST", "/v1/embeddings", behind).body())
+        .isEqualTo("w1 /v1/embeddings " + behind);
+    String ahead = "{\"model\":\"left\",\"query\":\"q\",\"documents\":[\"a\"]}";
+    assertThat(gateway.send("POST", "/v1/rerank", ahead).body())
+        .isEqualTo("w0 /v1/rerank " + ahead);
+    assertThat(gateway.send("POST", "/v1/embeddings", "{\"input\":\"a\"}"))
+        .satisfies(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(400);
+              assertThat(answer.body()).contains("'model' is not among what a gateway reads");
+            });
+    assertThat(gateway.send("GET", "/v1/models", "").body())
+        .startsWith("{\"object\":\"list\",\"data\":[{\"id\":\"both\",");
+  }
+
+  @Test
   void shouldTellAWorkerWhoseRequestItIsWhateverTheClientSays() throws Exception {
     String body = "{\"inputs\":[]}";
     var own = gateway.send("POST", "/v2/models/right/infer", body);

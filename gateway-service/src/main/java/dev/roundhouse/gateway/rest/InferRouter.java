@@ -55,6 +55,10 @@ final class InferRouter implements HttpRouter {
 
   @Override
   public @Nullable InetSocketAddress address(Route route) {
+    return address(workers, route);
+  }
+
+  static @Nullable InetSocketAddress address(Workers workers, Route route) {
     return workers
         .worker(((RouteAttempt) route).worker())
         .map(WorkerLink::worker)
@@ -64,6 +68,10 @@ final class InferRouter implements HttpRouter {
 
   @Override
   public String name(Route route) {
+    return nameOf(route);
+  }
+
+  static String nameOf(Route route) {
     return "worker '" + ((RouteAttempt) route).worker() + "'";
   }
 }

@@ -8,6 +8,7 @@ import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.rest.InferPath;
+import dev.roundhouse.platform.rest.TextPath;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.forward.HttpForwarder;
 import dev.roundhouse.transport.forward.HttpForwarding;
@@ -69,8 +70,12 @@ public final class InferRoutes implements RequestRoutes {
   @Override
   public RouteTarget route(String method, String target) {
     InferPath path = InferPath.of(method, target);
-    return path == null
+    if (path != null) {
+      return forwarder.request(new InferRouter(routes, workers, path));
+    }
+    TextPath texts = TextPath.of(method, target);
+    return texts == null
         ? others.route(method, target)
-        : forwarder.request(new InferRouter(routes, workers, path));
+        : forwarder.request(new TextRouter(routes, workers, texts));
   }
 }

@@ -70,7 +70,8 @@ final class RestHead {
     return head;
   }
 
-  private static byte[] uncompressed(byte[] begin, @Nullable String encoding) throws IOException {
+  /** As far as it is looked at. */
+  static byte[] uncompressed(byte[] begin, @Nullable String encoding) throws IOException {
     String coding = encoding == null ? "" : encoding.strip().toLowerCase(Locale.ROOT);
     InputStream compressed = new ByteArrayInputStream(begin);
     return switch (coding) {

@@ -6,6 +6,7 @@ import dev.roundhouse.bundle.model.ModelSpec.ClientContract;
 import dev.roundhouse.bundle.model.ModelSpec.Kind;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.TextTask;
 import dev.roundhouse.bundle.model.Variant;
 import dev.roundhouse.bundle.tensor.DType;
 import java.util.ArrayList;
@@ -46,6 +47,7 @@ final class Format3Reader {
         "trim",
         "client_inputs",
         "client_outputs",
+        "task",
         "meta",
         "serving",
         "files",
@@ -68,6 +70,7 @@ final class Format3Reader {
     outputs = lengths.outputs();
     List<String> calls = calls(kind);
     ServingDefaults serving = serving(inputs, outputs);
+    Optional<TextTask> task = TaskReader.read(fields, client, serving);
     Map<String, String> digests = digests();
     Map<String, String> provenance = provenance();
     if (!problems.isEmpty()) {
@@ -86,7 +89,8 @@ final class Format3Reader {
             variants,
             calls,
             serving,
-            provenance),
+            provenance,
+            task),
         Optional.of(digests));
   }
 

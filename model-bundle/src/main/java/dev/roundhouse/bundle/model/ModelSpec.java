@@ -19,6 +19,7 @@ import java.util.function.UnaryOperator;
  *     one shape
  * @param calls models a meta may call; empty for kind model
  * @param provenance free form, shown to operators
+ * @param task what callers may have it do by texts alone
  */
 public record ModelSpec(
     String name,
@@ -32,7 +33,8 @@ public record ModelSpec(
     List<Variant> variants,
     List<String> calls,
     ServingDefaults serving,
-    Map<String, String> provenance) {
+    Map<String, String> provenance,
+    Optional<TextTask> task) {
 
   /** What runs: a compiled program, or glue that calls other models. */
   public enum Kind {
@@ -60,6 +62,36 @@ public record ModelSpec(
     provenance = Map.copyOf(provenance);
   }
 
+  /** A model without a task. */
+  public ModelSpec(
+      String name,
+      String formatVersion,
+      Kind kind,
+      String description,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      Optional<ClientContract> client,
+      List<Integer> batchSizes,
+      List<Variant> variants,
+      List<String> calls,
+      ServingDefaults serving,
+      Map<String, String> provenance) {
+    this(
+        name,
+        formatVersion,
+        kind,
+        description,
+        inputs,
+        outputs,
+        client,
+        batchSizes,
+        variants,
+        calls,
+        serving,
+        provenance,
+        Optional.empty());
+  }
+
   public ModelSpec withBatchSizes(List<Integer> sizes) {
     return new ModelSpec(
         name,
@@ -73,7 +105,8 @@ public record ModelSpec(
         variants,
         calls,
         serving,
-        provenance);
+        provenance,
+        task);
   }
 
   /** The same model, each output replaced, as programs and as callers see it. */
@@ -93,7 +126,8 @@ public record ModelSpec(
         variants,
         calls,
         serving,
-        provenance);
+        provenance,
+        task);
   }
 
   /** Inputs as callers see them: without those that the server supplies. */

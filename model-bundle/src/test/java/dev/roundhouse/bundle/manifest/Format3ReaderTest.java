@@ -17,6 +17,7 @@ import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.TextTask;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import java.io.IOException;
@@ -120,6 +121,71 @@ class Format3ReaderTest {
                             Optional.empty(),
                             Optional.of("CORRID")),
                         List.of(new SequencePolicy.State("acc_in", "acc_out"))))));
+  }
+
+  private static String task(String task, String inputs, String outputs) {
+    return """
+        format_version: "3"
+        inputs: [{name: ids, dtype: i32, shape: [n, 4]}]
+        outputs: [{name: out, dtype: f32, shape: [n, 4]}]
+        batch_sizes: [1]
+        task: %s
+        client_inputs: [%s]
+        client_outputs: [%s]
+        files: {}
+        """
+        .formatted(task, inputs, outputs);
+  }
+
+  private static final String TEXT = "{name: text, dtype: bytes, shape: [n]}";
+  private static final String PAIR =
+      "{name: document, dtype: bytes, shape: [n, 1]}, {name: query, dtype: bytes, shape: [n]}";
+
+  @Test
+  void shouldReadTaskWhenContractIsThatOfTheTask() {
+    String embed =
+        task(
+            "embed",
+            TEXT,
+            "{name: e, dtype: f32, shape: [n, 4]}, {name: tokens, dtype: i64, shape: [n]}");
+    assertThat(schemaAccepts(embed)).isTrue();
+    TextTask read = read(embed).spec().withBatchSizes(List.of(1)).task().orElseThrow();
+    assertThat(read.kind()).isEqualTo(TextTask.Kind.EMBED);
+    assertThat(read.width()).isEqualTo(4);
+    assertThat(read.countsTokens()).isTrue();
+    TextTask rerank =
+        read(task("rerank", PAIR, "{name: s, dtype: f32, shape: [n, 1]}"))
+            .spec()
+            .task()
+            .orElseThrow();
+    assertThat(rerank.inputs()).extracting(TensorSpec::name).containsExactly("query", "document");
+    assertThat(rerank.width()).isEqualTo(1);
+    assertThat(rerank.countsTokens()).isFalse();
+  }
+
+  @Test
+  void shouldRefuseTaskByNameWhenContractIsAnother() {
+    String score = "{name: s, dtype: f32, shape: [n]}";
+    String embedding = "{name: e, dtype: f32, shape: [n, 4]}";
+    for (String[] each :
+        new String[][] {
+          {task("sing", TEXT, embedding), "task is 'sing'; it is embed or rerank"},
+          {task("embed", PAIR, embedding), "needs one client input, of bytes"},
+          {task("embed", TEXT, score), "needs one client output f32 [n, d] with a fixed d"},
+          {task("embed", TEXT, "{name: e, dtype: f32, shape: [n, d]}"), "with a fixed d"},
+          {task("embed", TEXT, embedding + ", {name: b, dtype: f32, shape: [n, 2]}"), "are 2"},
+          {
+            task("embed", TEXT, embedding + ", {name: tokens, dtype: f32, shape: [n]}"),
+            "'tokens' for a count"
+          },
+          {task("rerank", TEXT, score), "two client inputs, 'query' and 'document'"},
+          {task("rerank", PAIR, embedding), "f32 of shape [n] or [n, 1]"},
+        }) {
+      assertThatThrownBy(() -> read(each[0])).hasMessageContaining(each[1]);
+    }
+    String bare = task("embed", TEXT, embedding).replaceAll("client_.*\n", "");
+    assertThat(schemaAccepts(bare)).isFalse();
+    assertThatThrownBy(() -> read(bare)).hasMessageContaining("client_inputs and client_outputs");
   }
 
   @Test

@@ -113,7 +113,8 @@ public final class Browsers {
   }
 
   private static boolean isInference(String path) {
-    return path.startsWith(MODELS) && path.endsWith(INFER) && path.length() > LEAST_INFERENCE;
+    return TextPath.of(path) != null
+        || (path.startsWith(MODELS) && path.endsWith(INFER) && path.length() > LEAST_INFERENCE);
   }
 
   /** A proxy that terminates TLS is not visible here, so https is believed. */

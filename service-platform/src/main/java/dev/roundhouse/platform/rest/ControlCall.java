@@ -60,7 +60,7 @@ final class ControlCall implements RequestHandler {
     try {
       Thread.ofVirtual().name("http-control").start(() -> answer(request, asked, reply));
     } catch (Throwable e) { // an Error too: the client would wait forever
-      HttpFailure.tell(reply, routes.texts(), "", e, asked::close);
+      HttpFailure.tell(reply, routes.texts(), "", e, form(), asked::close);
     }
   }
 
@@ -83,7 +83,7 @@ final class ControlCall implements RequestHandler {
       seen = routes.meters().begin(method);
       services = services(request, caller);
     } catch (Throwable e) { // an Error too: the client would wait forever
-      HttpFailure.tell(reply, routes.texts(), "", e, asked::close);
+      HttpFailure.tell(reply, routes.texts(), "", e, form(), asked::close);
       return;
     }
     Runnable over =
@@ -95,7 +95,7 @@ final class ControlCall implements RequestHandler {
     try (Caller.Scope scope = caller.enter()) {
       code = send(answer(asked, services), reply, over);
     } catch (IOException | RuntimeException | Error e) {
-      code = HttpFailure.tell(reply, routes.texts(), "", e, over);
+      code = HttpFailure.tell(reply, routes.texts(), "", e, form(), over);
     }
     ControlRoute route = found.route();
     routes.meters().end(seen, code, route == null ? "" : route.template());
@@ -130,7 +130,9 @@ final class ControlCall implements RequestHandler {
     if (route == null) {
       return found.code() == Found.OK
           ? JsonAnswer.DONE
-          : JsonAnswer.error(found.code(), HttpStatus.valueOf(found.code()).getReasonPhrase());
+          : new JsonAnswer(
+              found.code(),
+              form().json(found.code(), HttpStatus.valueOf(found.code()).getReasonPhrase()));
     }
     Answering answering = route.answering();
     if (answering == null) {
@@ -152,6 +154,10 @@ final class ControlCall implements RequestHandler {
     }
     reply.end(over);
     return answer.code();
+  }
+
+  private ErrorForm form() {
+    return ErrorForm.of(found.path());
   }
 
   private boolean mayChange(@Nullable ControlRoute route) {

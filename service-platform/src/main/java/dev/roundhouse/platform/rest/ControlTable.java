@@ -118,6 +118,12 @@ final class ControlTable {
           get("/v2/models/{name}/versions/{version}/stats", STATISTICS),
           inference("/v2/models/{name}/infer"),
           inference("/v2/models/{name}/versions/{version}/infer"),
+          inference(TextPath.EMBEDDINGS.path()),
+          inference(TextPath.RERANK.path()),
+          get(
+              "/v1/models",
+              by(getRepositoryIndexMethod(), ModelForms::allReady, ModelForms::listed)),
+          get("/v1/models/{name}", ModelForms::one),
           post("/v2/repository/index", INDEX),
           post("/v2/repository/{repository}/index", INDEX),
           post("/v2/repository/models/{name}/load", LOAD),

@@ -37,6 +37,12 @@ public final class HttpFailure {
    */
   public static int tell(
       Reply reply, ClientText texts, String id, Throwable failure, Runnable over) {
+    return tell(reply, texts, id, failure, ErrorForm.PROTOCOL, over);
+  }
+
+  /** As {@link #tell(Reply, ClientText, String, Throwable, Runnable)}, in another form. */
+  public static int tell(
+      Reply reply, ClientText texts, String id, Throwable failure, ErrorForm form, Runnable over) {
     if (!(failure instanceof WireException)
         && !(failure instanceof StatusRuntimeException)
         && !(failure instanceof UnknownCodingException)
@@ -64,7 +70,7 @@ public final class HttpFailure {
     reply.status(code);
     reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
     try {
-      reply.body().write(JsonReply.error(texts.of(text)));
+      reply.body().write(form.json(code, texts.of(text)));
     } catch (IOException e) {
       reply.abort(over);
       return code;

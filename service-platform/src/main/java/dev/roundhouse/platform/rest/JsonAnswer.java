@@ -63,10 +63,6 @@ record JsonAnswer(int code, byte[] json) {
             }));
   }
 
-  static JsonAnswer error(int code, String text) {
-    return new JsonAnswer(code, JsonReply.error(text));
-  }
-
   /** Writes the properties of an object. */
   interface ElementWriter<T> {
     void write(JsonGenerator json, T element);

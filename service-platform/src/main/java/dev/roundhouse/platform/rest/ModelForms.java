@@ -11,6 +11,7 @@ import dev.roundhouse.kserve.proto.RepositoryIndexResponse.ModelIndex;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.grpc.LocalClient;
+import tools.jackson.core.JsonGenerator;
 
 /** Requests about the server and its models, and their answers. */
 final class ModelForms {
@@ -56,6 +57,45 @@ final class ModelForms {
               .forEach(json::writeString);
           json.writeEndArray();
         });
+  }
+
+  /** As OpenAI's clients list them. */
+  static JsonAnswer listed(RepositoryIndexResponse index) {
+    return JsonAnswer.object(
+        json -> {
+          json.writeStringProperty("object", "list");
+          json.writeArrayPropertyStart("data");
+          index.getModelsList().stream()
+              .map(ModelIndex::getName)
+              .sorted()
+              .distinct()
+              .forEach(
+                  name -> {
+                    json.writeStartObject();
+                    describe(json, name);
+                    json.writeEndObject();
+                  });
+          json.writeEndArray();
+        });
+  }
+
+  /** One as OpenAI's clients ask for it: it is ready, or not there. */
+  static JsonAnswer one(ControlRequest request, LocalClient services) {
+    String name = request.name();
+    ModelReadyRequest asked = ModelReadyRequest.newBuilder().setName(name).build();
+    if (!services.ask(GRPCInferenceServiceGrpc.getModelReadyMethod(), asked).getReady()) {
+      throw new WireException(
+          WireStatus.NOT_FOUND, "model '" + name + "' is not there, or not ready");
+    }
+    return JsonAnswer.object(json -> describe(json, name));
+  }
+
+  /** Since when there is a model is not known; clients need a number. */
+  private static void describe(JsonGenerator json, String name) {
+    json.writeStringProperty("id", name);
+    json.writeStringProperty("object", "model");
+    json.writeNumberProperty("created", 0);
+    json.writeStringProperty("owned_by", "roundhouse");
   }
 
   /** With the body that KServe's clients parse; Triton's look at the code only. */

@@ -83,13 +83,14 @@ final class ForwardedRequest implements StreamedRequestHandler {
       end(tooLarge(length + " bytes"));
       return;
     }
-    boolean goesOn = length < 0 || length > KeptBody.MOST_BYTES;
-    String refusal = taken.take(KeptBody.bytesOf(length), goesOn);
+    int most = router.keptBytes();
+    boolean goesOn = length < 0 || length > most;
+    String refusal = taken.take(KeptBody.bytesOf(length, most), goesOn);
     if (refusal != null) {
       end(Status.RESOURCE_EXHAUSTED.withDescription(refusal));
       return;
     }
-    kept = new KeptBody(length);
+    kept = new KeptBody(length, most);
     sender = new HttpSender(this, request, settings, connections, router);
   }
 

@@ -12,10 +12,15 @@ import org.jspecify.annotations.Nullable;
  */
 public interface HttpRouter {
 
+  /** The most of a body that is kept for choosing. */
+  default int keptBytes() {
+    return KeptBody.MOST_BYTES;
+  }
+
   /**
    * Chooses a server.
    *
-   * @param begin of the body, as sent, up to 64 KiB; must not be changed
+   * @param begin of the body, as sent, up to {@link #keptBytes}; must not be changed
    * @throws StatusException what the request ends with instead
    */
   Route route(HttpHeaders headers, byte[] begin) throws StatusException;

@@ -9,25 +9,28 @@ import java.util.Arrays;
  * server. For one event loop.
  */
 final class KeptBody {
-  /** The most that is looked at, and kept. */
+  /** The most that is looked at, and kept, of most bodies. */
   static final int MOST_BYTES = 64 << 10;
 
   private static final int FIRST_BYTES = 4 << 10;
 
+  private final int most;
   private byte[] bytes;
   private int length;
   private boolean isWhole;
 
   /**
    * @param announced bytes of the body; negative when unknown
+   * @param most that is kept
    */
-  KeptBody(long announced) {
-    bytes = new byte[announced < 0 ? FIRST_BYTES : bytesOf(announced)];
+  KeptBody(long announced, int most) {
+    this.most = most;
+    bytes = new byte[announced < 0 ? FIRST_BYTES : bytesOf(announced, most)];
   }
 
   /** How much is kept of a body. */
-  static int bytesOf(long announced) {
-    return announced < 0 ? MOST_BYTES : (int) Math.min(announced, MOST_BYTES);
+  static int bytesOf(long announced, int most) {
+    return announced < 0 ? most : (int) Math.min(announced, most);
   }
 
   /**
@@ -37,9 +40,9 @@ final class KeptBody {
    * @param last whether the body ends with it
    */
   void add(ByteBuf data, boolean last) {
-    int count = Math.min(data.readableBytes(), MOST_BYTES - length);
+    int count = Math.min(data.readableBytes(), most - length);
     if (count > bytes.length - length) {
-      bytes = Arrays.copyOf(bytes, Math.clamp(2L * bytes.length, length + count, MOST_BYTES));
+      bytes = Arrays.copyOf(bytes, Math.clamp(2L * bytes.length, length + count, most));
     }
     data.readBytes(bytes, length, count);
     length += count;
@@ -47,7 +50,7 @@ final class KeptBody {
   }
 
   boolean isFull() {
-    return length == MOST_BYTES;
+    return length == most;
   }
 
   /** True when it is the whole body. */

@@ -17,6 +17,7 @@ import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.rest.InferRoutes;
+import dev.roundhouse.worker.transport.text.TextRoutes;
 import java.time.Duration;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -99,7 +100,10 @@ class HttpServerConfiguration {
       FairTurns inflating,
       ControlRoutes others) {
     int maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
-    return new InferRoutes(inference, models, texts, maxBodyBytes, inflating, others);
+    TextRoutes ofTexts =
+        new TextRoutes(
+            inference, models, texts, maxBodyBytes, InferRoutes.REMEDY, inflating, others);
+    return new InferRoutes(inference, models, texts, maxBodyBytes, inflating, ofTexts);
   }
 
   @Bean

@@ -1,0 +1,97 @@
+package dev.roundhouse.worker.transport.text;
+
+import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.SpentHeader;
+import dev.roundhouse.platform.rest.Body;
+import dev.roundhouse.platform.rest.ErrorForm;
+import dev.roundhouse.platform.rest.HttpFailure;
+import dev.roundhouse.platform.rest.MemoryHold;
+import dev.roundhouse.platform.rest.TextPath;
+import dev.roundhouse.transport.http1.ReceivedRequest;
+import dev.roundhouse.transport.http1.Reply;
+import dev.roundhouse.transport.http1.RequestHandler;
+import dev.roundhouse.transport.memory.Kept;
+import java.io.OutputStream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+
+/** One request of texts, on a virtual thread from its body to its answer. */
+final class TextCall implements RequestHandler {
+  private final TextRoutes routes;
+  private final TextPath path;
+  private volatile boolean isGone;
+  private volatile @Nullable TextRun running;
+
+  TextCall(TextRoutes routes, TextPath path) {
+    this.routes = routes;
+    this.path = path;
+  }
+
+  @Override
+  public void handle(ReceivedRequest request, Reply reply) {
+    MemoryHold memory = new MemoryHold(request.memory(), Kept.BODY);
+    memory.adopt(request.heldBytes());
+    try {
+      Thread.ofVirtual().name("http-text").start(() -> answer(request, reply, memory));
+    } catch (Throwable e) { // an Error too: the client would wait forever
+      fail(reply, e, memory);
+    }
+  }
+
+  private void answer(ReceivedRequest request, Reply reply, MemoryHold memory) {
+    try {
+      TextRequest asked = read(request, reply, memory);
+      TextRun run =
+          new TextRun(
+              routes.inference(),
+              routes.models(),
+              memory,
+              CallerHeader.caller(request.memory().peerNumber(), request.header(CallerHeader.NAME)),
+              SpentHeader.nanos(request.header(SpentHeader.NAME)));
+      running = run;
+      if (isGone) {
+        run.cancel(); // it may have gone before there was anything to cancel
+      }
+      TextResults results = run.run(asked);
+      reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
+      try (OutputStream out = reply.body()) {
+        asked.write(results, out);
+      }
+    } catch (Throwable e) { // an Error too: the client would wait forever
+      fail(reply, e, memory);
+      return;
+    }
+    reply.end(memory::close);
+  }
+
+  private void fail(Reply reply, Throwable failure, MemoryHold memory) {
+    HttpFailure.tell(reply, routes.texts(), "", failure, ErrorForm.OPENAI, memory::close);
+  }
+
+  private TextRequest read(ReceivedRequest request, Reply reply, MemoryHold memory) {
+    Body body = new Body(request.body(), request.length());
+    String encoding = request.header(HttpHeaders.CONTENT_ENCODING);
+    if (encoding != null) {
+      body =
+          routes
+              .bodies(request.memory(), memory)
+              .uncompressed(encoding, request.body(), request.length(), reply::isGone);
+    }
+    RequestFields fields =
+        switch (path) {
+          case EMBEDDINGS -> new EmbeddingsRequest();
+          case RERANK -> new RerankRequest();
+        };
+    return fields.read(body, memory);
+  }
+
+  @Override
+  public void gone() {
+    isGone = true;
+    TextRun run = running;
+    if (run != null) {
+      run.cancel();
+    }
+  }
+}
