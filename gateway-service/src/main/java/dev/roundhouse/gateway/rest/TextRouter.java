@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Routes one request of texts, by the model that its body names. For its event loop. */
 final class TextRouter implements HttpRouter {
-  /** OpenAI's client writes the model behind the texts. */
+  /** JSON has no order: a client may write the model behind the texts. */
   private static final int KEPT_BYTES = 1 << 20;
 
   private final ModelRoutes routes;
