@@ -64,6 +64,7 @@ public final class Engine implements AutoCloseable {
             options.maxQueueDepth(),
             threads.userCode(),
             threads.awaitedUserCode(),
+            registry.called(),
             threads::watch);
     CostStore costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
@@ -185,6 +186,7 @@ public final class Engine implements AutoCloseable {
     return registry
         .find(name)
         .map(model -> model.versions().find(version))
+        .filter(each -> each.status().isReady())
         .map(PublishedVersion::serving)
         .filter(serving -> options.residency().selfManaged() || serving.isOnDevice())
         .isPresent();

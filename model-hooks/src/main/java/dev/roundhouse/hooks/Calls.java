@@ -1,10 +1,12 @@
 package dev.roundhouse.hooks;
 
-import java.util.concurrent.CompletionStage;
-
 /**
  * Calls the models that a meta names in its manifest. They have the request's deadline, and end
- * when it is cancelled. Answers are readable until the request has ended.
+ * when it is cancelled. Answers are readable until the request has ended. For the thread that runs
+ * the meta alone.
+ *
+ * <p>The first call waits until fewer runs than {@code meta-concurrency} are between their first
+ * call and their end; runs that make none wait for nobody.
  */
 public interface Calls {
 
@@ -12,10 +14,32 @@ public interface Calls {
    * Calls a model and waits for its answer.
    *
    * @param outputs those wanted; all when none is named
+   * @throws CallException when the model does not answer; the request ends with its status if
+   *     nobody catches it
    * @throws IllegalArgumentException when the manifest does not name the model
    */
   Tensors call(String model, Tensors inputs, String... outputs);
 
-  /** As {@link #call}, without waiting. */
-  CompletionStage<Tensors> callAsync(String model, Tensors inputs, String... outputs);
+  /** As {@link #call}, without waiting: several calls run at once. */
+  Pending callAsync(String model, Tensors inputs, String... outputs);
+
+  /**
+   * Says that no further call follows, so that the next run may begin its calls while this one goes
+   * on. Without it the end of the run says so.
+   */
+  void finish();
+
+  /** A call that has been made. */
+  interface Pending {
+
+    /**
+     * Waits for the answer.
+     *
+     * @throws CallException when the model does not answer
+     */
+    Tensors await();
+
+    /** True when {@link #await} does not wait. */
+    boolean isDone();
+  }
 }

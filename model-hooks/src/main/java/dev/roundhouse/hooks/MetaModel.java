@@ -2,7 +2,7 @@ package dev.roundhouse.hooks;
 
 /**
  * Code of a bundle of kind {@code meta}, which answers by calling other models. As {@link
- * ModelHooks} in everything else. No server runs metas yet.
+ * ModelHooks} in everything else, but that the time limit does not count while it waits for calls.
  */
 public interface MetaModel extends AutoCloseable {
 

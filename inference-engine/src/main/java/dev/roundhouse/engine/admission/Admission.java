@@ -174,6 +174,7 @@ public final class Admission {
       return false;
     }
     queued.take();
+    queued.giveLaneOn();
     accounting.ledger().leave(model.counters());
     queued.cancelThrough(request -> run.cancel());
     run.begin();

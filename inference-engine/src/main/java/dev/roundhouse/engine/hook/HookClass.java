@@ -3,6 +3,7 @@ package dev.roundhouse.engine.hook;
 import dev.roundhouse.bundle.Bundle;
 import dev.roundhouse.bundle.Glue;
 import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.hooks.MetaModel;
 import dev.roundhouse.hooks.ModelHooks;
 import java.lang.reflect.Constructor;
@@ -15,18 +16,20 @@ import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 
 /**
- * The one class of a bundle that implements hooks; nothing of it has run.
+ * The one class of a bundle that implements hooks, or a meta; nothing of it has run.
  *
  * @param where the bundle's file that it is in
  */
-record HookClass(String where, Class<? extends ModelHooks> type) {
+record HookClass<T>(String where, Class<? extends T> type) {
 
   /**
    * Reads or compiles a bundle's code.
    *
+   * @param wanted what a bundle of its kind implements
    * @throws BundleException when its mode does not allow it, or there is not one such class
    */
-  static HookClass read(Bundle bundle, String loaderName, HookOptions options) {
+  static <T> HookClass<T> read(
+      Bundle bundle, String loaderName, HookOptions options, Class<T> wanted) {
     boolean source = bundle.glue() == Glue.JAVA_SOURCE;
     String file = source ? "Model.java" : "model.jar";
     String where = bundle.directory().resolve(file).toString();
@@ -43,26 +46,34 @@ record HookClass(String where, Class<? extends ModelHooks> type) {
       files = jar.files();
     }
     BundleClassLoader loader = new BundleClassLoader(loaderName, ClassFiles.ready(where, files));
-    List<Class<? extends ModelHooks>> hooks = find(where, loader, source, files, ModelHooks.class);
-    if (hooks.size() == 1) {
-      return new HookClass(where, hooks.getFirst());
+    List<Class<? extends T>> found = find(where, loader, source, files, wanted);
+    if (found.size() == 1) {
+      return new HookClass<>(where, found.getFirst());
     }
-    if (hooks.size() > 1) {
+    if (found.size() > 1) {
       throw new BundleException(
           where,
-          "has %d classes that implement ModelHooks, %s; keep one"
-              .formatted(hooks.size(), hooks.stream().map(Class::getName).toList()));
+          "has %d classes that implement %s, %s; keep one"
+              .formatted(
+                  found.size(),
+                  wanted.getSimpleName(),
+                  found.stream().map(Class::getName).toList()));
     }
-    List<Class<? extends MetaModel>> metas = find(where, loader, source, files, MetaModel.class);
+    Class<?> other = wanted == MetaModel.class ? ModelHooks.class : MetaModel.class;
+    List<? extends Class<?>> others = find(where, loader, source, files, other);
     throw new BundleException(
         where,
-        metas.isEmpty()
-            ? "has no class that implements dev.roundhouse.hooks.ModelHooks"
+        others.isEmpty()
+            ? "has no class that implements %s".formatted(wanted.getName())
                 + (source
                     ? ""
-                    : ", or does not name it in META-INF/services/dev.roundhouse.hooks.ModelHooks")
-            : "has %s, which implements MetaModel, and the manifest says kind: model, which takes ModelHooks"
-                .formatted(metas.getFirst().getName()));
+                    : ", or does not name it in META-INF/services/%s".formatted(wanted.getName()))
+            : "has %s, which implements %s, and the manifest says kind: %s, which takes %s"
+                .formatted(
+                    others.getFirst().getName(),
+                    other.getSimpleName(),
+                    bundle.spec().kind() == ModelSpec.Kind.META ? "meta" : "model",
+                    wanted.getSimpleName()));
   }
 
   private static void refuse(String where, boolean source, HookOptions options) {
@@ -117,9 +128,9 @@ record HookClass(String where, Class<? extends ModelHooks> type) {
   }
 
   /** Makes the object; runs the bundle's code. */
-  ModelHooks make() throws Exception {
+  T make() throws Exception {
     Thread.currentThread().setContextClassLoader(type.getClassLoader());
-    Constructor<? extends ModelHooks> constructor;
+    Constructor<? extends T> constructor;
     try {
       constructor = type.getDeclaredConstructor();
     } catch (NoSuchMethodException e) {

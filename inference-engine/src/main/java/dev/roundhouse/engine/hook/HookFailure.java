@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.hook;
 
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.hooks.CallException;
 import dev.roundhouse.hooks.HookException;
 import dev.roundhouse.hooks.HookException.Code;
 import java.util.Arrays;
@@ -35,7 +36,7 @@ final class HookFailure {
     String text;
     try {
       text =
-          thrown instanceof HookException
+          thrown instanceof HookException || thrown instanceof CallException
               ? String.valueOf(thrown.getMessage())
               : thrown + where(thrown);
     } catch (Throwable e) {

@@ -1,45 +1,24 @@
 package dev.roundhouse.engine.hook;
 
-import dev.roundhouse.bundle.tensor.DType;
-import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ComposedRun;
 import dev.roundhouse.engine.request.Answer;
-import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.Status;
-import dev.roundhouse.engine.request.TensorData;
-import dev.roundhouse.hooks.HookException;
-import dev.roundhouse.hooks.HookRequest;
-import dev.roundhouse.hooks.ModelContext;
-import dev.roundhouse.hooks.Tensor;
 import dev.roundhouse.hooks.Tensors;
-import dev.roundhouse.hooks.guard.ExitRefusedException;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.Callable;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One request to a hooked model: preprocess, the programs, postprocess. Runs on threads for models'
  * code, one piece at a time.
  */
-final class HookRun implements HookRequest {
+final class HookRun extends CodedRun {
   private final HookedModel model;
   private final ComposedRun run;
-  private final HookMemory memory;
-  private @Nullable Tensors inputs;
-  private @Nullable Object attached;
 
-  HookRun(HookedModel model, ComposedRun run, HookMemory memory) {
+  HookRun(HookedModel model, ComposedRun run) {
+    super(model, run);
     this.model = model;
     this.run = run;
-    this.memory = memory;
-    run.keep(memory::close);
   }
 
   void begin() {
@@ -53,28 +32,6 @@ final class HookRun implements HookRequest {
     if (made != null) {
       run.callOwn(model.inLane(), made, this::answer);
     }
-  }
-
-  /** Ends the request when the model's hooks must not run any more, or have no thread. */
-  private boolean isRefused() {
-    HookThreads.Refusal refusal = model.refusal();
-    if (refusal != null) {
-      fail(refusal.status(), refusal.why());
-    }
-    return refusal != null;
-  }
-
-  private List<InputTensor> inputs(Tensors tensors) {
-    List<InputTensor> made = new ArrayList<>(tensors.size());
-    for (Tensor tensor : tensors) {
-      made.add(
-          new InputTensor(
-              tensor.name(),
-              tensor.dtype(),
-              tensor.shape(),
-              TensorData.of(memory.forCall(tensor.name(), tensor.segment()))));
-    }
-    return made;
   }
 
   private void answer(Answer answer) {
@@ -92,221 +49,5 @@ final class HookRun implements HookRequest {
     if (made != null) {
       complete(made);
     }
-  }
-
-  private List<OutputTensor> outputs(Tensors tensors) {
-    List<OutputTensor> made = new ArrayList<>(tensors.size());
-    for (Tensor tensor : tensors) {
-      if (wants(tensor.name()) || model.contract().output(tensor.name()) == null) {
-        made.add(
-            new OutputTensor(
-                tensor.name(),
-                tensor.dtype(),
-                tensor.shape(),
-                memory.forAnswer(tensor.name(), tensor.segment())));
-      }
-    }
-    return made;
-  }
-
-  private List<Tensor> lent(List<OutputTensor> outputs) {
-    List<Tensor> lent = new ArrayList<>(outputs.size());
-    for (OutputTensor output : outputs) {
-      lent.add(
-          Tensor.of(
-              output.name(), output.dtype(), output.shape(), memory.lendAnswer(output.data())));
-    }
-    return lent;
-  }
-
-  private void complete(List<OutputTensor> made) {
-    String wrong = run.complete(made);
-    if (wrong == null) {
-      model.conduct().onAnswered();
-    } else {
-      model.conduct().onFailure(wrong);
-    }
-  }
-
-  // --- a hook
-
-  /**
-   * Runs a hook.
-   *
-   * @param taken what it makes, as the engine has it
-   * @return null when the request has ended, or ends by this
-   */
-  private <T> @Nullable T hook(
-      String name, Callable<@Nullable Tensors> code, Function<Tensors, T> taken) {
-    Thread thread = Thread.currentThread();
-    ClassLoader before = thread.getContextClassLoader();
-    HookWatch.Watched watched = model.watch(this, name, limitNanos());
-    T made = null;
-    Throwable thrown = null;
-    String text = "";
-    boolean awaited;
-    try {
-      thread.setContextClassLoader(model.hooks().getClass().getClassLoader());
-      Tensors tensors = code.call();
-      made = tensors == null ? null : taken.apply(tensors);
-    } catch (Throwable e) {
-      thrown = e;
-      text = HookFailure.text(e); // may run the bundle's code
-    } finally {
-      thread.setContextClassLoader(before);
-      awaited = watched.end();
-    }
-    if (!awaited) {
-      return null;
-    }
-    if (thrown != null) {
-      failBy(name, thrown, text);
-    } else if (made == null) {
-      failed("%s of model '%s' returned null".formatted(name, modelName()), null);
-    }
-    return made;
-  }
-
-  private void failBy(String hook, Throwable thrown, String text) {
-    if (thrown instanceof HookException refusal) {
-      model.conduct().onAnswered();
-      fail(HookFailure.status(refusal.code()), text);
-      return;
-    }
-    boolean ended = run.isEnded();
-    String message = "%s of model '%s' failed: %s".formatted(hook, modelName(), text);
-    if (thrown instanceof ExitRefusedException || thrown instanceof OutOfMemoryError) {
-      model.conduct().onOffence(message);
-    }
-    if (!ended) { // else it may have been interrupted for that
-      failed(message, thrown);
-    }
-  }
-
-  private void failed(String message, @Nullable Throwable thrown) {
-    model.logFailure(message, thrown);
-    model.conduct().onFailure(message);
-    fail(Status.INTERNAL, message);
-  }
-
-  /** What a hook may take from now on: never beyond the deadline. */
-  private long limitNanos() {
-    long limit = model.limitNanos();
-    long deadline = run.request().deadlineNanos();
-    return deadline == InferenceRequest.NO_DEADLINE
-        ? limit
-        : Math.min(limit, Math.max(0, deadline - model.nanoTime()));
-  }
-
-  // --- for the watch
-
-  String modelName() {
-    return model.name();
-  }
-
-  /** Why a hook's request is over that took longer than it may. */
-  String late(String hook, long limitNanos) {
-    return limitNanos < model.limitNanos()
-        ? "%s of model '%s' had not ended when the deadline passed, after %s"
-            .formatted(hook, modelName(), HookFailure.millis(limitNanos))
-        : "%s of model '%s' took longer than %s, the limit of %s.time-limit"
-            .formatted(hook, modelName(), HookFailure.millis(limitNanos), model.settings());
-  }
-
-  void fail(Status status, String message) {
-    run.fail(status, message);
-  }
-
-  boolean revoke() {
-    return memory.revoke();
-  }
-
-  void abandon(Thread thread, String what) {
-    run.abandon(Status.DEADLINE_EXCEEDED, what);
-    model.onStuck(thread);
-    model.conduct().onOffence(what);
-  }
-
-  // --- for the hooks
-
-  @Override
-  public String id() {
-    return run.request().id();
-  }
-
-  @Override
-  public ModelContext model() {
-    return model.context();
-  }
-
-  @Override
-  public Tensors inputs() {
-    Tensors known = inputs;
-    if (known == null) {
-      List<Tensor> lent = new ArrayList<>();
-      for (InputTensor input : run.inputs()) {
-        lent.add(
-            Tensor.of(
-                input.name(),
-                input.dtype(),
-                input.shape(),
-                memory.lendInput(input.name(), input.data())));
-      }
-      known = Tensors.of(lent);
-      inputs = known;
-    }
-    return known;
-  }
-
-  @Override
-  public Map<String, Object> parameters() {
-    return run.request().options().parameters();
-  }
-
-  @Override
-  public boolean wants(String output) {
-    List<String> requested = run.request().requestedOutputs();
-    return requested.isEmpty()
-        ? model.contract().output(output) != null
-        : requested.contains(output);
-  }
-
-  @Override
-  public Optional<Duration> remaining() {
-    long deadline = run.request().deadlineNanos();
-    return deadline == InferenceRequest.NO_DEADLINE
-        ? Optional.empty()
-        : Optional.of(Duration.ofNanos(Math.max(0, deadline - model.nanoTime())));
-  }
-
-  @Override
-  public boolean isCancelled() {
-    return run.isEnded();
-  }
-
-  @Override
-  public void attach(Object value) {
-    attached = value;
-  }
-
-  @Override
-  public <T> T attachment(Class<T> type) {
-    if (!type.isInstance(attached)) {
-      throw new IllegalStateException(
-          "no %s is attached to the request".formatted(type.getSimpleName()));
-    }
-    return type.cast(attached);
-  }
-
-  @Override
-  public Tensor tensor(String name, DType dtype, long... shape) {
-    Shape dims = Shape.of(shape);
-    return Tensor.of(name, dtype, dims, memory.make(name, Tensor.byteSize(name, dtype, dims)));
-  }
-
-  @Override
-  public Tensor bytes(String name, List<byte[]> values, long... shape) {
-    Shape dims = shape.length == 0 ? Shape.of(values.size()) : Shape.of(shape);
-    return Tensor.ofBytes(name, values, dims, size -> memory.make(name, size));
   }
 }

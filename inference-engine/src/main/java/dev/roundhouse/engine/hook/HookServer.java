@@ -3,12 +3,14 @@ package dev.roundhouse.engine.hook;
 import dev.roundhouse.bundle.Bundle;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.engine.model.CalledModels;
 import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.model.ModelCode;
 import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.thread.PlatformThreads;
 import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.hooks.MetaModel;
 import dev.roundhouse.hooks.ModelContext;
 import dev.roundhouse.hooks.ModelHooks;
 import java.util.Set;
@@ -34,17 +36,21 @@ public final class HookServer implements ModelCode {
   private final ByteBudget heap;
   private final Executor application;
   private final HookThreads threads;
+  private final HookThreads metaThreads;
+  private final MetaGate gate;
+  private final CalledModels called;
   private final AwaitedCode awaited;
   private final HookWatch watch;
   private final BiConsumer<String, BooleanSupplier> watcher;
   private final AtomicBoolean watched = new AtomicBoolean();
-  private final Set<HookedModel> models = ConcurrentHashMap.newKeySet();
+  private final Set<CodedModel> models = ConcurrentHashMap.newKeySet();
 
   /**
    * @param requests what all requests need
    * @param mostWaiting requests of one model that may wait for a thread
    * @param application runs hooks of requests; borrowed
    * @param awaited runs hooks that a load waits for; borrowed
+   * @param called the models that metas call
    * @param watcher has something done every few milliseconds on a thread of that name
    */
   public HookServer(
@@ -54,6 +60,7 @@ public final class HookServer implements ModelCode {
       int mostWaiting,
       Executor application,
       Executor awaited,
+      CalledModels called,
       BiConsumer<String, BooleanSupplier> watcher) {
     this.options = options;
     this.clock = clock;
@@ -65,6 +72,14 @@ public final class HookServer implements ModelCode {
             Runtime.getRuntime().maxMemory() / HEAP_PART,
             "the heap (-Xmx), a quarter of which hooks may have");
     threads = new HookThreads(application, options.threads(), options.perModel(), mostWaiting);
+    metaThreads =
+        new HookThreads(
+            application,
+            options.metaThreads(),
+            Math.min(options.metaThreads(), options.perModel()),
+            mostWaiting);
+    gate = new MetaGate(options.metaConcurrency(), clock);
+    this.called = called;
     this.awaited = new AwaitedCode(awaited, options);
     watch = new HookWatch(clock);
   }
@@ -73,10 +88,24 @@ public final class HookServer implements ModelCode {
   public Read read(Bundle bundle, String version) {
     refuseUnserved(bundle);
     String loaderName = HookFailure.LOADER + bundle.name() + "/" + version;
-    HookClass found = HookClass.read(bundle, loaderName, options);
+    HookClass<ModelHooks> found = HookClass.read(bundle, loaderName, options, ModelHooks.class);
     ModelContext context = new BundleContext(bundle, version);
     return (spec, programs, misbehaved) ->
         attach(found.where(), found::make, context, spec, programs, misbehaved);
+  }
+
+  @Override
+  public ComposedModel meta(
+      Bundle bundle,
+      String version,
+      String fingerprint,
+      BiConsumer<ComposedModel, String> misbehaved) {
+    refuseUnserved(bundle);
+    String loaderName = HookFailure.LOADER + bundle.name() + "/" + version;
+    HookClass<MetaModel> found = HookClass.read(bundle, loaderName, options, MetaModel.class);
+    ModelContext context = new BundleContext(bundle, version);
+    MetaModel meta = open(found.where(), found::make, made -> made.open(context));
+    return served(new CallingModel(bundle.spec(), fingerprint, this, meta, context, misbehaved));
   }
 
   /** Hooks that are an object already. */
@@ -98,17 +127,28 @@ public final class HookServer implements ModelCode {
       ModelSpec spec,
       ProgramModel programs,
       BiConsumer<ComposedModel, String> misbehaved) {
-    ModelHooks hooks =
-        awaited.run(
-            where,
-            "open",
-            () -> {
-              ModelHooks made = maker.call();
-              Thread.currentThread().setContextClassLoader(made.getClass().getClassLoader());
-              made.open(context);
-              return made;
-            });
-    HookedModel model = new HookedModel(spec, programs, this, hooks, context, misbehaved);
+    ModelHooks hooks = open(where, maker, made -> made.open(context));
+    return served(new HookedModel(spec, programs, this, hooks, context, misbehaved));
+  }
+
+  /** What opens a bundle's object. */
+  private interface Opening<T> {
+    void open(T made) throws Exception;
+  }
+
+  private <T> T open(String where, Callable<T> maker, Opening<T> opening) {
+    return awaited.run(
+        where,
+        "open",
+        () -> {
+          T made = maker.call();
+          Thread.currentThread().setContextClassLoader(made.getClass().getClassLoader());
+          opening.open(made);
+          return made;
+        });
+  }
+
+  private <T extends CodedModel> T served(T model) {
     models.add(model);
     if (watched.compareAndSet(false, true)) {
       watcher.accept("hook-watch", watch::look);
@@ -117,24 +157,24 @@ public final class HookServer implements ModelCode {
   }
 
   /** Closes a model's hooks, and ends what threads they have left. */
-  void close(HookedModel model) {
+  void close(CodedModel model) {
     if (!models.remove(model)) {
       return;
     }
-    ModelHooks hooks = model.hooks();
+    AutoCloseable code = model.code();
     try {
       awaited.run(
           model.name(),
           "close",
           () -> {
-            Thread.currentThread().setContextClassLoader(hooks.getClass().getClassLoader());
-            hooks.close();
-            return hooks;
+            Thread.currentThread().setContextClassLoader(code.getClass().getClassLoader());
+            code.close();
+            return code;
           });
     } catch (BundleException e) {
       log.warn("{}", e.getMessage());
     }
-    if (hooks.getClass().getClassLoader() instanceof BundleClassLoader loader) {
+    if (code.getClass().getClassLoader() instanceof BundleClassLoader loader) {
       LeftThreads.end(loader, model.name(), watch.threads());
       if (application instanceof PlatformThreads pool) {
         pool.renew(); // its thread-locals would keep the bundle's classes
@@ -148,10 +188,6 @@ public final class HookServer implements ModelCode {
   }
 
   private static void refuseUnserved(Bundle bundle) {
-    if (bundle.spec().kind() != ModelSpec.Kind.MODEL) {
-      throw new BundleException(
-          bundle.directory().toString(), "is of kind meta, and this server runs no metas yet");
-    }
     if (bundle.spec().serving().sequence().isPresent()) {
       throw new BundleException(
           bundle.directory().toString(),
@@ -169,6 +205,18 @@ public final class HookServer implements ModelCode {
 
   HookThreads threads() {
     return threads;
+  }
+
+  HookThreads metaThreads() {
+    return metaThreads;
+  }
+
+  MetaGate gate() {
+    return gate;
+  }
+
+  CalledModels called() {
+    return called;
   }
 
   HookWatch watch() {

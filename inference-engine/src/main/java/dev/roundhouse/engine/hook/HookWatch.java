@@ -30,23 +30,29 @@ final class HookWatch {
 
   /** One call of a hook, which runs on the thread that made this. */
   final class Watched {
-    private final HookRun run;
+    private final CodedRun run;
     private final String hook;
     private final Thread thread = Thread.currentThread();
     private final long startNanos;
     private final long limitNanos;
+    private final long deadlineNanos;
 
     // Guarded by this.
     private boolean over;
     private boolean interrupted;
     private boolean givenUp;
+    private boolean waits;
+    private long waitsSinceNanos;
+    private long waitedNanos;
     private long expiredNanos = Long.MIN_VALUE;
 
-    private Watched(HookRun run, String hook, long startNanos, long limitNanos) {
+    private Watched(
+        CodedRun run, String hook, long startNanos, long limitNanos, long deadlineNanos) {
       this.run = run;
       this.hook = hook;
       this.startNanos = startNanos;
       this.limitNanos = limitNanos;
+      this.deadlineNanos = deadlineNanos;
     }
 
     /**
@@ -79,9 +85,12 @@ final class HookWatch {
         return;
       }
       if (expiredNanos == Long.MIN_VALUE) {
-        if (now - startNanos >= limitNanos) {
+        boolean atDeadline = now - startNanos >= deadlineNanos;
+        if (atDeadline || worked(now) >= limitNanos) {
           expiredNanos = now;
-          run.fail(Status.DEADLINE_EXCEEDED, run.late(hook, limitNanos));
+          run.fail(
+              Status.DEADLINE_EXCEEDED,
+              run.late(hook, atDeadline ? deadlineNanos : limitNanos, atDeadline));
           interrupt();
         } else if (!interrupted && run.isCancelled()) {
           interrupt(); // nobody waits for it
@@ -99,6 +108,21 @@ final class HookWatch {
       }
     }
 
+    /** It waits for others from now on, which its own limit does not count. */
+    synchronized void beginWait() {
+      waits = true;
+      waitsSinceNanos = clock.nanoTime();
+    }
+
+    synchronized void endWait() {
+      waits = false;
+      waitedNanos += clock.nanoTime() - waitsSinceNanos;
+    }
+
+    private long worked(long now) {
+      return (waits ? waitsSinceNanos : now) - startNanos - waitedNanos;
+    }
+
     private void interrupt() {
       interrupted = true;
       thread.interrupt();
@@ -108,10 +132,11 @@ final class HookWatch {
   /**
    * Begins to watch the calling thread.
    *
-   * @param limitNanos what it may take
+   * @param limitNanos what it may take, without what it waits for others
+   * @param deadlineNanos what it may take in all
    */
-  Watched begin(HookRun run, String hook, long limitNanos) {
-    Watched watched = new Watched(run, hook, clock.nanoTime(), limitNanos);
+  Watched begin(CodedRun run, String hook, long limitNanos, long deadlineNanos) {
+    Watched watched = new Watched(run, hook, clock.nanoTime(), limitNanos, deadlineNanos);
     running.add(watched);
     return watched;
   }

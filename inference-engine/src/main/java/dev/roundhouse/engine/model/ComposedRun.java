@@ -25,6 +25,7 @@ import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -184,7 +185,7 @@ public final class ComposedRun {
    * @param then is shown the answer, which it may close early; not called after the end of the run
    */
   public void call(String name, List<InputTensor> inputs, Consumer<Answer> then) {
-    call(null, InferenceRequest.of(name, inputs, new Call(name, then)).run(lane));
+    var unused = call(null, InferenceRequest.of(name, inputs, new Call(name, then)).run(lane));
   }
 
   /**
@@ -192,17 +193,47 @@ public final class ComposedRun {
    * {@link #call} otherwise, but for inputs that do not fit: they are the model's fault.
    */
   public void callOwn(ProgramModel programs, List<InputTensor> inputs, Consumer<Answer> then) {
-    call(
-        programs,
-        InferenceRequest.of(programs.name(), inputs, new OwnCall(then))
-            .run(MetaRun.behindOthers()));
+    MetaRun callers = request().run();
+    var unused =
+        call(
+            programs,
+            InferenceRequest.of(programs.name(), inputs, new OwnCall(then))
+                .run(callers == null ? MetaRun.behindOthers() : callers));
   }
 
-  private void call(@Nullable Servable target, InferenceRequest.Builder request) {
+  /**
+   * Calls one version, as {@link #call}; but what becomes of the call is told at once, by the
+   * thread that ends it, and whether it ends the run is for who is told. Nothing is told after the
+   * end of the run but that the call was not answered.
+   *
+   * @param outputs those wanted; all when empty
+   * @param answered is shown the outputs, kept as long as the run's own answer
+   * @param unanswered is told why
+   */
+  public void callFor(
+      Servable target,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      Consumer<List<OutputTensor>> answered,
+      BiConsumer<Status, String> unanswered) {
+    boolean called =
+        call(
+            target,
+            InferenceRequest.of(
+                    target.name(), inputs, new ToldCall(target.name(), answered, unanswered))
+                .outputs(outputs)
+                .run(lane));
+    if (!called) {
+      unanswered.accept(Status.CANCELLED, "the request is over");
+    }
+  }
+
+  /** False, calling nothing, after the end of the run. */
+  private boolean call(@Nullable Servable target, InferenceRequest.Builder request) {
     lock.lock();
     try {
       if (end != null) {
-        return;
+        return false;
       }
       open++;
     } finally {
@@ -222,7 +253,7 @@ public final class ComposedRun {
     } catch (Throwable e) {
       failBy(e);
       leave();
-      return;
+      return false;
     }
     boolean late;
     lock.lock();
@@ -235,6 +266,7 @@ public final class ComposedRun {
     if (late) {
       call.cancel();
     }
+    return true;
   }
 
   /**
@@ -613,6 +645,39 @@ public final class ComposedRun {
 
     void unanswered(Status status, String message) {
       fail(status, "model '%s', which model '%s' calls: %s".formatted(name, model.name(), message));
+    }
+  }
+
+  /** What becomes of a call that does not end the run by itself. */
+  private final class ToldCall extends Call {
+    private final Consumer<List<OutputTensor>> answered;
+    private final BiConsumer<Status, String> told;
+
+    ToldCall(String name, Consumer<List<OutputTensor>> answered, BiConsumer<Status, String> told) {
+      super(name, answer -> {});
+      this.answered = answered;
+      this.told = told;
+    }
+
+    @Override
+    public void onPart(Answer part) {
+      lock.lock();
+      try {
+        if (end == null) {
+          answers.add(part);
+          answered.accept(part.outputs());
+          return;
+        }
+      } finally {
+        lock.unlock();
+      }
+      part.close();
+      told.accept(Status.CANCELLED, "the request is over");
+    }
+
+    @Override
+    void unanswered(Status status, String message) {
+      told.accept(status, message);
     }
   }
 

@@ -83,6 +83,10 @@ final class ModelBuilder {
   Servable build(String name, String version, Path directory, String fingerprint) {
     try (Bundle bundle = BundleReader.read(directory, name, links)) {
       refuseUnserved(name, bundle.spec());
+      if (bundle.spec().kind() == ModelSpec.Kind.META) {
+        checkRunning();
+        return code.meta(bundle, version, fingerprint, misbehaved);
+      }
       ModelCode.Read read = bundle.glue() == Glue.NONE ? null : code.read(bundle, version);
       List<ProgramCode> programs = List.copyOf(bundle.programs(device.description().platform()));
       ModelImage image = new ModelImage(version, bundle.spec(), programs, bundle.weights());

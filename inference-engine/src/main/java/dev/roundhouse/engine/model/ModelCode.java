@@ -14,6 +14,19 @@ public interface ModelCode {
    */
   Read read(Bundle bundle, String version);
 
+  /**
+   * Makes a model of a bundle whose code answers by calling others.
+   *
+   * @param fingerprint of its files
+   * @param misbehaved as of {@link Read#attach}
+   * @throws dev.roundhouse.bundle.error.BundleException when it is refused or does not start
+   */
+  ComposedModel meta(
+      Bundle bundle,
+      String version,
+      String fingerprint,
+      BiConsumer<ComposedModel, String> misbehaved);
+
   /** Code that has been read; nothing of it has run. */
   @FunctionalInterface
   interface Read {

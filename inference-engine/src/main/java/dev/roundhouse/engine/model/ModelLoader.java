@@ -93,7 +93,8 @@ public final class ModelLoader {
     return model.next(
         () -> {
           try {
-            return CompletableFuture.supplyAsync(load, compilers);
+            return CompletableFuture.supplyAsync(load, compilers)
+                .thenCompose(status -> settled(model, status));
           } catch (RejectedExecutionException stopped) {
             return CompletableFuture.completedFuture(load.get()); // it says so
           }
@@ -134,6 +135,27 @@ public final class ModelLoader {
     for (ProgramModel left : registry.slots().all()) {
       free(registry.register(left.name()), left); // it was being retired
     }
+  }
+
+  /** A meta is loaded when that has ended which it calls. */
+  private CompletableFuture<ModelStatus> settled(RegisteredModel model, ModelStatus status) {
+    PublishedVersion loaded = model.versions().find(status.version());
+    Servable serving = loaded == null ? null : loaded.serving();
+    if (serving == null || status.state() != ModelState.LOADING) {
+      return CompletableFuture.completedFuture(status);
+    }
+    CompletableFuture<?>[] called =
+        serving.spec().calls().stream()
+            .map(registry::get)
+            .filter(Objects::nonNull)
+            .map(RegisteredModel::changed)
+            .toArray(CompletableFuture<?>[]::new);
+    return CompletableFuture.allOf(called)
+        .handle(
+            (ended, failure) -> {
+              PublishedVersion now = model.versions().find(status.version());
+              return now == null ? status : now.status();
+            });
   }
 
   private static ModelVersions announced(
@@ -219,26 +241,35 @@ public final class ModelLoader {
   private ModelStatus publish(
       RegisteredModel model, Servable built, @Nullable Servable before, long started) {
     ModelStatus ready = status(built, clock.nanoTime() - started);
+    if (!ready.isReady() && before != null) {
+      throw new BundleException(built.name(), ready.reason());
+    }
     PublishedVersion published = new PublishedVersion(ready, built);
     ProgramModel programs = built.inLane();
     model.totals().add(built.counters(), (programs == null ? built : programs).counters());
     starved.remove(model.name());
     registry.publish(model, versions -> versions.with(published));
-    log.info(
-        "model '{}' version {} is ready after {} ms",
-        built.name(),
-        built.version(),
-        TimeUnit.NANOSECONDS.toMillis(ready.loadNanos()));
+    if (ready.isReady()) {
+      log.info(
+          "model '{}' version {} is ready after {} ms",
+          built.name(),
+          built.version(),
+          TimeUnit.NANOSECONDS.toMillis(ready.loadNanos()));
+    } else {
+      log.warn("model '{}' version {}: {}", built.name(), built.version(), ready.reason());
+    }
     if (before != null) {
       retire(model, before);
     }
     return ready;
   }
 
-  private static ModelStatus status(Servable serving, long loadNanos) {
+  private ModelStatus status(Servable serving, long loadNanos) {
     ModelContract contract = serving.contract();
-    return ModelStatus.loading(serving.name(), serving.version())
-        .ready(serving.spec(), contract.batched() ? contract.largestBatch() : 0, loadNanos);
+    ModelStatus ready =
+        ModelStatus.loading(serving.name(), serving.version())
+            .ready(serving.spec(), contract.batched() ? contract.largestBatch() : 0, loadNanos);
+    return registry.called().status(ready, serving);
   }
 
   private ModelStatus onFailed(
@@ -354,7 +385,8 @@ public final class ModelLoader {
   /** Frees a model, which is not published any more, once all it has accepted has ended. */
   private CompletableFuture<Void> retire(RegisteredModel model, Servable retired) {
     ProgramModel programs = retired.inLane();
-    CompletableFuture<Void> over = lanes.retire(retired);
+    CompletableFuture<Void> over =
+        registry.called().unused(retired).thenCompose(unused -> lanes.retire(retired));
     if (programs != null && programs != retired) {
       over = over.thenCompose(idle -> lanes.retire(programs)); // it may be called until then
     }

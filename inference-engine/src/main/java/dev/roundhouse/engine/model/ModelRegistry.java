@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,6 +20,11 @@ import org.jspecify.annotations.Nullable;
 public final class ModelRegistry {
   private final Map<String, RegisteredModel> byName = new ConcurrentHashMap<>();
   private final ModelSlots slots = new ModelSlots();
+  private final CalledModels called = new CalledModels(this);
+
+  /** Names with a version that calls others. */
+  private final Set<RegisteredModel> calling = ConcurrentHashMap.newKeySet();
+
   private final AtomicInteger loading = new AtomicInteger();
   private final AtomicInteger failed = new AtomicInteger();
 
@@ -87,10 +93,53 @@ public final class ModelRegistry {
     synchronized (model) {
       ModelVersions before = model.versions();
       ModelVersions after = change.apply(before);
-      count(loading, before.isLoading(), after.isLoading());
-      count(failed, before.hasFailed(), after.hasFailed());
-      model.publish(after);
+      publishNow(model, after);
+      if (after.all().stream().anyMatch(each -> callsOthers(each.serving()))) {
+        calling.add(model);
+      } else {
+        calling.remove(model);
+      }
     }
+    for (RegisteredModel each : calling) {
+      if (each != model) {
+        lookAgain(each, model.name());
+      }
+    }
+  }
+
+  private static boolean callsOthers(@Nullable Servable serving) {
+    return serving != null && !serving.spec().calls().isEmpty();
+  }
+
+  /** What a model calls has changed: so may whether it can answer. */
+  private void lookAgain(RegisteredModel model, String changed) {
+    synchronized (model) {
+      ModelVersions versions = model.versions();
+      for (PublishedVersion each : versions.all()) {
+        Servable serving = each.serving();
+        if (serving != null && serving.spec().calls().contains(changed)) {
+          ModelStatus status = called.status(each.status(), serving);
+          if (!status.equals(each.status())) {
+            versions = versions.with(new PublishedVersion(status, serving));
+          }
+        }
+      }
+      if (versions != model.versions()) {
+        publishNow(model, versions);
+      }
+    }
+  }
+
+  private void publishNow(RegisteredModel model, ModelVersions after) {
+    ModelVersions before = model.versions();
+    count(loading, before.isLoading(), after.isLoading());
+    count(failed, before.hasFailed(), after.hasFailed());
+    model.publish(after);
+  }
+
+  /** What models call that call others. */
+  public CalledModels called() {
+    return called;
   }
 
   private static void count(AtomicInteger figure, boolean before, boolean after) {

@@ -39,6 +39,12 @@ public record ModelStatus(
         name, version, ModelState.FAILED, reason, spec, maxBatchSize, loadNanos, starved);
   }
 
+  /** A version that is built and calls what still loads. */
+  ModelStatus awaiting(String reason) {
+    return new ModelStatus(
+        name, version, ModelState.LOADING, reason, spec, maxBatchSize, loadNanos, false);
+  }
+
   /** A version that served, and does not until it is loaded again. */
   ModelStatus quarantined(String why) {
     return failed(QUARANTINE + why, loadNanos, false);

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A published version: its status and what serves it, which change together.
  *
- * @param serving null unless the version is ready
+ * @param serving null unless the version is built: ready, or waiting for what it calls
  */
 public record PublishedVersion(ModelStatus status, @Nullable Servable serving) {
 

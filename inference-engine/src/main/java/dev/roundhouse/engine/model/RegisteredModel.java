@@ -95,6 +95,11 @@ public final class RegisteredModel {
     return done.copy(); // whoever cancels it does not end the change
   }
 
+  /** Completes when the change has ended that was asked for last. */
+  CompletableFuture<?> changed() {
+    return latestChange.get();
+  }
+
   private static <T> void start(Supplier<CompletableFuture<T>> change, CompletableFuture<T> done) {
     try {
       var unused =

@@ -253,6 +253,12 @@ public final class QueuedRequest implements Submission {
     }
   }
 
+  /** Gives the place ahead of others to the calls that answer this one, of which it is one. */
+  public void giveLaneOn() {
+    leaveLane();
+    committed = false;
+  }
+
   /**
    * Accepts the request. Called by admission, once, before the request is queued.
    *

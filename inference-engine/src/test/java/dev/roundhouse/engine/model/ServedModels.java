@@ -1,11 +1,13 @@
 package dev.roundhouse.engine.model;
 
+import dev.roundhouse.bundle.Bundle;
 import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 
 /** Models as the loop gets them, built on a device without an engine around it. */
 public final class ServedModels {
@@ -21,9 +23,7 @@ public final class ServedModels {
             clock,
             1,
             CostStore.open(Optional.empty(), "simulated"),
-            (bundle, version) -> {
-              throw new UnsupportedOperationException("no code is run here");
-            },
+            new NoCode(),
             LinkRoots.NONE,
             ModelLoadListener.NONE,
             Runnable::run,
@@ -38,6 +38,22 @@ public final class ServedModels {
 
   public void free(ProgramModel model) {
     builder.free(model);
+  }
+
+  private static final class NoCode implements ModelCode {
+    @Override
+    public Read read(Bundle bundle, String version) {
+      throw new UnsupportedOperationException("no code is run here");
+    }
+
+    @Override
+    public ComposedModel meta(
+        Bundle bundle,
+        String version,
+        String fingerprint,
+        BiConsumer<ComposedModel, String> misbehaved) {
+      throw new UnsupportedOperationException("no code is run here");
+    }
   }
 
   private static final class NoLanes implements ServingLanes {

@@ -88,6 +88,24 @@ public final class TestBundle {
     return bundle;
   }
 
+  /** A meta {@code x f32[n,2] -> y f32[n,2]} that may call these; it needs a {@code Model.java}. */
+  public static TestBundle meta(String... calls) {
+    TestBundle bundle =
+        new TestBundle(
+            """
+            format_version: "3"
+            kind: meta
+            client_inputs:
+              - {name: x, dtype: f32, shape: [n, 2]}
+            client_outputs:
+              - {name: y, dtype: f32, shape: [n, 2]}
+            meta: {calls: [%s]}
+            """
+                .formatted(String.join(", ", calls)));
+    bundle.files.clear();
+    return bundle;
+  }
+
   /**
    * A model {@code x f32[n,2] -> y = 2x}, for one row, with weights of so many bytes, a multiple of
    * 4, that it does not look at.

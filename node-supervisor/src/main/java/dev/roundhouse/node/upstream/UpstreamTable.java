@@ -239,8 +239,8 @@ final class UpstreamTable {
         refused(VARIABLE, "WORKSPACE_ROOT", "there is no workspace; remove it"),
         refused(VARIABLE, "WORKER_THREADS", "write roundhouse.worker.device.cpu.threads"),
         refused(VARIABLE, "WORKER_NAME", "workers are worker0, worker1 and so on; remove it"),
-        refused(VARIABLE, "FANOUT_BYTES", "there are no meta models; remove it"),
-        refused(VARIABLE, "FANOUT_SLOTS", "there are no meta models; remove it"),
-        refused(VARIABLE, "META_CONCURRENCY", "there are no meta models; remove it"));
+        refused(VARIABLE, "FANOUT_BYTES", "metas have no scratch memory; remove it"),
+        refused(VARIABLE, "FANOUT_SLOTS", "metas have no scratch memory; remove it"),
+        refused(VARIABLE, "META_CONCURRENCY", "set roundhouse.worker.hooks.meta-concurrency"));
   }
 }

@@ -181,7 +181,7 @@ class UpstreamSettingsTest {
         "REACTANT_CPU_WORKER|Did you mean REACTANT_CPU_WORKERS?",
         "REACTANT_GATEWAY_WORKERS|The supervisor tells the gateway its workers",
         "REACTANT_GATEWAY_MODE|Did you mean",
-        "REACTANT_FANOUT_BYTES|There are no meta models",
+        "REACTANT_FANOUT_BYTES|Metas have no scratch memory",
       })
   void shouldRefuseVariablesByName(String variable, String action) {
     environment.put(variable, "1");

@@ -73,7 +73,11 @@ public final class ModelRepository {
     Map<String, CompletableFuture<ModelStatus>> loads = new LinkedHashMap<>();
     if (mode() != Mode.EXPLICIT || settings().load().contains("*")) {
       scan.models().entrySet().stream()
-          .sorted(Comparator.comparing(each -> loadsLast.test(each.getKey())))
+          .sorted(
+              Comparator.comparing(
+                      (Map.Entry<String, RepositoryScan.Found> each) ->
+                          CallsOthers.isOne(each.getValue().folder()))
+                  .thenComparing(each -> loadsLast.test(each.getKey())))
           .forEach(each -> loads.put(each.getKey(), load(each.getValue().folder())));
     } else {
       for (String name : new LinkedHashSet<>(settings().load())) {

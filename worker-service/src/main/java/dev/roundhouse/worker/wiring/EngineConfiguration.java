@@ -274,6 +274,7 @@ class EngineConfiguration {
             .collect(Collectors.toSet()),
         hooks.timeLimit(),
         hooks.threads(),
+        hooks.metaConcurrency(),
         HOOKS);
   }
 

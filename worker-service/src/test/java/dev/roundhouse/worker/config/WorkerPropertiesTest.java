@@ -76,7 +76,8 @@ class WorkerPropertiesTest {
   void shouldHaveDefaultsForHooks() {
     assertThat(bind().hooks())
         .isEqualTo(
-            new HooksProperties(HooksProperties.Mode.ALLOW, Set.of(), 256, Duration.ofSeconds(30)));
+            new HooksProperties(
+                HooksProperties.Mode.ALLOW, Set.of(), 256, 1, Duration.ofSeconds(30)));
   }
 
   @Test
@@ -86,6 +87,7 @@ class WorkerPropertiesTest {
                     "hooks.mode=jars-signed-by",
                     "hooks.signers=0a,1b",
                     "hooks.threads=16",
+                    "hooks.meta-concurrency=3",
                     "hooks.time-limit=2s")
                 .hooks())
         .isEqualTo(
@@ -93,6 +95,7 @@ class WorkerPropertiesTest {
                 HooksProperties.Mode.JARS_SIGNED_BY,
                 Set.of("0a", "1b"),
                 16,
+                3,
                 Duration.ofSeconds(2)));
   }
 

@@ -1,0 +1,199 @@
+package dev.roundhouse.engine.hook;
+
+import dev.roundhouse.engine.model.CalledModels;
+import dev.roundhouse.engine.model.ComposedRun;
+import dev.roundhouse.engine.model.Servable;
+import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.hooks.CallException;
+import dev.roundhouse.hooks.Calls;
+import dev.roundhouse.hooks.Tensors;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * One request to a meta. Its code runs as one piece, on one thread, which waits for its calls. All
+ * its calls of a name go to the version that served when it began.
+ */
+final class CallingRun extends CodedRun implements Calls {
+  private final CallingModel model;
+  private final ComposedRun run;
+  private final Thread thread = Thread.currentThread();
+  private CalledModels.Held held = CalledModels.Held.NONE;
+
+  // Guarded by this.
+  private boolean inGate;
+  private boolean over;
+
+  CallingRun(CallingModel model, ComposedRun run) {
+    super(model, run);
+    this.model = model;
+    this.run = run;
+  }
+
+  void begin() {
+    if (isRefused()) {
+      return;
+    }
+    try {
+      held = model.called().hold(model.spec());
+    } catch (RefusedException e) {
+      fail(e.status(), e.getMessage());
+      return;
+    }
+    List<OutputTensor> made;
+    try {
+      made = hook("run", () -> model.meta().run(this, this), this::outputs);
+    } finally {
+      leave();
+    }
+    if (made != null) {
+      complete(made);
+    }
+  }
+
+  @Override
+  void onAbandoned() {
+    leave();
+  }
+
+  /** Lets go of the gate and of the versions that it calls; once, whoever comes first. */
+  private void leave() {
+    synchronized (this) {
+      if (over) {
+        return;
+      }
+      over = true;
+    }
+    finish();
+    held.close();
+  }
+
+  @Override
+  public void finish() {
+    synchronized (this) {
+      if (!inGate) {
+        return;
+      }
+      inGate = false;
+    }
+    model.gate().leave();
+  }
+
+  @Override
+  public Tensors call(String name, Tensors inputs, String... outputs) {
+    return callAsync(name, inputs, outputs).await();
+  }
+
+  @Override
+  public Pending callAsync(String name, Tensors inputs, String... outputs) {
+    refuseOtherThreads();
+    Servable target = held.versions().get(name);
+    if (target == null) {
+      throw new IllegalArgumentException(
+          "model '%s' calls '%s', and meta.calls of its manifest names %s"
+              .formatted(modelName(), name, model.spec().calls()));
+    }
+    List<InputTensor> given = inputs(inputs);
+    enterGate();
+    CompletableFuture<List<OutputTensor>> answer = new CompletableFuture<>();
+    run.callFor(
+        target,
+        given,
+        Arrays.asList(outputs),
+        answer::complete,
+        (status, message) ->
+            answer.completeExceptionally(
+                new CallException(
+                    name,
+                    status.name(),
+                    "model '%s', which model '%s' calls: %s"
+                        .formatted(name, modelName(), message))));
+    return new PendingAnswer(name, answer);
+  }
+
+  private void refuseOtherThreads() {
+    if (Thread.currentThread() != thread) {
+      throw new IllegalStateException(
+          "calls of model '%s' are made and awaited by the thread that runs it, and this is another; callAsync makes several at once"
+              .formatted(modelName()));
+    }
+  }
+
+  private void enterGate() {
+    synchronized (this) {
+      if (inGate) {
+        return;
+      }
+    }
+    boolean entered;
+    watched().beginWait();
+    try {
+      entered = model.gate().enter(run.request().deadlineNanos());
+    } catch (InterruptedException e) {
+      throw interrupted(modelName());
+    } finally {
+      watched().endWait();
+    }
+    if (!entered) {
+      throw new CallException(
+          modelName(),
+          Status.DEADLINE_EXCEEDED.name(),
+          "the deadline passed while model '%s' waited to make its first call; %s.meta-concurrency runs of metas make calls at once"
+              .formatted(modelName(), model.settings()));
+    }
+    boolean late;
+    synchronized (this) {
+      late = over;
+      inGate = !late;
+    }
+    if (late) { // it was given up meanwhile
+      model.gate().leave();
+      throw interrupted(modelName());
+    }
+  }
+
+  private static CallException interrupted(String name) {
+    Thread.currentThread().interrupt();
+    return new CallException(
+        name, Status.CANCELLED.name(), "the request is over, and was told so by an interrupt");
+  }
+
+  /** A call that has been made. */
+  private final class PendingAnswer implements Pending {
+    private final String name;
+    private final CompletableFuture<List<OutputTensor>> answer;
+
+    PendingAnswer(String name, CompletableFuture<List<OutputTensor>> answer) {
+      this.name = name;
+      this.answer = answer;
+    }
+
+    @Override
+    public Tensors await() {
+      refuseOtherThreads();
+      watched().beginWait();
+      try {
+        return Tensors.of(lent(answer.get()));
+      } catch (InterruptedException e) {
+        throw interrupted(name);
+      } catch (ExecutionException e) {
+        if (e.getCause() instanceof CallException unanswered) {
+          throw unanswered;
+        }
+        throw new IllegalStateException(e.getCause());
+      } finally {
+        watched().endWait();
+      }
+    }
+
+    @Override
+    public boolean isDone() {
+      return answer.isDone();
+    }
+  }
+}
