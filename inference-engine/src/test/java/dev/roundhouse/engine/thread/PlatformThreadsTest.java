@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.testing.Gate;
 import dev.roundhouse.engine.testing.LiveEngine;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 
@@ -14,13 +13,13 @@ class PlatformThreadsTest {
 
   @Test
   void shouldUseAThreadAgainUntilItIsRenewed() {
-    Thread first = here(threads);
+    Thread first = here();
     assertThat(first.getName()).isEqualTo("some-1");
     assertThat(first.isDaemon()).isTrue();
     assertThat(first.isVirtual()).isFalse();
-    LiveEngine.await("it is used again", () -> here(threads) == first);
+    LiveEngine.await("it is used again", () -> here() == first);
     threads.renew();
-    assertThat(here(threads)).isNotSameAs(first);
+    assertThat(here()).isNotSameAs(first);
     LiveEngine.await("it has ended", () -> !first.isAlive());
   }
 
@@ -62,9 +61,10 @@ class PlatformThreadsTest {
     }
   }
 
-  private static Thread here(Executor threads) {
+  /** The thread of a task, once one is free: a thread is not at once when its task has ended. */
+  private Thread here() {
     CompletableFuture<Thread> here = new CompletableFuture<>();
-    threads.execute(() -> here.complete(Thread.currentThread()));
+    LiveEngine.await("there is a thread", () -> isRun(() -> here.complete(Thread.currentThread())));
     return LiveEngine.get(here);
   }
 }
