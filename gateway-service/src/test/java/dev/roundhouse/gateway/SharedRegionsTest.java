@@ -26,7 +26,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 class SharedRegionsTest extends TwoWorkers {
 
   @AfterEach
-  void shouldForgetAllRegions() {
+  void shouldForgetAllRegions() throws Exception {
     var unused =
         gateway
             .stub()
@@ -36,8 +36,9 @@ class SharedRegionsTest extends TwoWorkers {
             .stub()
             .cudaSharedMemoryUnregister(CudaSharedMemoryUnregisterRequest.getDefaultInstance());
     for (FakeWorker worker : List.of(w0, w1)) {
-      assertThat(worker.memory.system).isEmpty();
-      assertThat(worker.memory.cuda).isEmpty();
+      RunningGateway.await(
+          "nothing is left, of what a worker was being told of either",
+          () -> worker.memory.system.isEmpty() && worker.memory.cuda.isEmpty());
     }
   }
 

@@ -120,7 +120,8 @@ final class KnownRegions<Q, R, U> {
             told.add(
                 calls
                     .register(worker, request)
-                    .handle((done, failure) -> noted(worker, name, request, failure)));
+                    .handle((done, failure) -> noted(worker, name, request, failure))
+                    .thenCompose(done -> withdrawn(worker, name)));
           }
         });
     return CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new));
@@ -139,6 +140,13 @@ final class KnownRegions<Q, R, U> {
           Status.fromThrowable(failure).getDescription());
     }
     return null;
+  }
+
+  /** Unregisters what was unregistered while the worker was told of it. */
+  private CompletableFuture<?> withdrawn(WorkerLink worker, String name) {
+    return registered.containsKey(name)
+        ? CompletableFuture.completedFuture(null)
+        : calls.unregister(worker, name).handle((done, failure) -> null);
   }
 
   /** What the worker would say again; anything else is tried at the next look. */
