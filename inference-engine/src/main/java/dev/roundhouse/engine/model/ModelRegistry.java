@@ -101,9 +101,7 @@ public final class ModelRegistry {
       }
     }
     for (RegisteredModel each : calling) {
-      if (each != model) {
-        lookAgain(each, model.name());
-      }
+      lookAgain(each, model);
     }
   }
 
@@ -111,13 +109,18 @@ public final class ModelRegistry {
     return serving != null && !serving.spec().calls().isEmpty();
   }
 
-  /** What a model calls has changed: so may whether it can answer. */
-  private void lookAgain(RegisteredModel model, String changed) {
+  /**
+   * What a model calls has changed: so may whether it can answer. It is looked at once it is
+   * published itself, too: what it calls may have changed just before.
+   */
+  private void lookAgain(RegisteredModel model, RegisteredModel changed) {
     synchronized (model) {
       ModelVersions versions = model.versions();
       for (PublishedVersion each : versions.all()) {
         Servable serving = each.serving();
-        if (serving != null && serving.spec().calls().contains(changed)) {
+        if (serving != null
+            && callsOthers(serving)
+            && (model == changed || serving.spec().calls().contains(changed.name()))) {
           ModelStatus status = called.status(each.status(), serving);
           if (!status.equals(each.status())) {
             versions = versions.with(new PublishedVersion(status, serving));
