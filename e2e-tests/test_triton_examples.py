@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import adding_bundle
+import java_bundles
 import summing_bundle
 from conftest import running
 from worker_process import SAMPLE_MODELS, WorkerProcess
@@ -21,6 +22,7 @@ from worker_process import SAMPLE_MODELS, WorkerProcess
 FOLDER = "ROUNDHOUSE_TRITON_EXAMPLES"
 SECONDS = 120
 PROGRAMS = (
+    "grpc_explicit_byte_content_client.py",
     "grpc_explicit_int8_content_client.py",
     "grpc_explicit_int_content_client.py",
     "reuse_infer_objects_client.py",
@@ -28,6 +30,7 @@ PROGRAMS = (
     "simple_grpc_aio_infer_client.py",
     "simple_grpc_async_infer_client.py",
     "simple_grpc_custom_args_client.py",
+    "simple_grpc_custom_repeat.py",
     "simple_grpc_health_metadata.py",
     "simple_grpc_infer_client.py",
     "simple_grpc_infer_client.py -C deflate",
@@ -37,6 +40,8 @@ PROGRAMS = (
     "simple_grpc_sequence_stream_infer_client.py",
     "simple_grpc_sequence_sync_infer_client.py",
     "simple_grpc_shm_client.py",
+    "simple_grpc_shm_string_client.py",
+    "simple_grpc_string_infer_client.py",
     "simple_http_aio_infer_client.py",
     "simple_http_async_infer_client.py",
     "simple_http_health_metadata.py",
@@ -44,6 +49,8 @@ PROGRAMS = (
     "simple_http_infer_client.py --request-compression-algorithm deflate --response-compression-algorithm gzip",
     "simple_http_sequence_sync_infer_client.py",
     "simple_http_shm_client.py",
+    "simple_http_shm_string_client.py",
+    "simple_http_string_infer_client.py",
 )
 
 
@@ -64,6 +71,9 @@ def example_worker(examples: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     adding_bundle.write(models, "simple_int8", "i8")
     summing_bundle.write_marking(models, "simple_sequence")
+    java_bundles.write_repeat(models)
+    java_bundles.write_strings(models)
+    java_bundles.write_identity(models)
     settings = ("--roundhouse.worker.server.name=triton", "--roundhouse.worker.shared-memory.enabled=true")
     with running(models, tmp_path_factory.mktemp("examples") / "log", *settings) as process:
         yield process

@@ -114,6 +114,11 @@ public final class BundleReader {
           "holds hooks in Julia, which this server does not run; write them in Java, or serve the programs as a bundle without hooks");
     }
     Glue glue = source ? Glue.JAVA_SOURCE : jar ? Glue.JAR : Glue.NONE;
+    if (glue == Glue.NONE && spec.decoupled() && spec.kind() == Kind.MODEL) {
+      throw new BundleException(
+          folder.resolve(MANIFEST).toString(),
+          "says decoupled: true, but a program answers once: only hooks answer in parts, and there is neither Model.java nor model.jar; add one or leave decoupled out");
+    }
     if (glue == Glue.NONE && (spec.client().isPresent() || spec.kind() == Kind.META)) {
       throw new BundleException(
           folder.resolve(MANIFEST).toString(),

@@ -38,6 +38,20 @@ public interface HookRequest {
   /** True once the request is over, as when its caller has gone: nobody needs what is made now. */
   boolean isCancelled();
 
+  /**
+   * Sends a part of the answer now; of a decoupled model alone, by the thread that runs the hook.
+   * The tensors are copied and may be written again. Waits while the caller has not read the parts
+   * before: 16 of them, or 1 MiB.
+   *
+   * @param part the outputs that the caller asks for, with any number of rows
+   * @throws IllegalStateException when the model is not decoupled
+   * @throws java.util.concurrent.CancellationException when the request is over, as when its caller
+   *     has gone
+   * @throws IllegalArgumentException when the part does not keep to the contract
+   * @throws HookException when it is larger than a message, or there is no room for it
+   */
+  void answer(Tensors part) throws InterruptedException;
+
   /** Keeps something from one hook of the request to the next. */
   void attach(Object value);
 

@@ -25,7 +25,8 @@ public interface ModelHooks extends AutoCloseable {
    * Makes the answer of what the programs returned.
    *
    * @param outputs of the programs, in their order; read-only
-   * @return the outputs that the caller asks for, and others if need be
+   * @return the outputs that the caller asks for, and others if need be; of a decoupled model the
+   *     last part of the answer, or no tensors when that has gone out by {@link HookRequest#answer}
    * @throws HookException to refuse the request; anything else is INTERNAL
    */
   default Tensors postprocess(HookRequest request, Tensors outputs) throws Exception {

@@ -35,7 +35,8 @@ final class InferRouter implements HttpRouter {
 
   @Override
   public @Nullable Route second(Route first, HttpHeaders headers, byte[] body) {
-    return RestHead.mayRunTwice(body, jsonLength(headers), encoding(headers))
+    return path.operation() != InferPath.Operation.GENERATE_STREAM
+            && RestHead.mayRunTwice(body, jsonLength(headers), encoding(headers))
         ? ((RouteAttempt) first).hedge()
         : null;
   }

@@ -106,6 +106,8 @@ final class RestHead {
       JsonToken value = json.nextToken();
       if (name.equals("parameters") && value == JsonToken.START_OBJECT) {
         readParameters(json);
+      } else if (name.equals(SEQUENCE_ID) && value.isScalarValue()) { // as generate has it
+        readSequence(json);
       } else if (name.equals("inputs") && value == JsonToken.START_ARRAY && !hasShape) {
         readInputs(json);
       } else if (name.equals("outputs") && value == JsonToken.START_ARRAY) {
@@ -139,12 +141,16 @@ final class RestHead {
       boolean wanted = json.currentName().equals(SEQUENCE_ID);
       JsonToken value = json.nextToken();
       if (wanted && value.isScalarValue()) {
-        String text = json.getString();
-        sequence = text.equals("0") ? "" : text;
+        readSequence(json);
       } else {
         json.skipChildren();
       }
     }
+  }
+
+  private void readSequence(JsonParser json) {
+    String text = json.getString();
+    sequence = text.equals("0") ? "" : text;
   }
 
   private void readInputs(JsonParser json) {

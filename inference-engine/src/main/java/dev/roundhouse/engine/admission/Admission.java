@@ -169,6 +169,10 @@ public final class Admission {
   /** A composed model's run is not queued: it is handed to whoever runs the model's code. */
   private boolean acceptRun(QueuedRequest queued, ComposedModel model, Admitted found)
       throws RefusedException {
+    String onePart = model.spec().decoupled() ? queued.request().sink().onManyParts() : null;
+    if (onePart != null) {
+      throw new RefusedException(Status.UNIMPLEMENTED, onePart);
+    }
     ComposedRun run = runs.apply(queued, model);
     if (!takePlace(queued, model, found)) {
       return false;
@@ -395,7 +399,7 @@ public final class Admission {
 
   private static String prefixed(InferenceRequest request, RefusedException refusal) {
     return switch (refusal.status()) {
-      case NOT_FOUND, UNAVAILABLE -> refusal.getMessage();
+      case NOT_FOUND, UNAVAILABLE, UNIMPLEMENTED -> refusal.getMessage();
       default -> prefix(request) + refusal.getMessage();
     };
   }

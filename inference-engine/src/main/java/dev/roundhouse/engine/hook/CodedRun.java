@@ -3,6 +3,7 @@ package dev.roundhouse.engine.hook;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.ComposedRun;
+import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.OutputTensor;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -78,6 +80,10 @@ abstract class CodedRun implements HookRequest {
                 memory.forAnswer(tensor.name(), tensor.segment())));
       }
     }
+    if (made.isEmpty() && tensors.size() > 0 && model.contract().decoupled()) {
+      throw new IllegalArgumentException(
+          "made %s, and none of them was requested".formatted(tensors.names()));
+    }
     return made;
   }
 
@@ -92,6 +98,11 @@ abstract class CodedRun implements HookRequest {
   }
 
   void complete(List<OutputTensor> made) {
+    if (made.isEmpty() && model.contract().decoupled()) {
+      model.conduct().onAnswered();
+      run.completeParts();
+      return;
+    }
     String wrong = run.complete(made);
     if (wrong == null) {
       model.conduct().onAnswered();
@@ -184,13 +195,9 @@ abstract class CodedRun implements HookRequest {
     return model.name();
   }
 
-  /** Why a hook's request is over that took longer than it may. */
-  String late(String hook, long limitNanos, boolean atDeadline) {
-    return atDeadline
-        ? "%s of model '%s' had not ended when the deadline passed, after %s"
-            .formatted(hook, modelName(), HookFailure.millis(limitNanos))
-        : "%s of model '%s' took longer than %s, the limit of %s.time-limit"
-            .formatted(hook, modelName(), HookFailure.millis(limitNanos), model.settings());
+  /** Where an operator sets what hooks may take. */
+  String settings() {
+    return model.settings();
   }
 
   void fail(Status status, String message) {
@@ -266,6 +273,47 @@ abstract class CodedRun implements HookRequest {
   @Override
   public boolean isCancelled() {
     return run.isEnded();
+  }
+
+  @Override
+  public void answer(Tensors part) throws InterruptedException {
+    HookWatch.Watched hook = watched;
+    if (!model.contract().decoupled()) {
+      throw new IllegalStateException(
+          "model '%s' is not decoupled: a request is answered once, with what the hook returns; say decoupled: true in its manifest"
+              .formatted(modelName()));
+    }
+    if (hook == null || !hook.isOfThisThread()) {
+      throw new IllegalStateException(
+          "a part of the answer of model '%s' is made by another thread than the one that runs the hook"
+              .formatted(modelName()));
+    }
+    if (part.size() == 0) {
+      throw new IllegalArgumentException(
+          "a part of the answer of model '%s' has no tensors; return none to end the answer"
+              .formatted(modelName()));
+    }
+    if (run.isEnded()) {
+      throw new CancellationException("the request is over; nobody reads another part");
+    }
+    HookMemory.Part copied = memory.forPart(part);
+    hook.renew(true);
+    try {
+      run.part(wanted(copied.outputs()), copied::close);
+    } catch (RefusedException e) {
+      if (e.status() == Status.INVALID_ARGUMENT) {
+        throw HookException.invalid(e.getMessage());
+      }
+      throw new IllegalArgumentException(e.getMessage());
+    } finally {
+      hook.renew(false);
+    }
+  }
+
+  private List<OutputTensor> wanted(List<OutputTensor> outputs) {
+    return outputs.stream()
+        .filter(each -> wants(each.name()) || model.contract().output(each.name()) == null)
+        .toList();
   }
 
   @Override

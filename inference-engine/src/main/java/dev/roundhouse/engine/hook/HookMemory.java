@@ -1,8 +1,11 @@
 package dev.roundhouse.engine.hook;
 
 import dev.roundhouse.engine.queue.ByteBudget;
+import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.hooks.HookException;
+import dev.roundhouse.hooks.Tensor;
+import dev.roundhouse.hooks.Tensors;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -68,6 +71,19 @@ final class HookMemory {
   }
 
   private void take(String tensor, long size) {
+    reserve(tensor, size);
+    synchronized (this) {
+      if (!closed) {
+        bytes += size;
+        return;
+      }
+    }
+    heap.giveBack(size);
+    requests.giveBack(size);
+    throw new IllegalStateException("the request is over; its hooks make no tensors any more");
+  }
+
+  private void reserve(String tensor, long size) {
     ByteBudget full = null;
     if (!heap.take(size)) {
       full = heap;
@@ -81,15 +97,6 @@ final class HookMemory {
           "tensor '%s' that hooks of model '%s' make needs %d bytes, %d are held and the limit is %d; retry later or raise %s"
               .formatted(tensor, model, size, full.held(), full.limit(), full.limitName()));
     }
-    synchronized (this) {
-      if (!closed) {
-        bytes += size;
-        return;
-      }
-    }
-    heap.giveBack(size);
-    requests.giveBack(size);
-    throw new IllegalStateException("the request is over; its hooks make no tensors any more");
   }
 
   private void giveBack(long size) {
@@ -154,6 +161,72 @@ final class HookMemory {
     MemorySegment copy = make(tensor, segment.byteSize());
     copy.copyFrom(segment);
     return copy;
+  }
+
+  /**
+   * A copy that goes out with a part of the answer. What hooks made for it is counted no more: the
+   * copy is, until it is {@linkplain Part#close closed}, the request over or not.
+   */
+  Part forPart(Tensors tensors) {
+    Part part = new Part();
+    boolean made = false;
+    try {
+      for (Tensor tensor : tensors) {
+        part.add(tensor);
+      }
+      made = true;
+    } finally {
+      if (!made) {
+        part.close();
+      }
+    }
+    for (Tensor tensor : tensors) {
+      forget(tensor.segment());
+    }
+    return part;
+  }
+
+  private void forget(MemorySegment segment) {
+    if (segment.heapBase().orElse(null) instanceof byte[] array) {
+      boolean counted;
+      synchronized (this) {
+        counted = ours.remove(segment.scope());
+      }
+      if (counted) {
+        giveBack(array.length);
+      }
+    }
+  }
+
+  /** Tensors of one part of an answer. For one thread until it has gone out. */
+  final class Part {
+    private final List<OutputTensor> outputs = new ArrayList<>();
+    private long counted;
+
+    private void add(Tensor tensor) {
+      long size = tensor.segment().byteSize();
+      if (size > LARGEST) {
+        throw new IllegalArgumentException(
+            "tensor '%s' of model '%s' has %d bytes; a part holds tensors of %d at most"
+                .formatted(tensor.name(), model, size, LARGEST));
+      }
+      reserve(tensor.name(), size);
+      counted += size;
+      MemorySegment copy = MemorySegment.ofArray(new byte[(int) size]);
+      outputs.add(
+          new OutputTensor(
+              tensor.name(), tensor.dtype(), tensor.shape(), copy.copyFrom(tensor.segment())));
+    }
+
+    List<OutputTensor> outputs() {
+      return outputs;
+    }
+
+    /** Once. */
+    void close() {
+      heap.giveBack(counted);
+      requests.giveBack(counted);
+    }
   }
 
   private synchronized boolean isOneOf(List<MemorySegment.Scope> scopes, MemorySegment segment) {

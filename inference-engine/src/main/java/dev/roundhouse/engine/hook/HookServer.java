@@ -188,6 +188,11 @@ public final class HookServer implements ModelCode {
   }
 
   private static void refuseUnserved(Bundle bundle) {
+    if (bundle.spec().decoupled() && bundle.spec().serving().sequence().isPresent()) {
+      throw new BundleException(
+          bundle.directory().toString(),
+          "says decoupled: true and has serving.sequence; a step of a sequence is answered once, so leave one of them out");
+    }
     if (bundle.spec().serving().sequence().isPresent()) {
       throw new BundleException(
           bundle.directory().toString(),

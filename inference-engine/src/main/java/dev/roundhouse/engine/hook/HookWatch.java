@@ -33,11 +33,16 @@ final class HookWatch {
     private final CodedRun run;
     private final String hook;
     private final Thread thread = Thread.currentThread();
-    private final long startNanos;
+    private final long beganNanos;
     private final long limitNanos;
     private final long deadlineNanos;
 
     // Guarded by this.
+
+    /** Since when the limit counts. */
+    private long startNanos;
+
+    private boolean waitsForReader;
     private boolean over;
     private boolean interrupted;
     private boolean givenUp;
@@ -47,10 +52,11 @@ final class HookWatch {
     private long expiredNanos = Long.MIN_VALUE;
 
     private Watched(
-        CodedRun run, String hook, long startNanos, long limitNanos, long deadlineNanos) {
+        CodedRun run, String hook, long beganNanos, long limitNanos, long deadlineNanos) {
       this.run = run;
       this.hook = hook;
-      this.startNanos = startNanos;
+      this.beganNanos = beganNanos;
+      this.startNanos = beganNanos;
       this.limitNanos = limitNanos;
       this.deadlineNanos = deadlineNanos;
     }
@@ -75,9 +81,25 @@ final class HookWatch {
             "{} of model '{}' has stopped, {} ms after it began",
             hook,
             run.modelName(),
-            TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startNanos));
+            TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - beganNanos));
       }
       return !late;
+    }
+
+    boolean isOfThisThread() {
+      return thread == Thread.currentThread();
+    }
+
+    /**
+     * The limit counts from now: the hook has made a part of its answer, or its caller has taken
+     * one.
+     *
+     * @param waits whether the hook waits for its caller from now on
+     */
+    synchronized void renew(boolean waits) {
+      startNanos = clock.nanoTime();
+      waitedNanos = 0;
+      waitsForReader = waits;
     }
 
     private synchronized void look(long now) {
@@ -85,12 +107,10 @@ final class HookWatch {
         return;
       }
       if (expiredNanos == Long.MIN_VALUE) {
-        boolean atDeadline = now - startNanos >= deadlineNanos;
+        boolean atDeadline = now - beganNanos >= deadlineNanos;
         if (atDeadline || worked(now) >= limitNanos) {
           expiredNanos = now;
-          run.fail(
-              Status.DEADLINE_EXCEEDED,
-              run.late(hook, atDeadline ? deadlineNanos : limitNanos, atDeadline));
+          run.fail(Status.DEADLINE_EXCEEDED, late(atDeadline));
           interrupt();
         } else if (!interrupted && run.isCancelled()) {
           interrupt(); // nobody waits for it
@@ -117,6 +137,17 @@ final class HookWatch {
     synchronized void endWait() {
       waits = false;
       waitedNanos += clock.nanoTime() - waitsSinceNanos;
+    }
+
+    private String late(boolean atDeadline) {
+      if (atDeadline) {
+        return "%s of model '%s' had not ended when the deadline passed, after %s"
+            .formatted(hook, run.modelName(), HookFailure.millis(deadlineNanos));
+      }
+      return (waitsForReader
+              ? "the caller of model '%2$s' had read no part of its answer for %3$s, the limit of %4$s.time-limit, while %1$s waited"
+              : "%s of model '%s' took longer than %s, the limit of %s.time-limit")
+          .formatted(hook, run.modelName(), HookFailure.millis(limitNanos), run.settings());
     }
 
     private long worked(long now) {

@@ -84,7 +84,7 @@ final class AnswerCheck {
                   spec.name(),
                   output.shape(),
                   spec.wireShape(),
-                  contract.batched() && spec.isBatched()
+                  hasRows() && spec.isBatched()
                       ? " and the request has %d rows".formatted(rows)
                       : ""));
     }
@@ -105,7 +105,7 @@ final class AnswerCheck {
       boolean fits =
           switch (spec.axes().get(axis)) {
             case Axis.Fixed fixed -> extent == fixed.extent();
-            case Axis.Batch batch -> contract.batched() ? extent == rows : extent >= 0;
+            case Axis.Batch batch -> hasRows() ? extent == rows : extent >= 0;
             case Axis.Variable variable -> extent >= 0;
           };
       if (!fits) {
@@ -113,6 +113,11 @@ final class AnswerCheck {
       }
     }
     return true;
+  }
+
+  /** Whether an output has as many rows as the request. */
+  private boolean hasRows() {
+    return contract.batched() && !contract.decoupled();
   }
 
   /** Transports take memory as a buffer of bytes, on threads of theirs. */

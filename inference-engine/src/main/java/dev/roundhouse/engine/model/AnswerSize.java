@@ -27,11 +27,13 @@ final class AnswerSize {
 
   /**
    * @param rowsKnown whether outputs have as many rows as the request, or one
+   * @param inParts whether there is any number of each output
    */
-  static AnswerSize of(List<TensorSpec> outputs, List<Variant> variants, boolean rowsKnown) {
+  static AnswerSize of(
+      List<TensorSpec> outputs, List<Variant> variants, boolean rowsKnown, boolean inParts) {
     boolean[] open = new boolean[outputs.size()];
     for (int output = 0; output < open.length; output++) {
-      open[output] = isOpen(outputs.get(output), variants, rowsKnown);
+      open[output] = inParts || isOpen(outputs.get(output), variants, rowsKnown);
     }
     long[][] perRow = new long[variants.size()][outputs.size()];
     long[][] fixed = new long[variants.size()][outputs.size()];

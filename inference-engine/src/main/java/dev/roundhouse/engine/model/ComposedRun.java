@@ -3,13 +3,11 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.observe.InferenceTally;
 import dev.roundhouse.engine.queue.Accounting;
-import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.CountedAnswer;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.Answer;
-import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
@@ -22,6 +20,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
@@ -58,6 +57,7 @@ public final class ComposedRun {
   private final RequestOptions callOptions;
   private final MetaRun lane = new MetaRun();
   private final ReentrantLock lock = new ReentrantLock();
+  private final RunParts parts = new RunParts(lock);
 
   // Guarded by lock.
   private final List<Submission> calls = new ArrayList<>();
@@ -86,6 +86,7 @@ public final class ComposedRun {
   /** How the run ends: with an answer, or an outcome that says why there is none. */
   private sealed interface End {
     /**
+     * @param outputs none when all of the answer went out in parts
      * @param openBytes counted when the answer was made, beside what admission did
      */
     record Answered(List<OutputTensor> outputs, long openBytes) implements End {}
@@ -185,7 +186,8 @@ public final class ComposedRun {
    * @param then is shown the answer, which it may close early; not called after the end of the run
    */
   public void call(String name, List<InputTensor> inputs, Consumer<Answer> then) {
-    var unused = call(null, InferenceRequest.of(name, inputs, new Call(name, then)).run(lane));
+    var unused =
+        call(null, InferenceRequest.of(name, inputs, new RunCall(this, name, then)).run(lane));
   }
 
   /**
@@ -197,7 +199,7 @@ public final class ComposedRun {
     var unused =
         call(
             programs,
-            InferenceRequest.of(programs.name(), inputs, new OwnCall(then))
+            InferenceRequest.of(programs.name(), inputs, new RunCall.OfOwn(this, then))
                 .run(callers == null ? MetaRun.behindOthers() : callers));
   }
 
@@ -220,7 +222,9 @@ public final class ComposedRun {
         call(
             target,
             InferenceRequest.of(
-                    target.name(), inputs, new ToldCall(target.name(), answered, unanswered))
+                    target.name(),
+                    inputs,
+                    new RunCall.Told(this, target.name(), answered, unanswered))
                 .outputs(outputs)
                 .run(lane));
     if (!called) {
@@ -282,9 +286,7 @@ public final class ComposedRun {
   public @Nullable String complete(List<OutputTensor> outputs) {
     List<OutputTensor> checked;
     try {
-      checked =
-          AnswerCheck.check(
-              model.contract(), request.rows(), request.outputs(), List.copyOf(outputs));
+      checked = check(outputs);
     } catch (RefusedException e) {
       fail(e.status(), e.getMessage());
       return e.getMessage();
@@ -296,7 +298,8 @@ public final class ComposedRun {
   private void completeChecked(List<OutputTensor> checked) {
     long openBytes;
     try {
-      openBytes = takeOpenBytes(checked);
+      openBytes =
+          OpenBytes.take(model.contract(), request, checked, accounting.bytes(), mostAnswerBytes);
     } catch (RefusedException e) {
       fail(e.status(), e.getMessage());
       return;
@@ -306,34 +309,56 @@ public final class ComposedRun {
     }
   }
 
-  /** Counts what admission could not: outputs whose size is known only now. */
-  private long takeOpenBytes(List<OutputTensor> outputs) throws RefusedException {
-    int[] indices = request.outputs();
-    long open = 0;
-    for (int i = 0; i < outputs.size(); i++) {
-      if (model.contract().isOpen(indices == null ? i : indices[i])) {
-        open += outputs.get(i).data().byteSize();
+  /**
+   * Hands a part of the answer out, of a decoupled model. Waits while the caller has not read those
+   * before it, {@link RunParts#MOST} or {@link RunParts#MOST_BYTES} at most.
+   *
+   * @param outputs as those of {@link #complete}, with any number of rows; on the heap
+   * @param release run once: when the receiver has closed the part, or this throws
+   * @throws RefusedException when it does not keep to the contract, or is too large
+   * @throws CancellationException when the run has ended
+   */
+  public void part(List<OutputTensor> outputs, Runnable release)
+      throws RefusedException, InterruptedException {
+    boolean given = false;
+    try {
+      List<OutputTensor> checked = check(outputs);
+      long size = 0;
+      for (OutputTensor output : checked) {
+        size += output.data().byteSize();
+      }
+      OpenBytes.requireFits(model.contract(), request, size, mostAnswerBytes);
+      Answer part = parts.part(model.version(), checked, size, release);
+      lock.lock();
+      try {
+        if (!parts.take(size, () -> end != null)) {
+          throw new CancellationException("the request is over; nobody reads another part");
+        }
+        open++; // the request does not end while its receiver takes the part
+      } finally {
+        lock.unlock();
+      }
+      given = true;
+      try {
+        accounting.part(request, part);
+      } finally {
+        leave();
+      }
+    } finally {
+      if (!given) {
+        release.run();
       }
     }
-    if (open == 0) {
-      return 0;
-    }
-    long answer = request.answerBytes() + open;
-    if (answer > mostAnswerBytes) {
-      throw RefusedException.invalid(
-          "the answer to %d rows of model '%s' has %d bytes and a message holds %d; send fewer rows or request fewer outputs"
-              .formatted(request.rows(), model.name(), answer, mostAnswerBytes));
-    }
-    ByteBudget bytes = accounting.bytes();
-    if (request.isSubCall()) {
-      bytes.takeAnyway(open); // its caller was let in and holds memory until it is done
-    } else if (!bytes.take(open)) {
-      throw new RefusedException(
-          Status.RESOURCE_EXHAUSTED,
-          "Exceeds maximum queue size: accepted requests hold %d bytes, the answer of model '%s' needs %d more and the limit is %d; retry later or raise %s"
-              .formatted(bytes.held(), model.name(), open, bytes.limit(), bytes.limitName()));
-    }
-    return open;
+  }
+
+  /** Ends the answer of a decoupled model with the part that went out last, or without any. */
+  public void completeParts() {
+    var unused = endBy(new End.Answered(List.of(), 0));
+  }
+
+  private List<OutputTensor> check(List<OutputTensor> outputs) throws RefusedException {
+    return AnswerCheck.check(
+        model.contract(), request.rows(), request.outputs(), List.copyOf(outputs));
   }
 
   /** Ends the request without an answer. */
@@ -406,6 +431,7 @@ public final class ComposedRun {
       }
       left = List.copyOf(calls);
       end = by;
+      parts.end();
       open -= code.size();
       code.clear();
       open++; // this
@@ -579,124 +605,74 @@ public final class ComposedRun {
   }
 
   private void answer(List<OutputTensor> outputs, long openBytes) {
-    Answer answer;
+    @Nullable Answer answer;
     Outcome.Completed outcome;
     try {
       answer =
-          new CountedAnswer(
-              model.version(),
-              outputs,
-              this::release,
-              accounting.bytes(),
-              request.answerBytes() + openBytes);
-      long now = accounting.nanoTime();
-      long took = now - request.arrivalNanos();
-      InferenceTally.Answered answered = new InferenceTally.Answered();
-      answered.add(took, 0, 0, took, 0);
-      accounting
-          .ledger()
-          .tally(model.counters())
-          .add(request.rows(), request.arrivalNanos(), 0, took, 0, answered);
-      outcome =
-          new Outcome.Completed(
-              model.version(),
-              new Outcome.Timings(request.arrivalNanos(), now, 0, 0, took, 0, request.rows(), 0));
+          outputs.isEmpty()
+              ? null
+              : new CountedAnswer(
+                  model.version(),
+                  outputs,
+                  this::release,
+                  accounting.bytes(),
+                  request.answerBytes() + openBytes);
+      outcome = completed();
     } catch (Throwable e) {
       accounting.bytes().giveBack(openBytes);
       tell(failure(e));
       return;
     }
-    if (!accounting.complete(request, answer, outcome)) {
+    if (answer == null) {
+      release();
+      var unused = accounting.completeParts(request, outcome);
+    } else if (!accounting.complete(request, answer, outcome)) {
       accounting.bytes().giveBack(openBytes);
     }
   }
 
-  /** What becomes of one call. */
-  private class Call implements AnswerSink {
-    private final String name;
-    private final Consumer<Answer> then;
+  private Outcome.Completed completed() {
+    long now = accounting.nanoTime();
+    long took = now - request.arrivalNanos();
+    InferenceTally.Answered answered = new InferenceTally.Answered();
+    answered.add(took, 0, 0, took, 0);
+    accounting
+        .ledger()
+        .tally(model.counters())
+        .add(request.rows(), request.arrivalNanos(), 0, took, 0, answered);
+    return new Outcome.Completed(
+        model.version(),
+        new Outcome.Timings(request.arrivalNanos(), now, 0, 0, took, 0, request.rows(), 0));
+  }
 
-    Call(String name, Consumer<Answer> then) {
-      this.name = name;
-      this.then = then;
-    }
+  // --- for calls
 
-    @Override
-    public void onPart(Answer part) {
-      if (!run(part, () -> then.accept(part))) {
-        part.close();
+  /** Shows an answer to a piece of the model's code, and keeps it; false when the run has ended. */
+  boolean show(Answer answer, Consumer<Answer> code) {
+    return run(answer, () -> code.accept(answer));
+  }
+
+  /** Keeps an answer and tells of it at once; false when the run has ended. */
+  boolean keep(Answer answer, Consumer<List<OutputTensor>> told) {
+    lock.lock();
+    try {
+      if (end != null) {
+        return false;
       }
-    }
-
-    @Override
-    public void onEnd(Outcome outcome) {
-      try {
-        switch (outcome) {
-          case Outcome.Completed completed -> {}
-          case Outcome.Refused refused -> unanswered(refused.status(), refused.message());
-          case Outcome.Failed failed -> unanswered(failed.status(), failed.message());
-          case Outcome.Shed shed -> unanswered(shed.status(), shed.message());
-          case Outcome.Cancelled cancelled -> unanswered(Status.UNAVAILABLE, cancelled.message());
-        }
-      } finally {
-        leave();
-      }
-    }
-
-    void unanswered(Status status, String message) {
-      fail(status, "model '%s', which model '%s' calls: %s".formatted(name, model.name(), message));
+      answers.add(answer);
+      told.accept(answer.outputs());
+      return true;
+    } finally {
+      lock.unlock();
     }
   }
 
-  /** What becomes of a call that does not end the run by itself. */
-  private final class ToldCall extends Call {
-    private final Consumer<List<OutputTensor>> answered;
-    private final BiConsumer<Status, String> told;
-
-    ToldCall(String name, Consumer<List<OutputTensor>> answered, BiConsumer<Status, String> told) {
-      super(name, answer -> {});
-      this.answered = answered;
-      this.told = told;
-    }
-
-    @Override
-    public void onPart(Answer part) {
-      lock.lock();
-      try {
-        if (end == null) {
-          answers.add(part);
-          answered.accept(part.outputs());
-          return;
-        }
-      } finally {
-        lock.unlock();
-      }
-      part.close();
-      told.accept(Status.CANCELLED, "the request is over");
-    }
-
-    @Override
-    void unanswered(Status status, String message) {
-      told.accept(status, message);
-    }
+  /** A call has ended. */
+  void callEnded() {
+    leave();
   }
 
-  /** What becomes of a call of the model's own programs. */
-  private final class OwnCall extends Call {
-    OwnCall(Consumer<Answer> then) {
-      super(model.name(), then);
-    }
-
-    @Override
-    void unanswered(Status status, String message) {
-      if (status == Status.INVALID_ARGUMENT) {
-        fail(
-            Status.INTERNAL,
-            "what preprocess of model '%s' made does not fit its programs: %s"
-                .formatted(model.name(), message));
-      } else {
-        fail(status, message);
-      }
-    }
+  String modelName() {
+    return model.name();
   }
 }

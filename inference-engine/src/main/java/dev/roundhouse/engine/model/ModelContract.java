@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param variants that a request has the sizes of one of; with free sizes one without any
  * @param isPlain the inputs' shapes and dtypes by themselves say all: one variant, no BYTES
  * @param batchSizes compiled sizes, ascending, the same for every variant
+ * @param decoupled a request is answered in any number of parts, each with any number of rows
  * @param sequences what the server feeds and keeps of each sequence; null for a model without state
  *     between requests
  * @param paddedAxes letters of axes in which a request may be shorter than the variant it runs in
@@ -38,6 +39,7 @@ public record ModelContract(
     boolean batched,
     boolean exactBatches,
     List<Integer> batchSizes,
+    boolean decoupled,
     AnswerSize answerSize,
     Map<String, Integer> inputIndex,
     Map<String, Integer> outputIndex,
@@ -61,7 +63,8 @@ public record ModelContract(
         batched,
         !free && batched && !spec.isCoalescable(),
         batchSizes,
-        AnswerSize.of(spec.clientOutputs(), variants, batched || !free),
+        spec.decoupled(),
+        AnswerSize.of(spec.clientOutputs(), variants, batched || !free, spec.decoupled()),
         indexByName(spec.clientInputs()),
         indexByName(spec.clientOutputs()),
         SequenceRules.of(spec),

@@ -114,6 +114,35 @@ public final class Accounting {
     return true;
   }
 
+  /**
+   * Ends a request whose answer went out in parts, the last of them too.
+   *
+   * @return false without effect, when it was over already
+   */
+  public boolean completeParts(QueuedRequest request, Outcome.Completed outcome) {
+    if (!request.end(State.TAKEN)) {
+      return false;
+    }
+    ledger.add(request.counters(), Metric.COMPLETED);
+    bytes.giveBack(request.inputBytes() + request.answerBytes(), ledger);
+    deliver(request, null, outcome);
+    return true;
+  }
+
+  /**
+   * Hands out a part of the answer to a request that goes on.
+   *
+   * @param part transferred; closed here when its receiver throws
+   */
+  public void part(QueuedRequest request, Answer part) {
+    try {
+      request.sink().onPart(part);
+    } catch (Throwable e) {
+      part.close();
+      tellOf(request, e);
+    }
+  }
+
   private void deliver(QueuedRequest request, @Nullable Answer answer, Outcome outcome) {
     request.release(answer != null);
     shares.leave(request.share());

@@ -21,6 +21,11 @@ public interface Answer extends AutoCloseable {
    */
   List<OutputTensor> outputs();
 
+  /** False for a part of a decoupled model's answer after which another part or the end comes. */
+  default boolean isLast() {
+    return true;
+  }
+
   /** Gives the memory of the outputs back; their bytes stay counted. Harmless when repeated. */
   void free();
 

@@ -48,6 +48,7 @@ final class Format3Reader {
         "client_inputs",
         "client_outputs",
         "task",
+        "decoupled",
         "meta",
         "serving",
         "files",
@@ -69,8 +70,9 @@ final class Format3Reader {
     inputs = lengths.inputs();
     outputs = lengths.outputs();
     List<String> calls = calls(kind);
+    boolean decoupled = fields.flag("decoupled", false);
     ServingDefaults serving = serving(inputs, outputs);
-    Optional<TextTask> task = TaskReader.read(fields, client, serving);
+    Optional<TextTask> task = TaskReader.read(fields, client, decoupled, serving);
     Map<String, String> digests = digests();
     Map<String, String> provenance = provenance();
     if (!problems.isEmpty()) {
@@ -88,6 +90,7 @@ final class Format3Reader {
             sizes,
             variants,
             calls,
+            decoupled,
             serving,
             provenance,
             task),

@@ -30,13 +30,21 @@ final class TaskReader {
   }
 
   static Optional<TextTask> read(
-      Fields fields, Optional<ClientContract> client, ServingDefaults serving) {
+      Fields fields, Optional<ClientContract> client, boolean decoupled, ServingDefaults serving) {
     Optional<String> named = fields.text(KEY);
     if (named.isEmpty()) {
       return Optional.empty();
     }
     for (TextTask.Kind kind : TextTask.Kind.values()) {
       if (kind.text().equals(named.get())) {
+        if (decoupled) {
+          fields.problem(
+              KEY,
+              "is "
+                  + kind.text()
+                  + ", whose rows are answered once, and decoupled says that they are answered in parts; leave one of them out");
+          return Optional.empty();
+        }
         return of(fields, kind, client, serving);
       }
     }

@@ -18,6 +18,7 @@ import java.util.function.UnaryOperator;
  * @param variants shape variants in file order; exactly {@link Variant#SINGLE} when the model has
  *     one shape
  * @param calls models a meta may call; empty for kind model
+ * @param decoupled true when hooks answer a request in any number of parts
  * @param provenance free form, shown to operators
  * @param task what callers may have it do by texts alone
  */
@@ -32,6 +33,7 @@ public record ModelSpec(
     List<Integer> batchSizes,
     List<Variant> variants,
     List<String> calls,
+    boolean decoupled,
     ServingDefaults serving,
     Map<String, String> provenance,
     Optional<TextTask> task) {
@@ -62,7 +64,7 @@ public record ModelSpec(
     provenance = Map.copyOf(provenance);
   }
 
-  /** A model without a task. */
+  /** A model that answers a request once and has no task. */
   public ModelSpec(
       String name,
       String formatVersion,
@@ -87,6 +89,7 @@ public record ModelSpec(
         batchSizes,
         variants,
         calls,
+        false,
         serving,
         provenance,
         Optional.empty());
@@ -104,6 +107,7 @@ public record ModelSpec(
         sizes,
         variants,
         calls,
+        decoupled,
         serving,
         provenance,
         task);
@@ -125,6 +129,7 @@ public record ModelSpec(
         batchSizes,
         variants,
         calls,
+        decoupled,
         serving,
         provenance,
         task);

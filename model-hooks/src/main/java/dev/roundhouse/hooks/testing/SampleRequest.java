@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,7 @@ public final class SampleRequest implements HookRequest {
   private final List<Tensor> inputs = new ArrayList<>();
   private final Map<String, Object> parameters = new HashMap<>();
   private @Nullable Object attached;
+  private final List<Tensors> parts = new ArrayList<>();
   private boolean cancelled;
 
   public SampleRequest(ModelContext model) {
@@ -99,6 +101,20 @@ public final class SampleRequest implements HookRequest {
   @Override
   public boolean isCancelled() {
     return cancelled;
+  }
+
+  /** Keeps the part for {@link #parts}; nothing ever waits. */
+  @Override
+  public void answer(Tensors part) {
+    if (cancelled) {
+      throw new CancellationException("the request is over; nobody reads another part");
+    }
+    parts.add(part);
+  }
+
+  /** What {@link #answer} was given, in order, not copied. */
+  public List<Tensors> parts() {
+    return List.copyOf(parts);
   }
 
   @Override

@@ -28,7 +28,7 @@ final class AuditValve extends ValveBase {
     String path = request.getDecodedRequestURI();
     if (path == null // Tomcat has refused it by its head, and nothing is asked for
         || READING.contains(request.getMethod())
-        || path.endsWith("/infer")
+        || InferPath.endsAsOne(path)
         || path.equals(INDEX)) {
       getNext().invoke(request, response);
       return;

@@ -30,8 +30,7 @@ public final class Browsers {
   private static final Pattern ADDRESS =
       Pattern.compile("[0-9]{1,3}(\\.[0-9]{1,3}){3}|\\[[0-9a-f:.%]+]");
   private static final String MODELS = "/v2/models/";
-  private static final String INFER = "/infer";
-  private static final int LEAST_INFERENCE = MODELS.length() + INFER.length();
+  private static final int LEAST_INFERENCE = MODELS.length() + "/infer".length();
   private static final int MOST_SHOWN = 100;
   private static final int FORBIDDEN = 403;
   private static final int UNSUPPORTED_TYPE = 415;
@@ -114,7 +113,9 @@ public final class Browsers {
 
   private static boolean isInference(String path) {
     return TextPath.of(path) != null
-        || (path.startsWith(MODELS) && path.endsWith(INFER) && path.length() > LEAST_INFERENCE);
+        || (path.startsWith(MODELS)
+            && InferPath.endsAsOne(path)
+            && path.length() > LEAST_INFERENCE);
   }
 
   /** A proxy that terminates TLS is not visible here, so https is believed. */

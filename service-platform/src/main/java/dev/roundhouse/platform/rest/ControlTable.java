@@ -118,6 +118,10 @@ final class ControlTable {
           get("/v2/models/{name}/versions/{version}/stats", STATISTICS),
           inference("/v2/models/{name}/infer"),
           inference("/v2/models/{name}/versions/{version}/infer"),
+          inference("/v2/models/{name}/generate"),
+          inference("/v2/models/{name}/versions/{version}/generate"),
+          inference("/v2/models/{name}/generate_stream"),
+          inference("/v2/models/{name}/versions/{version}/generate_stream"),
           inference(TextPath.EMBEDDINGS.path()),
           inference(TextPath.RERANK.path()),
           get(

@@ -163,7 +163,7 @@ public final class HttpFront implements AutoCloseable {
     if (refusal == null) {
       return null;
     }
-    if (!path.endsWith("/infer") && TextPath.of(path) == null) {
+    if (!InferPath.endsAsOne(path) && TextPath.of(path) == null) {
       Audit.record(
           new Caller(head.client().get(), head.method() + " " + path),
           "answered with " + refusal.code());

@@ -6,12 +6,35 @@ import org.jspecify.annotations.Nullable;
  * Which model a request for inference is for.
  *
  * @param version empty when the path names none
+ * @param operation what is asked of it
  */
-public record InferPath(String name, String version) {
+public record InferPath(String name, String version, Operation operation) {
   /** Parts of a path, behind its first slash. */
   private static final int WITH_NAME = 4;
 
   private static final int WITH_VERSION = 6;
+
+  /** The last part of a path. */
+  public enum Operation {
+    INFER("infer"),
+    GENERATE("generate"),
+    GENERATE_STREAM("generate_stream");
+
+    private final String part;
+
+    Operation(String part) {
+      this.part = part;
+    }
+
+    static @Nullable Operation of(String part) {
+      for (Operation each : values()) {
+        if (each.part.equals(part)) {
+          return each;
+        }
+      }
+      return null;
+    }
+  }
 
   /** Null for any other request. */
   public static @Nullable InferPath of(String method, String target) {
@@ -28,6 +51,11 @@ public record InferPath(String name, String version) {
     return path == null ? null : of(path.parts().toArray(String[]::new), 0);
   }
 
+  /** True when a decoded path ends as those of inference do. */
+  static boolean endsAsOne(String path) {
+    return Operation.of(path.substring(path.lastIndexOf('/') + 1)) != null;
+  }
+
   /**
    * @param from where the path begins in {@code parts}
    */
@@ -36,13 +64,15 @@ public record InferPath(String name, String version) {
     boolean ofVersion = length == WITH_VERSION && parts[from + 3].equals("versions");
     if (!(length == WITH_NAME || ofVersion)
         || !parts[from].equals("v2")
-        || !parts[from + 1].equals("models")
-        || !parts[parts.length - 1].equals("infer")) {
+        || !parts[from + 1].equals("models")) {
       return null;
     }
+    Operation operation = Operation.of(parts[parts.length - 1]);
     String name = parts[from + 2];
     String version = ofVersion ? parts[from + 4] : "";
-    return name.isEmpty() || (ofVersion && version.isEmpty()) ? null : new InferPath(name, version);
+    return operation == null || name.isEmpty() || (ofVersion && version.isEmpty())
+        ? null
+        : new InferPath(name, version, operation);
   }
 
   /** True when a part of a path stands for itself: nothing to decode, and not only dots. */

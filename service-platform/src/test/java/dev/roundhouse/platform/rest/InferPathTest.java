@@ -2,6 +2,7 @@ package dev.roundhouse.platform.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.platform.rest.InferPath.Operation;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,8 +20,19 @@ class InferPathTest {
     "/v2/models/../infer, .., ''",
   })
   void shouldNameTheModel(String target, String name, String version) {
-    assertThat(InferPath.of("POST", target)).isEqualTo(new InferPath(name, version));
+    assertThat(InferPath.of("POST", target))
+        .isEqualTo(new InferPath(name, version, Operation.INFER));
     assertThat(InferPath.of("GET", target)).isNull();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/v2/models/m/generate, GENERATE",
+    "/v2/models/m/versions/2/generate_stream?x=1, GENERATE_STREAM",
+    "/v2/models/m/generate%5Fstream, GENERATE_STREAM",
+  })
+  void shouldNameTheOperation(String target, Operation operation) {
+    assertThat(InferPath.of("POST", target)).extracting(InferPath::operation).isEqualTo(operation);
   }
 
   @ParameterizedTest
@@ -32,6 +44,7 @@ class InferPathTest {
         "/v2/models/m/infer/",
         "/v2/models/a%2Fb/infer",
         "/v2/models/m",
+        "/v2/models/m/generates",
         "//v2/models/m/infer",
         "v2/models/m/infer",
         "*",

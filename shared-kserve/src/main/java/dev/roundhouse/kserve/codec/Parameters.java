@@ -61,6 +61,11 @@ final class Parameters {
     flag(parameters, EMPTY_FINAL_RESPONSE);
   }
 
+  /** Whether the end of a decoupled model's answer is to be told though nothing is left to say. */
+  static boolean wantsEmptyEnd(Map<String, ParameterValue> parameters) {
+    return !parameters.isEmpty() && flag(parameters, EMPTY_FINAL_RESPONSE);
+  }
+
   /** How a request is to be treated. */
   static RequestOptions options(Map<String, ParameterValue> parameters) {
     return parameters.isEmpty()

@@ -43,7 +43,8 @@ public final class RequestCheck {
         message.id(),
         check.inputs(),
         check.outputs(),
-        Parameters.options(message.parameters()));
+        Parameters.options(message.parameters()),
+        Parameters.wantsEmptyEnd(message.parameters()));
   }
 
   private List<WireInput> inputs() {

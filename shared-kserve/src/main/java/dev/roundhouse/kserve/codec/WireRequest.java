@@ -10,6 +10,8 @@ import java.util.List;
  * @param id empty for none
  * @param requestedOutputs without duplicates, empty for all
  * @param options how it is to be treated
+ * @param wantsEmptyEnd whether the end of a decoupled model's answer is to be told by a message of
+ *     its own where no last part tells it
  */
 public record WireRequest(
     String modelName,
@@ -17,9 +19,11 @@ public record WireRequest(
     String id,
     List<WireInput> inputs,
     List<RequestedOutput> requestedOutputs,
-    RequestOptions options) {
+    RequestOptions options,
+    boolean wantsEmptyEnd) {
   /** The same with an id and inputs of another. */
   WireRequest with(String id, List<WireInput> inputs) {
-    return new WireRequest(modelName, modelVersion, id, inputs, requestedOutputs, options);
+    return new WireRequest(
+        modelName, modelVersion, id, inputs, requestedOutputs, options, wantsEmptyEnd);
   }
 }

@@ -117,6 +117,15 @@ public final class Reply {
   }
 
   /**
+   * Sends what has been written so far; not on the event loop.
+   *
+   * @throws IOException when the client is gone
+   */
+  public void flush() throws IOException {
+    body.send();
+  }
+
+  /**
    * The next part of the body, without a copy.
    *
    * @param bytes from position to limit, unchanged until the reply has ended

@@ -76,8 +76,15 @@ public final class Tracer {
     }
 
     @Override
+    public @Nullable String onManyParts() {
+      return sink.onManyParts();
+    }
+
+    @Override
     public void onPart(Answer part) {
-      answer = part;
+      if (part.isLast()) { // an earlier one may be gone at the end
+        answer = part;
+      }
       sink.onPart(part);
     }
 

@@ -143,6 +143,12 @@ final class Classification implements AnswerForm {
     }
 
     @Override
+    public String onManyParts() {
+      return "'classification' is not served for models with decoupled transaction policy; request the outputs %s without"
+          .formatted(wanted.keySet());
+    }
+
+    @Override
     public void onPart(Answer part) {
       answer = part;
     }

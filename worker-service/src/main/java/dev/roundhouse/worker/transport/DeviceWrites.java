@@ -30,6 +30,11 @@ final class DeviceWrites implements AnswerSink {
   }
 
   @Override
+  public @Nullable String onManyParts() {
+    return sink.onManyParts(); // which refuses outputs in memory that clients share
+  }
+
+  @Override
   public void onPart(Answer part) {
     answer = part;
     sink.onPart(part);

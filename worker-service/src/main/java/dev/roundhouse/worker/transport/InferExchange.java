@@ -206,6 +206,11 @@ public final class InferExchange implements AutoCloseable {
     return !places.isEmpty();
   }
 
+  /** Whether the end of a decoupled model's answer is told where no last part tells it. */
+  public boolean wantsEmptyEnd() {
+    return request.wantsEmptyEnd();
+  }
+
   private List<String> outputNames() {
     List<RequestedOutput> outputs = request.requestedOutputs();
     if (outputs.isEmpty()) {
@@ -248,12 +253,12 @@ public final class InferExchange implements AutoCloseable {
    * those in memory on the device have been.
    *
    * @param part borrowed until the answer is written
-   * @param outcome how the request ended
+   * @param outcome how the request ended; null for a part before its end
    * @param parameters that the transport tells besides
    * @throws WireException when an output does not fit where it is to go
    */
   public ResponseMessage response(
-      Answer part, Outcome outcome, Map<String, ParameterValue> parameters) {
+      Answer part, @Nullable Outcome outcome, Map<String, ParameterValue> parameters) {
     if (notOnDevice != null) {
       throw notOnDevice;
     }
@@ -273,7 +278,7 @@ public final class InferExchange implements AutoCloseable {
   }
 
   private static Map<String, ParameterValue> withTimings(
-      Map<String, ParameterValue> parameters, Outcome outcome) {
+      Map<String, ParameterValue> parameters, @Nullable Outcome outcome) {
     if (!(outcome instanceof Outcome.Completed completed)) {
       return parameters;
     }

@@ -89,7 +89,8 @@ public final class ModelConfigs {
             .setMaxBatchSize(maxBatchSize)
             .addInstanceGroup(instances(name))
             .setDefaultModelFilename(onlyProgram(spec, rules))
-            .setModelTransactionPolicy(ModelTransactionPolicy.newBuilder().setDecoupled(false));
+            .setModelTransactionPolicy(
+                ModelTransactionPolicy.newBuilder().setDecoupled(spec.decoupled()));
     spec.clientInputs().forEach(input -> config.addInput(input(input, maxBatchSize)));
     spec.clientOutputs().forEach(output -> config.addOutput(output(output, maxBatchSize)));
     SequencePolicy sequence = spec.serving().sequence().orElse(null);

@@ -7,6 +7,7 @@ import dev.roundhouse.platform.rest.ControlRoutes;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpFrontConfiguration;
 import dev.roundhouse.platform.rest.HttpServerSettings;
+import dev.roundhouse.platform.rest.RequestBodies;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.io.FairTurns;
@@ -99,11 +100,13 @@ class HttpServerConfiguration {
       WorkerProperties properties,
       FairTurns inflating,
       ControlRoutes others) {
-    int maxBodyBytes = Math.toIntExact(properties.server().maxMessageSize().toBytes());
-    TextRoutes ofTexts =
-        new TextRoutes(
-            inference, models, texts, maxBodyBytes, InferRoutes.REMEDY, inflating, others);
-    return new InferRoutes(inference, models, texts, maxBodyBytes, inflating, ofTexts);
+    RequestBodies bodies =
+        new RequestBodies(
+            Math.toIntExact(properties.server().maxMessageSize().toBytes()),
+            InferRoutes.REMEDY,
+            inflating);
+    TextRoutes ofTexts = new TextRoutes(inference, models, texts, bodies, others);
+    return new InferRoutes(inference, models, texts, bodies, ofTexts);
   }
 
   @Bean

@@ -56,6 +56,11 @@ final class InferCall implements AnswerSink {
   }
 
   @Override
+  public String onManyParts() {
+    return "ModelInfer RPC doesn't support models with decoupled transaction policy";
+  }
+
+  @Override
   public void onPart(Answer part) {
     answer = new LentAnswer(part);
   }

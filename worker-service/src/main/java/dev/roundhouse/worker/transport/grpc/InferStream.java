@@ -1,33 +1,22 @@
 package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.engine.request.Answer;
-import dev.roundhouse.engine.request.AnswerSink;
-import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
-import dev.roundhouse.kserve.codec.ParameterValue;
-import dev.roundhouse.kserve.codec.ResponseEncoder;
-import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.kserve.status.WireException.About;
 import dev.roundhouse.kserve.status.WireStatus;
-import dev.roundhouse.platform.logging.RequestIds;
+import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
-import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
-import dev.roundhouse.worker.transport.Outcomes;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.ArrayDeque;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -40,6 +29,8 @@ import org.slf4j.LoggerFactory;
  * One ModelStreamInfer call: requests run concurrently and are answered in order. A request that
  * fails is answered with an error and the stream goes on, unless the client has asked for a status:
  * then the first failure ends it.
+ *
+ * <p>The parts of a decoupled model's answer are written as they come, between other answers.
  *
  * <p>Messages are written by whichever thread finds the next answer ready, never by two at once,
  * and only while the client reads: an answer that must wait stays in the engine's memory, where it
@@ -57,15 +48,6 @@ final class InferStream implements StreamObserver<InferMessage> {
    */
   private static final long LARGE_BYTES = 256 << 10;
 
-  /**
-   * A turn besides the inputs and the answer that the engine counts: the turn, the exchange, the
-   * request's objects in each layer.
-   */
-  private static final long TURN_BYTES = 2 << 10;
-
-  private static final Map<String, ParameterValue> FINAL =
-      Map.of("triton_final_response", new ParameterValue.Flag(true));
-
   private final ServerCallStreamObserver<EncodedMessage> call;
   private final InferCalls calls;
   private final Inference inference;
@@ -76,7 +58,16 @@ final class InferStream implements StreamObserver<InferMessage> {
   /** Counts turns; null when not counted. */
   private final @Nullable ConnectionMemory memory;
 
-  private final Queue<Turn> turns = new ConcurrentLinkedQueue<>();
+  private final Queue<StreamTurn> turns = new ConcurrentLinkedQueue<>();
+
+  /** What decoupled models have answered, as it came. */
+  private final Queue<StreamPart> parts = new ConcurrentLinkedQueue<>();
+
+  /** Of decoupled models: not among {@link #turns}. */
+  private final Set<StreamTurn> decoupled = ConcurrentHashMap.newKeySet();
+
+  /** Whether a part goes before an answer that is ready too. For the writing thread. */
+  private boolean partFirst;
 
   /** Pending requests to write answers; the thread that finds 0 writes them. */
   private final AtomicInteger wanted = new AtomicInteger();
@@ -131,7 +122,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     if (ended || noMemory != null || !takeTurn()) {
       return; // the client has not heard of it yet
     }
-    Turn turn = new Turn(message.modelName(), message.id());
+    StreamTurn turn = new StreamTurn(this, message.modelName(), message.id());
     turns.add(turn);
     try {
       if (endsWith != null) {
@@ -145,19 +136,13 @@ final class InferStream implements StreamObserver<InferMessage> {
 
   /** Counts a turn; without room for one the stream ends after what was asked before. */
   private boolean takeTurn() {
-    String refusal = memory == null ? null : memory.take(Kept.CALL, TURN_BYTES);
+    String refusal = memory == null ? null : memory.take(Kept.CALL, StreamTurn.BYTES);
     if (refusal == null) {
       return true;
     }
     noMemory = Status.RESOURCE_EXHAUSTED.withDescription(refusal).asRuntimeException();
     write();
     return false;
-  }
-
-  private void giveBackTurn() {
-    if (memory != null) {
-      memory.giveBack(Kept.CALL, TURN_BYTES);
-    }
   }
 
   @Override
@@ -181,19 +166,20 @@ final class InferStream implements StreamObserver<InferMessage> {
   private void onClosed() {
     calls.closed(this);
     over.set(true);
-    turns.forEach(Turn::cancel);
+    cancelAll();
     write();
   }
 
-  private void write() {
-    write(null, false);
+  private void cancelAll() {
+    turns.forEach(StreamTurn::cancel);
+    decoupled.forEach(StreamTurn::cancel);
   }
 
   /**
    * @param own the turn whose answer this thread has just made; null for a thread in passing
    * @param patient whether this thread delays no one
    */
-  private void write(@Nullable Turn own, boolean patient) {
+  private void write(@Nullable StreamTurn own, boolean patient) {
     if (wanted.getAndIncrement() != 0) {
       return;
     }
@@ -208,23 +194,30 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
   }
 
-  private void writeReady(@Nullable Turn own, boolean patient) {
+  private void writeReady(@Nullable StreamTurn own, boolean patient) {
     if (over.get()) {
       dropReady();
       return;
     }
     while (!ended && call.isReady()) {
       closeUnsent();
-      Turn turn = turns.peek();
-      if (turn == null) {
+      StreamTurn turn = turns.peek();
+      StreamPart part = parts.peek();
+      boolean isAnswered = turn != null && turn.isDone();
+      if (part != null && (partFirst || !isAnswered)) {
+        partFirst = false;
+        if (delays(part.byteSize(), part.turn(), own, patient)) {
+          return;
+        }
+        write(part);
+        parts.remove();
+        continue;
+      }
+      partFirst = true;
+      if (turn == null && decoupled.isEmpty()) {
         endIfDone();
-        return;
       }
-      if (!turn.done) {
-        return;
-      }
-      if (turn.byteSize > LARGE_BYTES && turn != own && !patient) {
-        Thread.ofVirtual().name("infer-stream").start(() -> write(null, true));
+      if (turn == null || !isAnswered || delays(turn.byteSize(), turn, own, patient)) {
         return;
       }
       write(turn);
@@ -232,12 +225,31 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
   }
 
+  /** True when another thread writes what is next: this one would delay others. */
+  private boolean delays(
+      long byteSize, StreamTurn next, @Nullable StreamTurn own, boolean patient) {
+    if (byteSize <= LARGE_BYTES || next == own || patient) {
+      return false;
+    }
+    Thread.ofVirtual().name("infer-stream").start(() -> write(null, true));
+    return true;
+  }
+
   /** Drops answers that no one reads. */
   private void dropReady() {
     closeUnsent();
-    for (Turn turn = turns.peek(); turn != null && turn.done; turn = turns.peek()) {
+    for (StreamTurn turn = turns.peek(); turn != null && turn.isDone(); turn = turns.peek()) {
       turns.remove();
       turn.close();
+    }
+    for (StreamPart part = parts.poll(); part != null; part = parts.poll()) {
+      LentAnswer answer = part.answer();
+      if (answer == null) {
+        decoupled.remove(part.turn());
+        part.turn().close();
+      } else {
+        answer.close();
+      }
     }
   }
 
@@ -246,8 +258,28 @@ final class InferStream implements StreamObserver<InferMessage> {
     unsent.clear();
   }
 
-  private void write(Turn turn) {
+  private void write(StreamPart part) {
+    LentAnswer answer = part.answer();
+    if (answer == null) {
+      decoupled.remove(part.turn());
+      write(part.turn());
+      return;
+    }
     EncodedMessage message;
+    try {
+      message = part.turn().encode(answer);
+    } catch (WireException tooLarge) {
+      answer.close();
+      part.turn().failBy(tooLarge);
+      return;
+    }
+    call.onNext(message);
+    answer.free();
+    unsent.add(answer);
+  }
+
+  private void write(StreamTurn turn) {
+    @Nullable EncodedMessage message;
     WireException failure = turn.failure();
     try {
       message = failure == null ? turn.encode() : turn.encode(failure);
@@ -261,7 +293,9 @@ final class InferStream implements StreamObserver<InferMessage> {
       call.onError(UnaryAnswer.status(failure));
       return;
     }
-    call.onNext(message);
+    if (message != null) {
+      call.onNext(message);
+    }
     turn.free(unsent);
     call.request(1);
   }
@@ -287,7 +321,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     ended = true;
     over.set(true);
     try {
-      turns.forEach(Turn::cancel);
+      cancelAll();
       dropReady();
       if (!told) {
         UnaryAnswer.fail(call, new IllegalStateException("no answer could be written", thrown));
@@ -297,129 +331,53 @@ final class InferStream implements StreamObserver<InferMessage> {
     }
   }
 
-  /** One request of the stream, and its place among the answers. */
-  private final class Turn implements AnswerSink {
-    private final String modelName;
-    private final String id;
-    private @Nullable InferExchange exchange;
-    private volatile @Nullable Submission submission;
-    private @Nullable LentAnswer answer; // published by done, as the next three
-    private long byteSize;
-    private @Nullable Outcome outcome;
-    private @Nullable WireException failure;
-    private volatile boolean done;
+  // --- for turns
 
-    Turn(String modelName, String id) {
-      this.modelName = modelName;
-      this.id = id;
-    }
+  Inference inference() {
+    return inference;
+  }
 
-    void submit(InferExchange begun) {
-      exchange = begun;
-      Submission submitted =
-          inference.engine().submit(inference.request(begun, callNanos.getAsLong(), caller, this));
-      submission = submitted;
-      if (over.get()) {
-        submitted.cancel(); // the stream may have closed before there was anything to cancel
-      }
-    }
+  ClientText texts() {
+    return calls.texts();
+  }
 
-    void cancel() {
-      Submission submitted = submission;
-      if (submitted != null) {
-        submitted.cancel();
-      }
-    }
+  long callNanos() {
+    return callNanos.getAsLong();
+  }
 
-    @Override
-    public void onPart(Answer part) {
-      answer = new LentAnswer(part);
-      for (OutputTensor output : part.outputs()) {
-        byteSize += output.data().byteSize();
-      }
-    }
+  int caller() {
+    return caller;
+  }
 
-    @Override
-    public void onEnd(Outcome end) {
-      outcome = end;
-      if (answer == null) {
-        failure = Outcomes.failure(end);
-      }
-      releaseInputs();
-      done = true;
-      write(this, false);
-    }
+  /** True when nothing is written any more. */
+  boolean isOver() {
+    return over.get();
+  }
 
-    void fail(RuntimeException thrown) {
-      RequestIds.with(id, () -> failure = UnaryAnswer.refusal(thrown));
-      releaseInputs();
-      done = true;
-      write();
-    }
+  /** The turn's answer comes in parts: it has no place among the others. */
+  void takeOutOfTurn(StreamTurn turn) {
+    decoupled.add(turn);
+    turns.remove(turn);
+  }
 
-    @Nullable WireException failure() {
-      return failure;
-    }
+  /** What a decoupled model has answered. */
+  void add(StreamPart part) {
+    parts.add(part);
+  }
 
-    EncodedMessage encode() {
-      LentAnswer part = answer;
-      Outcome end = outcome;
-      InferExchange begun = exchange;
-      if (part == null || end == null || begun == null) {
-        throw new IllegalStateException("a request without an answer has ended well");
-      }
-      return ResponseEncoder.encodeStreamed("", begun.response(part, end, FINAL)).lentBy(part);
-    }
+  /** Something can be written, made by this thread for {@code own}. */
+  void written(StreamTurn own) {
+    write(own, false);
+  }
 
-    EncodedMessage encode(WireException error) {
-      Map<String, ParameterValue> parameters = new LinkedHashMap<>(FINAL);
-      if (error.began()) {
-        parameters.put("roundhouse_began", new ParameterValue.Flag(true));
-      }
-      if (error.about() != About.SERVER) {
-        parameters.put("roundhouse_about", new ParameterValue.Text(error.about().text()));
-      }
-      return ResponseEncoder.encodeStreamed(
-          calls.texts().of(error.text()),
-          new ResponseMessage(modelName, "", id, parameters, List.of()));
-    }
+  /** Something can be written, which this thread has not made. */
+  void write() {
+    write(null, false);
+  }
 
-    /**
-     * The answer has been written: its memory is released once nothing is sent from it, and its
-     * bytes count until they are sent.
-     */
-    void free(ArrayDeque<Answer> counted) {
-      release();
-      Answer part = answer;
-      if (part != null) {
-        part.free();
-        counted.add(part);
-      }
-    }
-
-    void close() {
-      release();
-      Answer part = answer;
-      if (part != null) {
-        part.close();
-      }
-    }
-
-    /** An answer waiting to be written needs no inputs. */
-    private void releaseInputs() {
-      InferExchange begun = exchange;
-      if (begun != null) {
-        begun.releaseInputs();
-      }
-    }
-
-    /** It is written, or never will be. */
-    private void release() {
-      giveBackTurn();
-      InferExchange begun = exchange;
-      if (begun != null) {
-        begun.close();
-      }
+  void giveBackTurn() {
+    if (memory != null) {
+      memory.giveBack(Kept.CALL, StreamTurn.BYTES);
     }
   }
 }

@@ -33,6 +33,11 @@ final class LentAnswer implements Answer, EncodedMessage.Lender {
   }
 
   @Override
+  public boolean isLast() {
+    return answer.isLast();
+  }
+
+  @Override
   public List<OutputTensor> outputs() {
     return answer.outputs();
   }

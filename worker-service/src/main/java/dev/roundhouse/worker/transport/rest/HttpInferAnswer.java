@@ -55,6 +55,11 @@ final class HttpInferAnswer implements AnswerSink {
   }
 
   @Override
+  public String onManyParts() {
+    return "HTTP end point doesn't support models with decoupled transaction policy";
+  }
+
+  @Override
   public void onPart(Answer part) {
     answer = part;
   }

@@ -4,7 +4,6 @@ import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
-import dev.roundhouse.platform.rest.Body;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.MemoryHold;
@@ -81,7 +80,7 @@ final class HttpInferCall implements RequestHandler {
                 path.name(),
                 path.version(),
                 request.header(InferWriter.JSON_LENGTH),
-                body(request, reply, memory),
+                routes.bodies().read(request, reply, memory),
                 memory);
     Inference inference = routes.inference();
     InferExchange exchange = inference.begin(document.message());
@@ -115,19 +114,6 @@ final class HttpInferCall implements RequestHandler {
 
   private static int caller(ReceivedRequest request) {
     return CallerHeader.caller(request.memory().peerNumber(), request.header(CallerHeader.NAME));
-  }
-
-  private Body body(ReceivedRequest request, Reply reply, MemoryHold memory) {
-    String encoding = request.header(HttpHeaders.CONTENT_ENCODING);
-    if (encoding == null) {
-      return new Body(request.body(), request.length());
-    }
-    Body body =
-        routes
-            .bodies(request.memory(), memory)
-            .uncompressed(encoding, request.body(), request.length(), reply::isGone);
-    memory.giveBack(request.heldBytes());
-    return body;
   }
 
   @Override

@@ -296,7 +296,7 @@ final class InferReader {
         return null;
       }
       String place = "input '" + name + "' for model '" + model + "'";
-      return JsonElements.read(array, memory, dtype.get(), count, jsonLength - at, place);
+      return JsonElements.read(array, memory, dtype.get(), count, jsonLength - at, "data", place);
     }
 
     private long elementCount() {

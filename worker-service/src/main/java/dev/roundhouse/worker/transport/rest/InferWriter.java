@@ -14,6 +14,7 @@ import java.io.OutputStream;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
@@ -152,11 +153,7 @@ final class InferWriter {
       }
       json.writeStringProperty("model_name", answer.modelName());
       json.writeStringProperty("model_version", answer.modelVersion());
-      if (!answer.parameters().isEmpty()) {
-        json.writeObjectPropertyStart("parameters");
-        answer.parameters().forEach((name, value) -> writeParameter(json, name, value));
-        json.writeEndObject();
-      }
+      writeParameters(json, answer.parameters());
       json.writeArrayPropertyStart("outputs");
       for (ResponseTensor output : outputs) {
         writeOutput(json, output);
@@ -185,6 +182,14 @@ final class InferWriter {
       json.writeEndObject();
     }
     json.writeEndObject();
+  }
+
+  static void writeParameters(JsonGenerator json, Map<String, ParameterValue> parameters) {
+    if (!parameters.isEmpty()) {
+      json.writeObjectPropertyStart("parameters");
+      parameters.forEach((name, value) -> writeParameter(json, name, value));
+      json.writeEndObject();
+    }
   }
 
   private static void writeParameter(JsonGenerator json, String name, ParameterValue value) {

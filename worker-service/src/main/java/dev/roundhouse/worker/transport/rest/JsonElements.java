@@ -38,16 +38,19 @@ final class JsonElements {
   private final MemoryHold memory;
   private final DType dtype;
   private final long count;
+  private final String field;
   private final String place;
   private final CharsetEncoder utf8 = StandardCharsets.UTF_8.newEncoder();
   private ByteBuffer raw = ByteBuffer.allocate(0);
   private long index;
 
-  private JsonElements(JsonParser json, MemoryHold memory, DType dtype, long count, String place) {
+  private JsonElements(
+      JsonParser json, MemoryHold memory, DType dtype, long count, String field, String place) {
     this.json = json;
     this.memory = memory;
     this.dtype = dtype;
     this.count = count;
+    this.field = field;
     this.place = place;
   }
 
@@ -57,13 +60,29 @@ final class JsonElements {
    * @param json stands at the start of the array, and at its end afterwards
    * @param count of elements, as the shape says
    * @param available bytes of JSON from the start of the array on
+   * @param field the property that it is the value of, for texts
    * @param place which input of which model, for texts
    */
   static ByteBuffer read(
-      JsonParser json, MemoryHold memory, DType dtype, long count, long available, String place) {
-    JsonElements elements = new JsonElements(json, memory, dtype, count, place);
+      JsonParser json,
+      MemoryHold memory,
+      DType dtype,
+      long count,
+      long available,
+      String field,
+      String place) {
+    JsonElements elements = new JsonElements(json, memory, dtype, count, field, place);
     elements.allocate(available);
     elements.readAll();
+    return elements.raw.flip().asReadOnlyBuffer();
+  }
+
+  /** As {@link #read}, but of the one value at which {@code json} stands. */
+  static ByteBuffer readOne(
+      JsonParser json, MemoryHold memory, DType dtype, long available, String field, String place) {
+    JsonElements elements = new JsonElements(json, memory, dtype, 1, field, place);
+    elements.allocate(available);
+    elements.put(json.currentToken());
     return elements.raw.flip().asReadOnlyBuffer();
   }
 
@@ -250,8 +269,8 @@ final class JsonElements {
 
   private WireException mismatch(String found) {
     return WireException.invalidArgument(
-        "Unable to parse 'data': Shape does not match true shape of 'data' field: the shape of %s has %d elements and there are %s"
-            .formatted(place, count, found));
+        "Unable to parse '%1$s': Shape does not match true shape of '%1$s' field: the shape of %2$s has %3$d elements and there are %4$s"
+            .formatted(field, place, count, found));
   }
 
   private WireException wrong(JsonToken token, String expected) {
@@ -262,8 +281,8 @@ final class JsonElements {
           default -> json.getString();
         };
     return WireException.invalidArgument(
-        "Unable to parse 'data': element %d of %s is %s; %s takes %s"
-            .formatted(index, place, found, datatype(), expected));
+        "Unable to parse '%s': element %d of %s is %s; %s takes %s"
+            .formatted(field, index, place, found, datatype(), expected));
   }
 
   private WireException outOfRange(String least, String most) {

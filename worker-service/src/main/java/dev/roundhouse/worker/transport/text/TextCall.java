@@ -2,7 +2,6 @@ package dev.roundhouse.worker.transport.text;
 
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
-import dev.roundhouse.platform.rest.Body;
 import dev.roundhouse.platform.rest.ErrorForm;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.MemoryHold;
@@ -70,20 +69,12 @@ final class TextCall implements RequestHandler {
   }
 
   private TextRequest read(ReceivedRequest request, Reply reply, MemoryHold memory) {
-    Body body = new Body(request.body(), request.length());
-    String encoding = request.header(HttpHeaders.CONTENT_ENCODING);
-    if (encoding != null) {
-      body =
-          routes
-              .bodies(request.memory(), memory)
-              .uncompressed(encoding, request.body(), request.length(), reply::isGone);
-    }
     RequestFields fields =
         switch (path) {
           case EMBEDDINGS -> new EmbeddingsRequest();
           case RERANK -> new RerankRequest();
         };
-    return fields.read(body, memory);
+    return fields.read(routes.bodies().read(request, reply, memory), memory);
   }
 
   @Override

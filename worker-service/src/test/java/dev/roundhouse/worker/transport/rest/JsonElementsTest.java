@@ -230,7 +230,7 @@ class JsonElementsTest {
         JsonParser parser = Json.parser(json, 0, json.length)) {
       parser.nextToken();
       return JsonElements.read(
-          parser, memory, dtype, count, json.length, "input 'x' for model 'm'");
+          parser, memory, dtype, count, json.length, "data", "input 'x' for model 'm'");
     }
   }
 
