@@ -28,10 +28,21 @@ def test_should_find_the_faces_that_onnxruntime_finds() -> None:
     assert Path(drawn[1]).read_bytes().startswith(PNG)
 
 
+@pytest.mark.slow
+def test_should_embed_texts_as_sentence_transformers_does() -> None:
+    result = demo("embed")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "tokens    397 in 11 texts" in result.stdout
+    off = re.search(r"sentence-transformers, .*: 11 texts differ by ([0-9.e-]+) at most", result.stdout)
+    assert off, result.stdout
+    assert float(off[1]) < 1e-4
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
         (("faces", "--grpc-port", "8001"), 2, "demo faces starts a server of its own"),
+        (("embed", "--grpc-port", "8001"), 2, "demo embed starts a server of its own"),
         (("faces", "a.png", "b.png"), 2, "demo faces takes one picture, got 'a.png' and 'b.png'"),
         (("faces", "nothing.png"), 1, "demo faces: nothing.png: no such file"),
         (("digits", "more"), 2, "demo digits takes nothing more, and got 'more'"),
@@ -47,4 +58,4 @@ def test_should_refuse_before_anything_is_made(arguments: tuple[str, ...], code:
 def test_should_list_all_demos() -> None:
     names = [line.split()[0] for line in demo("list", timeout=20).stdout.splitlines()]
     assert names == sorted(names)
-    assert {"digits", "faces"} <= set(names)
+    assert {"digits", "embed", "faces"} <= set(names)

@@ -8,14 +8,19 @@ usage_demo() {
     cat <<'TEXT'
 Usage: ./roundhouse demo digits [--grpc-port N]
        ./roundhouse demo faces [PICTURE]
+       ./roundhouse demo embed [TEXT...]
        ./roundhouse demo list
 
   digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy. Uses
            the server on the gRPC port (default 8001) if one answers there; otherwise starts one for itself on a free
            port and stops it at the end
-  faces    faces found in a photograph, or in a PNG or JPEG of yours, drawn into a PNG, beside onnxruntime's. Makes the
-           bundle first, once, of weights that pip fetches, and starts a server of its own (docs/demo-faces.md)
+  faces    faces found in a photograph, or in a PNG or JPEG of yours, drawn into a PNG, beside onnxruntime's
+           (docs/demo-faces.md)
+  embed    texts, or yours, and how alike they are, asked by OpenAI's client, beside what sentence-transformers makes of
+           them (docs/demo-embed.md)
   list     the names of the demos
+
+All but digits make their bundle first, once, of weights that pip fetches, and start a server of their own.
 TEXT
 }
 
@@ -59,6 +64,7 @@ command_demo() {
 check_demo_arguments() { # NAME ARGUMENTS...
     local name=$1 file
     shift
+    [[ $name != embed ]] || return 0
     (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
     for file in "$@"; do
         [[ -f $file ]] || fail "demo $name: $file: no such file"
@@ -84,22 +90,23 @@ demo_of_samples() { # NAME PORT
 }
 
 demo_of_made_bundle() { # NAME ARGUMENTS...
-    local name=$1
+    local name=$1 packages
     shift
+    packages=$CLI/demo/$name:$CLI/demo/bundles:$ROOT/tools/model-bench
     begin_steps 8
     prepare worker-service
     ensure_exporter onnx
-    ensure_demo_bundle "$name"
+    ensure_demo_bundle "$name" "$packages"
     # the exporter and the stock client pin different versions
     ensure_venv "demo-$name" "$CLI/demo/requirements.txt" "$CLI/demo/$name/requirements.txt"
     start_private_worker "$DEMO_FOLDER/models"
-    PYTHONPATH=$CLI/demo/$name:$ROOT/tools/model-bench "$VENV/bin/python" "$CLI/demo/$name.py" \
+    PYTHONPATH=$packages "$VENV/bin/python" "$CLI/demo/$name.py" --example "$ROOT/examples/$name" \
         --cache "$CACHE" --folder "$DEMO_FOLDER" --grpc-port "$GRPC_PORT" --http-port "$HTTP_PORT" -- "$@"
     printf 'serve it  ./roundhouse up --models %q\n' "$DEMO_FOLDER/models"
 }
 
 # Step: a folder of the cache with the bundle of a demo in models/; leaves it in DEMO_FOLDER.
-ensure_demo_bundle() { # NAME
+ensure_demo_bundle() { # NAME PYTHON-PATH
     local made key
     key=$(demo_sources "$1" | LC_ALL=C sort | xargs -d '\n' cat | sha256sum | cut -c1-12)
     DEMO_FOLDER=$CACHE/demo/$1-$key
@@ -111,8 +118,8 @@ ensure_demo_bundle() { # NAME
     mkdir -p "$CACHE/demo"
     find "$CACHE/demo" -maxdepth 1 -name '*.part' -mmin +60 -exec rm -rf {} + # what was broken off
     made=$(mktemp -d "$CACHE/demo/$1-XXXXXX.part") # whole before it has its name
-    PYTHONPATH=$CLI/demo/$1:$ROOT/tools/model-bench:$EXPORT_SOURCES run_logged "$CACHE/logs/demo-$1.log" \
-        "$EXPORT_PYTHON" "$CLI/demo/$1/make.py" --hooks "$ROOT/examples/$1" --cache "$CACHE" --folder "$made" \
+    PYTHONPATH=$2:$EXPORT_SOURCES run_logged "$CACHE/logs/demo-$1.log" \
+        "$EXPORT_PYTHON" "$CLI/demo/$1/make.py" --example "$ROOT/examples/$1" --cache "$CACHE" --folder "$made" \
         --plugin "$PLUGIN_DIRECTORY/xla_cpu_pjrt.so"
     mv -T "$made" "$DEMO_FOLDER" 2>/dev/null || rm -rf "$made" # another may have been faster
     end_step "made $DEMO_FOLDER"
@@ -120,7 +127,7 @@ ensure_demo_bundle() { # NAME
 
 # The files that a bundle is made by.
 demo_sources() { # NAME
-    find "$CLI/demo/$1" "$ROOT/examples/$1" "$ROOT/tools/model-bench" "$EXPORT_SOURCES" \
+    find "$CLI/demo/$1" "$CLI/demo/bundles" "$ROOT/examples/$1" "$ROOT/tools/model-bench" "$EXPORT_SOURCES" \
         -type f \( -name '*.py' -o -name '*.java' \)
 }
 

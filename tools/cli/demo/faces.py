@@ -1,6 +1,5 @@
 """Faces found in a picture by the model 'faces', whose hooks take a PNG or a JPEG and answer with boxes."""
 
-import argparse
 import io
 import sys
 import time
@@ -12,6 +11,7 @@ from PIL import Image, ImageDraw, ImageOps
 from tritonclient.utils import InferenceServerException
 
 from beside import Beside
+from demo_options import showing
 from photographs import picture
 
 MODEL = "faces"
@@ -23,11 +23,7 @@ Faces = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="./roundhouse demo faces", description=__doc__)
-    parser.add_argument("--cache", type=Path, required=True, help="where wheels are kept")
-    parser.add_argument("--folder", type=Path, required=True, help="with faces.onnx; gets faces.png")
-    parser.add_argument("--grpc-port", type=int, required=True, help="of a server on this machine")
-    parser.add_argument("--http-port", type=int, required=True, help="not used here")
+    parser = showing("faces", __doc__)
     parser.add_argument("picture", type=Path, nargs="?", help="a PNG or JPEG of your own")
     options = parser.parse_args()
 

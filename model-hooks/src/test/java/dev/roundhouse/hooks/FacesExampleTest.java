@@ -9,10 +9,6 @@ import dev.roundhouse.hooks.testing.SampleRequest;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.lang.reflect.Constructor;
-import java.net.URI;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.FloatBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -20,7 +16,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import javax.imageio.ImageIO;
-import javax.tools.ToolProvider;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -30,12 +25,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code examples/faces/Model.java}, compiled as a server does. */
 class FacesExampleTest {
   private static final int ACROSS = 160;
   private static final int CELLS = ACROSS * 120;
 
-  private static URLClassLoader loader;
+  private static final SampleContext MODEL = new SampleContext("faces", Path.of("."), Map.of());
+
+  private static ExampleHooks example;
   private static ModelHooks hooks;
 
   private final float[] heat = new float[CELLS];
@@ -45,20 +41,14 @@ class FacesExampleTest {
 
   @BeforeAll
   static void compile(@TempDir Path folder) throws Exception {
-    int code =
-        ToolProvider.getSystemJavaCompiler()
-            .run(null, null, null, "-d", folder.toString(), "../examples/faces/Model.java");
-    assertThat(code).isZero();
-    URI classes = folder.toUri();
-    loader = new URLClassLoader(new URL[] {classes.toURL()}, ModelHooks.class.getClassLoader());
-    Constructor<?> constructor = loader.loadClass("Model").getDeclaredConstructor();
-    constructor.setAccessible(true);
-    hooks = (ModelHooks) constructor.newInstance();
+    example = ExampleHooks.compile("faces", folder);
+    hooks = example.hooks();
+    hooks.open(MODEL);
   }
 
   @AfterAll
   static void close() throws IOException {
-    loader.close();
+    example.close();
   }
 
   @ParameterizedTest
@@ -201,8 +191,7 @@ class FacesExampleTest {
   }
 
   private static SampleRequest request(byte[] file) {
-    SampleContext model = new SampleContext("faces", Path.of("."), Map.of());
-    return new SampleRequest(model).with(r -> r.bytes("picture", List.of(file), 1));
+    return new SampleRequest(MODEL).with(r -> r.bytes("picture", List.of(file), 1));
   }
 
   private static float[] floats(Tensors tensors, String name) {
