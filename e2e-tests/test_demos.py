@@ -38,13 +38,22 @@ def test_should_embed_texts_as_sentence_transformers_does() -> None:
     assert float(off[1]) < 1e-4
 
 
+@pytest.mark.slow
+def test_should_tell_files_apart_as_magika_does() -> None:
+    result = demo("classify")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"^ *[01]\.[0-9]+ +markdown +README\.md$", result.stdout, re.MULTILINE), result.stdout
+    assert "the same labels for 19 files" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
         (("faces", "--grpc-port", "8001"), 2, "demo faces starts a server of its own"),
         (("embed", "--grpc-port", "8001"), 2, "demo embed starts a server of its own"),
         (("faces", "a.png", "b.png"), 2, "demo faces takes one picture, got 'a.png' and 'b.png'"),
-        (("faces", "nothing.png"), 1, "demo faces: nothing.png: no such file"),
+        (("faces", "nothing.png"), 1, "demo faces: nothing.png is no file that can be read"),
+        (("classify", "README.md", "docs"), 1, "demo classify: docs is no file that can be read"),
         (("digits", "more"), 2, "demo digits takes nothing more, and got 'more'"),
         (("nothing",), 2, "there is no demo 'nothing'"),
     ],
@@ -58,4 +67,4 @@ def test_should_refuse_before_anything_is_made(arguments: tuple[str, ...], code:
 def test_should_list_all_demos() -> None:
     names = [line.split()[0] for line in demo("list", timeout=20).stdout.splitlines()]
     assert names == sorted(names)
-    assert {"digits", "embed", "faces"} <= set(names)
+    assert {"classify", "digits", "embed", "faces"} <= set(names)

@@ -9,6 +9,7 @@ usage_demo() {
 Usage: ./roundhouse demo digits [--grpc-port N]
        ./roundhouse demo faces [PICTURE]
        ./roundhouse demo embed [TEXT...]
+       ./roundhouse demo classify [FILE...]
        ./roundhouse demo list
 
   digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy. Uses
@@ -18,6 +19,8 @@ Usage: ./roundhouse demo digits [--grpc-port N]
            (docs/demo-faces.md)
   embed    texts, or yours, and how alike they are, asked by OpenAI's client, beside what sentence-transformers makes of
            them (docs/demo-embed.md)
+  classify files of this repository, or yours, and what kind they are, beside what magika's own package says
+           (docs/demo-classify.md)
   list     the names of the demos
 
 All but digits make their bundle first, once, of weights that pip fetches, and start a server of their own.
@@ -65,9 +68,9 @@ check_demo_arguments() { # NAME ARGUMENTS...
     local name=$1 file
     shift
     [[ $name != embed ]] || return 0
-    (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
+    [[ $name != faces ]] || (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
     for file in "$@"; do
-        [[ -f $file ]] || fail "demo $name: $file: no such file"
+        [[ -f $file && -r $file ]] || fail "demo $name: $file is no file that can be read"
     done
 }
 
@@ -108,7 +111,7 @@ demo_of_made_bundle() { # NAME ARGUMENTS...
 # Step: a folder of the cache with the bundle of a demo in models/; leaves it in DEMO_FOLDER.
 ensure_demo_bundle() { # NAME PYTHON-PATH
     local made key
-    key=$(demo_sources "$1" | LC_ALL=C sort | xargs -d '\n' cat | sha256sum | cut -c1-12)
+    key=$({ echo "${EXPORT_PYTHON#"$CACHE"}" && demo_sources "$1" | LC_ALL=C sort | xargs -d '\n' cat; } | sha256sum | cut -c1-12)
     DEMO_FOLDER=$CACHE/demo/$1-$key
     begin_step "bundle '$1'"
     if [[ -e $DEMO_FOLDER ]]; then
@@ -117,7 +120,9 @@ ensure_demo_bundle() { # NAME PYTHON-PATH
     fi
     mkdir -p "$CACHE/demo"
     find "$CACHE/demo" -maxdepth 1 -name '*.part' -mmin +60 -exec rm -rf {} + # what was broken off
-    made=$(mktemp -d "$CACHE/demo/$1-XXXXXX.part") # whole before it has its name
+    made=$CACHE/demo/$1-$$.part # whole before it has its name
+    rm -rf "$made"
+    mkdir "$made"
     PYTHONPATH=$2:$EXPORT_SOURCES run_logged "$CACHE/logs/demo-$1.log" \
         "$EXPORT_PYTHON" "$CLI/demo/$1/make.py" --example "$ROOT/examples/$1" --cache "$CACHE" --folder "$made" \
         --plugin "$PLUGIN_DIRECTORY/xla_cpu_pjrt.so"
