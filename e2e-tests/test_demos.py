@@ -1,5 +1,6 @@
 """Demos that make a bundle first, as a user runs them; each compares its answers with a peer's itself."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -11,13 +12,18 @@ from worker_process import ROOT
 PNG = b"\x89PNG\r\n\x1a\n"
 MAKING = 900  # seconds: environments, wheels and the bundle, where none of them is there yet
 
+makes_bundle = pytest.mark.skipif(
+    os.environ.get("ROUNDHOUSE_E2E_DEMOS") != "full",
+    reason="makes a bundle of a trained model, for minutes the first time: ./roundhouse test --demos",
+)
+
 
 def demo(*arguments: str, timeout: float = MAKING) -> subprocess.CompletedProcess[str]:
     command = [ROOT / "roundhouse", "demo", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout)
 
 
-@pytest.mark.slow
+@makes_bundle
 def test_should_find_the_faces_that_onnxruntime_finds() -> None:
     result = demo("faces")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -28,7 +34,7 @@ def test_should_find_the_faces_that_onnxruntime_finds() -> None:
     assert Path(drawn[1]).read_bytes().startswith(PNG)
 
 
-@pytest.mark.slow
+@makes_bundle
 def test_should_embed_texts_as_sentence_transformers_does() -> None:
     result = demo("embed")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -38,7 +44,7 @@ def test_should_embed_texts_as_sentence_transformers_does() -> None:
     assert float(off[1]) < 1e-4
 
 
-@pytest.mark.slow
+@makes_bundle
 def test_should_tell_files_apart_as_magika_does() -> None:
     result = demo("classify")
     assert result.returncode == 0, result.stdout + result.stderr

@@ -15,7 +15,7 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --gateway | --faults | --attack[=ROWS] | --import | --torch]
+                          --gateway | --faults | --attack[=ROWS] | --import | --torch | --demos]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -51,6 +51,8 @@ TXT
               loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt; and has
               bundles loaded that end processes. Takes three quarters of an hour and 10 GiB of memory;
               --attack=2,10 does these rows alone
+  --demos     instead, runs the demos that make a bundle of a trained model first, each of which compares its answers
+              with a peer's. Takes two minutes, and the first time ten and a download of 170 MB
   --import    instead, runs all of the exporter's tests: every node test that ONNX has, where CI runs one in eight. Takes
               ten minutes
   --torch     instead, runs the exporter's tests of PyTorch, which CI leaves out, converts a hundred architectures and
@@ -82,7 +84,7 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --kubelet | --gateway | --faults | --attack | --import | --torch)
+            --images | --chart | --cluster | --kubelet | --gateway | --faults | --attack | --import | --torch | --demos)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
@@ -125,6 +127,10 @@ command_test() {
             begin_steps 4
             prepare_clients
             stage "end-to-end, gateway" gateway_tests
+        elif [[ $deployed == demos ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "demos" demo_tests
         elif [[ $deployed == faults ]]; then
             begin_steps 4
             prepare_clients
@@ -264,6 +270,11 @@ fault_tests() {
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_FAULTS=full ROUNDHOUSE_E2E_JAR=${JARS[0]} ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} \
         exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_gateway_faults.py
+}
+
+demo_tests() {
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_DEMOS=full exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_demos.py
 }
 
 attack_tests() { # ROWS, all of them if empty

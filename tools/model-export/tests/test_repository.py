@@ -228,14 +228,12 @@ def test_should_try_again_what_failed_for_a_reason_outside_of_the_model(
     assert statuses(convert(models, out)) == [("a", 1, "converted"), ("b", 1, "converted")]
 
 
-def test_should_write_the_manifest_of_an_ensemble_and_refuse_it(
-    models: Path, out: Path, loaded: list[str]
-) -> None:
+def test_should_write_ensembles(models: Path, out: Path, loaded: list[str]) -> None:
     (models / "both" / "1").mkdir(parents=True)
     (models / "both" / "config.pbtxt").write_text(
         """platform: "ensemble" max_batch_size: 4
 input { name: "IMAGE" data_type: TYPE_UINT8 dims: [ -1, 3 ] }
-output { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] }
+output { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] label_filename: "labels.txt" }
 ensemble_scheduling { step [
   { model_name: "detector" model_version: -1
     input_map { key: "image" value: "IMAGE" } output_map { key: "boxes" value: "b" } },
@@ -243,13 +241,17 @@ ensemble_scheduling { step [
     input_map { key: "crop" value: "b" } output_map { key: "text" value: "TEXT" } } ] }
 """
     )
-    (row,) = convert(models, out)
-    assert row.is_refused
-    assert "both/config.pbtxt:4: is an ensemble of detector, reader, a kind that the" in row.reason
-    said = manifest(out / "both")
+    (models / "both" / "labels.txt").write_text("one\ntwo\n")
+    assert statuses(convert(models, out)) == [("both", 1, "converted")]
+    assert statuses(convert(models, out)) == [("both", 1, "unchanged")]
+    said = manifest(out / "both" / "1")
+    assert digest_problems(out / "both" / "1") == []
     assert said["kind"] == "ensemble"
+    assert said["batch_sizes"] == [4]
     assert said["inputs"] == [{"name": "IMAGE", "dtype": "u8", "shape": ["n", "s", 3]}]
-    assert said["outputs"] == [{"name": "TEXT", "dtype": "bytes", "shape": ["n", 1]}]
+    assert said["outputs"] == [
+        {"name": "TEXT", "dtype": "bytes", "shape": ["n", 1], "labels": "labels.txt"}
+    ]
     assert said["steps"] == [
         {"model": "detector", "inputs": {"image": "IMAGE"}, "outputs": {"boxes": "b"}},
         {"model": "reader", "inputs": {"crop": "b"}, "outputs": {"text": "TEXT"}},

@@ -358,7 +358,7 @@ def test_should_refuse_state_and_controls_that_the_server_cannot_serve(
     assert refusal(folder).startswith(told)
 
 
-def test_should_say_that_an_ensemble_is_not_served_yet(tmp_path: Path) -> None:
+def test_should_ask_for_the_repository_of_an_ensemble(tmp_path: Path) -> None:
     folder = tmp_path / "both"
     folder.mkdir()
     (folder / "config.pbtxt").write_text(
@@ -366,7 +366,7 @@ def test_should_say_that_an_ensemble_is_not_served_yet(tmp_path: Path) -> None:
         'step { model_name: "second" } }'
     )
     assert refusal(folder).startswith(
-        "config.pbtxt:2: is an ensemble of first, second, a kind that the server does not serve yet"
+        "config.pbtxt:2: is an ensemble of first, second; convert the repository that has them all"
     )
 
 

@@ -43,6 +43,13 @@ class ImportOptions:
 
 
 @dataclass(frozen=True)
+class BareBundle:
+    """A bundle without programs, as it is written; ``files`` by name."""
+
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
 class Model:
     """A function of JAX with its weights, and what its bundle says of it.
 

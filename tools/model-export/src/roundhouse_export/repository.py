@@ -4,7 +4,7 @@ import dataclasses
 import errno
 import fcntl
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from roundhouse_export import import_record, repository_models
 from roundhouse_export.folder import replace_folder, staged
 from roundhouse_export.import_record import ImportRecord
-from roundhouse_export.model import ImportOptions
+from roundhouse_export.model import BareBundle, ImportOptions
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.refused_bundle import write_refused
 from roundhouse_export.repository_models import FoundModel, Loader
@@ -125,7 +125,6 @@ def _one(
     """Makes the bundle of one version; also returns whether it would end like this again."""
     number = 1 if found.kind == "onnx" else version
     is_final = True
-    files: Mapping[str, bytes] = {}
     try:
         return _exported(found, number, loader(options), place), True
     except ModuleNotFoundError as error:
@@ -134,20 +133,21 @@ def _one(
     except RefusedError as refusal:
         reason = str(refusal)
         is_final = not isinstance(refusal.__cause__, ModuleNotFoundError)
-        files = getattr(refusal, "files", {})
     except Exception as defect:  # one model that nobody foresaw must not keep the others away
         if isinstance(defect, OSError) and defect.errno in _NO_ROOM:
             raise
         said = (str(defect).splitlines() or [""])[0]
         reason, is_final = f"{found.path}: {type(defect).__name__}: {said}", False
-    if files:
-        replace_folder(place, files)
-    else:
-        write_refused(place, reason)
+    write_refused(place, reason)
     return Row(found.name, number, found.kind, Status.REFUSED, reason=reason), is_final
 
 
-def _exported(found: FoundModel, version: int | None, model: "Model", place: Path) -> Row:
+def _exported(
+    found: FoundModel, version: int | None, model: "Model | BareBundle", place: Path
+) -> Row:
+    if isinstance(model, BareBundle):
+        replace_folder(place, model.files)
+        return Row(found.name, version, found.kind, Status.CONVERTED)
     from roundhouse_export import pipeline, validation
     from roundhouse_export.padding_notes import padding_notes
 

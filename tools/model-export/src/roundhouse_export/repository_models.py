@@ -14,10 +14,10 @@ from roundhouse_export.refusal import RefusedError
 from roundhouse_export.sources import recognition
 
 if TYPE_CHECKING:
-    from roundhouse_export.model import Model
+    from roundhouse_export.model import BareBundle, Model
     from roundhouse_export.triton.signature import Signature
 
-Loader = Callable[[ImportOptions], "Model"]
+Loader = Callable[[ImportOptions], "Model | BareBundle"]
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,19 @@ def versions(found: FoundModel) -> dict[int | None, Loader]:
     """
     if found.kind == "onnx":
         return {1: lambda options: _plain_onnx(found, options)}
-    from roundhouse_export.triton import ensemble, model_config
+    from roundhouse_export.triton import ensemble
     from roundhouse_export.triton import versions as triton_versions
     from roundhouse_export.triton.folder import open_folder
 
     folder = open_folder(found.path)
-    if folder.config is not None and folder.is_ensemble:
-        raise ensemble.refusal(folder.config)
+    config = folder.config
+    if config is not None and folder.is_ensemble:
+        return {
+            version: lambda options: ensemble.bundle_of(config)
+            for version in triton_versions.chosen(folder)
+        }
+    from roundhouse_export.triton import model_config  # which needs onnx
+
     folder.require_backend()
 
     def load(version: int) -> Loader:

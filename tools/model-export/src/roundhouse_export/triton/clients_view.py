@@ -6,13 +6,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from roundhouse_export import weights as weights_file
-from roundhouse_export.bundle import MANIFEST
 from roundhouse_export.contract import BATCH, Axis, Contract, TensorSpec
 from roundhouse_export.model import Model, Reference
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.triton import data_types, sequence
 from roundhouse_export.triton.config_file import ConfigFile
+from roundhouse_export.triton.label_files import label_file
 
 Reshape = Callable[[Any], Any]
 
@@ -73,7 +72,7 @@ def _outputs(
         shape = _clients_shape(config, scope, entry, spec, contract)
         labels = spec.labels
         if entry.label_filename:
-            labels, content = _labels(config, entry.label_filename, f"{scope}.label_filename")
+            labels, content = label_file(config, entry.label_filename, f"{scope}.label_filename")
             if assets.setdefault(labels, content) != content:
                 place = config.at(f"{scope}.label_filename")
                 raise RefusedError(f"{place}: two files of labels are named '{labels}'")
@@ -179,16 +178,3 @@ def _reshaped(
     return {
         name: shapes[name](tensors[name]) if name in shapes else tensors[name] for name in names
     }
-
-
-def _labels(config: ConfigFile, name: str, field: str) -> tuple[str, bytes]:
-    """The asset's name and bytes for a file of labels, which lies in the model's folder."""
-    folder = config.path.parent.resolve()
-    file = (folder / name).resolve()
-    if not file.is_relative_to(folder):
-        raise RefusedError(f"{config.at(field)}: file '{name}' lies outside the model's folder")
-    if not file.is_file():
-        raise RefusedError(f"{config.at(field)}: there is no file {file}")
-    if file.name in (MANIFEST, weights_file.FILE_NAME) or file.suffix == ".mlir":
-        raise RefusedError(f"{config.at(field)}: a bundle has a file '{file.name}' of its own")
-    return file.name, file.read_bytes()

@@ -59,7 +59,7 @@ public final class BundleReader {
     Map<String, String> digests = manifest.digests().orElse(Map.of());
     ModelSpec spec = new LabelFiles(folder, files, digests).readInto(manifest.spec());
     Glue glue = glue(folder, files, spec);
-    if (spec.kind() == Kind.META) {
+    if (spec.kind() != Kind.MODEL) {
       return new Bundle(folder, spec, List.of(), null, glue, files, digests);
     }
     List<ProgramChoice> programs = ProgramFiles.of(spec, folder, files, manifest.digests());
@@ -114,6 +114,14 @@ public final class BundleReader {
           "holds hooks in Julia, which this server does not run; write them in Java, or serve the programs as a bundle without hooks");
     }
     Glue glue = source ? Glue.JAVA_SOURCE : jar ? Glue.JAR : Glue.NONE;
+    if (spec.kind() == Kind.ENSEMBLE) {
+      if (glue != Glue.NONE) {
+        throw new BundleException(
+            folder.resolve(source ? SOURCE : JAR).toString(),
+            "is there, and an ensemble has no code; leave it out, or make it a meta");
+      }
+      return glue;
+    }
     if (glue == Glue.NONE && spec.decoupled() && spec.kind() == Kind.MODEL) {
       throw new BundleException(
           folder.resolve(MANIFEST).toString(),

@@ -71,6 +71,7 @@ final class TaskModel extends ComposedModel {
         List.of(),
         List.of(Variant.SINGLE),
         List.of(),
+        List.of(),
         false,
         ServingDefaults.DEFAULT,
         Map.of(),

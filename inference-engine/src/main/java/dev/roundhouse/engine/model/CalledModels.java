@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -90,7 +91,7 @@ public final class CalledModels {
     for (String name : meta.calls()) {
       RegisteredModel called = registry.get(name);
       PublishedVersion head = called == null ? null : called.versions().find("");
-      String why = head == null ? "which is not loaded" : why(head);
+      String why = head == null ? "which is not loaded" : why(meta, head);
       if (!why.isEmpty()) {
         return "calls '%s', %s".formatted(name, why);
       }
@@ -98,12 +99,33 @@ public final class CalledModels {
     return "";
   }
 
-  private static String why(PublishedVersion head) {
+  /** What of an ensemble's steps does not fit, all of which serve; as {@link #missing}. */
+  private String misfit(ModelSpec ensemble) {
+    Map<String, ModelSpec> called = new HashMap<>();
+    for (String name : ensemble.calls()) {
+      RegisteredModel model = registry.get(name);
+      Servable serving = model == null ? null : model.serving();
+      if (serving == null) {
+        return "calls '" + name + "', which is being replaced";
+      }
+      called.put(name, serving.spec());
+    }
+    return EnsembleFit.misfit(ensemble, name -> Objects.requireNonNull(called.get(name)));
+  }
+
+  private static String why(ModelSpec caller, PublishedVersion head) {
     Servable serving = head.serving();
-    if (serving != null && serving.spec().kind() == ModelSpec.Kind.META) {
+    ModelSpec.Kind kind = serving == null ? ModelSpec.Kind.MODEL : serving.spec().kind();
+    if (kind == ModelSpec.Kind.ENSEMBLE) {
+      return "which is an ensemble itself; call the models of its steps";
+    }
+    if (kind == ModelSpec.Kind.META && caller.kind() == ModelSpec.Kind.META) {
       return "which is a meta itself; name the models that that one calls";
     }
-    return serving != null
+    if (serving != null && serving.spec().decoupled()) {
+      return "which is decoupled: it answers in parts, and who calls it takes one answer";
+    }
+    return serving != null && (kind == ModelSpec.Kind.MODEL || head.status().isReady())
         ? ""
         : switch (head.status().state()) {
           case LOADING, READY -> "which is loading";
@@ -120,11 +142,16 @@ public final class CalledModels {
   ModelStatus status(ModelStatus before, Servable built) {
     ModelSpec spec = built.spec();
     String missing = missing(spec);
+    boolean isUnfit = false;
+    if (missing.isEmpty() && spec.kind() == ModelSpec.Kind.ENSEMBLE) {
+      missing = misfit(spec);
+      isUnfit = !missing.isEmpty();
+    }
     ModelStatus ready = before.ready(spec, before.maxBatchSize(), before.loadNanos());
     if (missing.isEmpty()) {
       return before.isReady() ? before : ready;
     }
-    return awaits(spec)
+    return !isUnfit && awaits(spec)
         ? ready.awaiting(missing)
         : ready.failed(
             "it " + missing + "; it serves as soon as that can be called",
@@ -143,6 +170,6 @@ public final class CalledModels {
         .allMatch(
             head ->
                 head != null
-                    && (head.status().state() == ModelState.LOADING || why(head).isEmpty()));
+                    && (head.status().state() == ModelState.LOADING || why(meta, head).isEmpty()));
   }
 }

@@ -48,6 +48,14 @@ public abstract non-sealed class ComposedModel implements Servable {
   }
 
   /**
+   * True when {@link #run} is none of a bundle's code, returns soon and calls by steps alone: it
+   * runs on the thread that accepts the request.
+   */
+  boolean runsWhereItIsCalled() {
+    return false;
+  }
+
+  /**
    * Frees what it has besides programs, once nothing of it is in use; once, on {@code unload}. Does
    * not throw.
    */

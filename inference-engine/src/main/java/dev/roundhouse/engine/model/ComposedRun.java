@@ -118,6 +118,10 @@ public final class ComposedRun {
 
   /** Begins to run the model's code; once, by whoever accepted the request. */
   public void begin() {
+    if (model.runsWhereItIsCalled()) {
+      beginHere();
+      return;
+    }
     run(
         null,
         () -> {
@@ -130,6 +134,25 @@ public final class ComposedRun {
           }
           model.run(this);
         });
+  }
+
+  private void beginHere() {
+    lock.lock();
+    try {
+      if (end != null) {
+        return;
+      }
+      open++;
+    } finally {
+      lock.unlock();
+    }
+    try {
+      model.run(this);
+    } catch (Throwable e) {
+      failBy(e);
+    } finally {
+      leave();
+    }
   }
 
   /**
@@ -230,6 +253,24 @@ public final class ComposedRun {
     if (!called) {
       unanswered.accept(Status.CANCELLED, "the request is over");
     }
+  }
+
+  /**
+   * Calls one version, as {@link #call}, and shows the outputs, kept as long as the run's own
+   * answer, to the thread that ends the call; before the run can end for want of calls.
+   */
+  void callStep(
+      Servable target,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      Consumer<List<OutputTensor>> answered) {
+    var unused =
+        call(
+            target,
+            InferenceRequest.of(
+                    target.name(), inputs, new RunCall.OfStep(this, target.name(), answered))
+                .outputs(outputs)
+                .run(lane));
   }
 
   /** False, calling nothing, after the end of the run. */
@@ -398,7 +439,7 @@ public final class ComposedRun {
     return true;
   }
 
-  private void failBy(Throwable thrown) {
+  void failBy(Throwable thrown) {
     endBy(failure(thrown));
   }
 

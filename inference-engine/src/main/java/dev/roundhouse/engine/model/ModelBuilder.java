@@ -54,6 +54,7 @@ final class ModelBuilder {
   private final double costAlpha;
   private final CostStore costs;
   private final ModelCode code;
+  private final CalledModels called;
   private final LinkRoots links;
   private final BooleanSupplier stopping;
   private final BiConsumer<ComposedModel, String> misbehaved;
@@ -76,6 +77,7 @@ final class ModelBuilder {
     costAlpha = context.costAlpha();
     costs = context.costs();
     code = context.code();
+    called = context.registry().called();
     links = context.links();
   }
 
@@ -86,6 +88,9 @@ final class ModelBuilder {
       if (bundle.spec().kind() == ModelSpec.Kind.META) {
         checkRunning();
         return code.meta(bundle, version, fingerprint, misbehaved);
+      }
+      if (bundle.spec().kind() == ModelSpec.Kind.ENSEMBLE) {
+        return new EnsembleModel(bundle.spec(), version, fingerprint, called);
       }
       ModelCode.Read read = bundle.glue() == Glue.NONE ? null : code.read(bundle, version);
       List<ProgramCode> programs = List.copyOf(bundle.programs(device.description().platform()));

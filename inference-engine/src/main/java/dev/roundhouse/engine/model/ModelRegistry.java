@@ -1,10 +1,12 @@
 package dev.roundhouse.engine.model;
 
+import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -100,8 +102,13 @@ public final class ModelRegistry {
         calling.remove(model);
       }
     }
-    for (RegisteredModel each : calling) {
-      lookAgain(each, model);
+    Queue<RegisteredModel> changed = new ArrayDeque<>(List.of(model));
+    for (RegisteredModel next = changed.poll(); next != null; next = changed.poll()) {
+      for (RegisteredModel each : calling) {
+        if (lookAgain(each, next)) {
+          changed.add(each); // an ensemble may call it
+        }
+      }
     }
   }
 
@@ -112,8 +119,10 @@ public final class ModelRegistry {
   /**
    * What a model calls has changed: so may whether it can answer. It is looked at once it is
    * published itself, too: what it calls may have changed just before.
+   *
+   * @return whether what is published of it has changed
    */
-  private void lookAgain(RegisteredModel model, RegisteredModel changed) {
+  private boolean lookAgain(RegisteredModel model, RegisteredModel changed) {
     synchronized (model) {
       ModelVersions versions = model.versions();
       for (PublishedVersion each : versions.all()) {
@@ -127,9 +136,11 @@ public final class ModelRegistry {
           }
         }
       }
-      if (versions != model.versions()) {
+      boolean changes = versions != model.versions();
+      if (changes) {
         publishNow(model, versions);
       }
+      return changes;
     }
   }
 

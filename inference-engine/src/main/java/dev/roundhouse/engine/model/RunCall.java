@@ -8,6 +8,7 @@ import dev.roundhouse.engine.request.Status;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** What becomes of one call of a run: its answer is shown to the model's code. */
 class RunCall implements AnswerSink {
@@ -36,7 +37,7 @@ class RunCall implements AnswerSink {
   public final void onEnd(Outcome outcome) {
     try {
       switch (outcome) {
-        case Outcome.Completed completed -> {}
+        case Outcome.Completed completed -> completed();
         case Outcome.Refused refused -> unanswered(refused.status(), refused.message());
         case Outcome.Failed failed -> unanswered(failed.status(), failed.message());
         case Outcome.Shed shed -> unanswered(shed.status(), shed.message());
@@ -46,6 +47,9 @@ class RunCall implements AnswerSink {
       run.callEnded();
     }
   }
+
+  /** It has been answered. */
+  void completed() {}
 
   /** Ends the run. */
   void unanswered(Status status, String message) {
@@ -79,6 +83,37 @@ class RunCall implements AnswerSink {
     @Override
     void unanswered(Status status, String message) {
       told.accept(status, message);
+    }
+  }
+
+  /** A call of an ensemble: what follows is called by the thread that ends it. */
+  static final class OfStep extends RunCall {
+    private final Consumer<List<OutputTensor>> answered;
+    private @Nullable List<OutputTensor> outputs;
+
+    OfStep(ComposedRun run, String name, Consumer<List<OutputTensor>> answered) {
+      super(run, name, answer -> {});
+      this.answered = answered;
+    }
+
+    @Override
+    public void onPart(Answer part) {
+      if (!run.keep(part, made -> outputs = made)) {
+        part.close();
+      }
+    }
+
+    @Override
+    void completed() {
+      List<OutputTensor> made = outputs;
+      if (made == null) {
+        return; // the run has ended
+      }
+      try {
+        answered.accept(made);
+      } catch (Throwable e) {
+        run.failBy(e);
+      }
     }
   }
 

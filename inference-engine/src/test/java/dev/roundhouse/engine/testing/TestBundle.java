@@ -106,6 +106,13 @@ public final class TestBundle {
     return bundle;
   }
 
+  /** Of kind ensemble, with these further lines of its manifest. */
+  public static TestBundle ensemble(String lines) {
+    TestBundle bundle = new TestBundle("format_version: \"3\"\nkind: ensemble\n" + lines);
+    bundle.files.clear();
+    return bundle;
+  }
+
   /**
    * A model {@code x f32[n,2] -> y = 2x}, for one row, with weights of so many bytes, a multiple of
    * 4, that it does not look at.
@@ -300,7 +307,8 @@ public final class TestBundle {
         Files.write(folder.resolve(file.getKey()), file.getValue());
         digests.put(file.getKey(), sha256(file.getValue()));
       }
-      StringBuilder text = new StringBuilder(manifest).append("files:\n");
+      StringBuilder text =
+          new StringBuilder(manifest).append(digests.isEmpty() ? "files: {}\n" : "files:\n");
       digests.forEach(
           (file, digest) ->
               text.append("  ").append(file).append(": ").append(digest).append('\n'));

@@ -36,7 +36,7 @@ final class Format2Reader {
   }
 
   Manifest read() {
-    Kind kind = Tokens.kind(fields);
+    Kind kind = Tokens.kind(fields, Kind.MODEL, Kind.META);
     String description = fields.text("description").orElse("");
     if (kind == Kind.MODEL) {
       fields.require("executable_inputs", "executable_outputs");

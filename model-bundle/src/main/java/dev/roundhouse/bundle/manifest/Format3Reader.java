@@ -1,6 +1,7 @@
 package dev.roundhouse.bundle.manifest;
 
 import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.EnsembleStep;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.ModelSpec.ClientContract;
 import dev.roundhouse.bundle.model.ModelSpec.Kind;
@@ -21,6 +22,17 @@ import tools.jackson.databind.JsonNode;
 /** Format 3: row-major list shapes, digests of every file, unknown keys are problems. */
 final class Format3Reader {
   private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");
+
+  private static final List<String> NOT_OF_ENSEMBLES =
+      List.of(
+          "variants",
+          "pad",
+          "trim",
+          "client_inputs",
+          "client_outputs",
+          "task",
+          "decoupled",
+          "meta");
 
   private final Fields fields;
   private final String model;
@@ -50,11 +62,18 @@ final class Format3Reader {
         "task",
         "decoupled",
         "meta",
+        "steps",
         "serving",
         "files",
         "provenance");
     fields.require("files");
-    Kind kind = Tokens.kind(fields);
+    Kind kind = Tokens.kind(fields, Kind.values());
+    if (kind == Kind.ENSEMBLE) {
+      return ensemble();
+    }
+    if (fields.has("steps")) {
+      fields.problem("steps", "is only for kind ensemble");
+    }
     String description = fields.text("description").orElse("");
     List<TensorSpec> inputs = tensors("inputs", kind == Kind.MODEL, false);
     List<TensorSpec> outputs = tensors("outputs", kind == Kind.MODEL, false);
@@ -90,10 +109,50 @@ final class Format3Reader {
             sizes,
             variants,
             calls,
+            List.of(),
             decoupled,
             serving,
             provenance,
             task),
+        Optional.of(digests));
+  }
+
+  private Manifest ensemble() {
+    for (String key : NOT_OF_ENSEMBLES) {
+      if (fields.has(key)) {
+        fields.problem(key, "is not for kind ensemble");
+      }
+    }
+    ClientContract contract = contract("inputs", "outputs");
+    List<Integer> sizes = batchSizes();
+    rules.batch("inputs", contract.inputs(), "batch_sizes", sizes);
+    List<EnsembleStep> steps = StepsReader.read(fields, model, contract);
+    ServingDefaults serving = serving(List.of(), List.of());
+    if (serving.sequence().isPresent()) {
+      fields.problem("serving.sequence", "is not for kind ensemble");
+    }
+    Map<String, String> digests = digests();
+    Map<String, String> provenance = provenance();
+    if (!problems.isEmpty()) {
+      throw problems.refusal();
+    }
+    return new Manifest(
+        new ModelSpec(
+            model,
+            "3",
+            Kind.ENSEMBLE,
+            fields.text("description").orElse(""),
+            List.of(),
+            List.of(),
+            Optional.of(contract),
+            sizes,
+            List.of(Variant.SINGLE),
+            steps.stream().map(EnsembleStep::model).distinct().toList(),
+            steps,
+            false,
+            serving,
+            provenance,
+            Optional.empty()),
         Optional.of(digests));
   }
 
@@ -108,11 +167,15 @@ final class Format3Reader {
     if (!fields.has("client_inputs") && !fields.has("client_outputs") && kind == Kind.MODEL) {
       return Optional.empty();
     }
-    List<TensorSpec> inputs = tensors("client_inputs", true, true);
-    List<TensorSpec> outputs = tensors("client_outputs", true, true);
-    rules.wire("client_inputs", inputs);
-    rules.wire("client_outputs", outputs);
-    return Optional.of(new ClientContract(inputs, outputs));
+    return Optional.of(contract("client_inputs", "client_outputs"));
+  }
+
+  private ClientContract contract(String inputsKey, String outputsKey) {
+    List<TensorSpec> inputs = tensors(inputsKey, true, true);
+    List<TensorSpec> outputs = tensors(outputsKey, true, true);
+    rules.wire(inputsKey, inputs);
+    rules.wire(outputsKey, outputs);
+    return new ClientContract(inputs, outputs);
   }
 
   private List<Integer> batchSizes() {

@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.model.ModelSpec.Kind;
 import dev.roundhouse.bundle.tensor.DType;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.databind.JsonNode;
@@ -12,15 +13,24 @@ import tools.jackson.databind.JsonNode;
 final class Tokens {
   private Tokens() {}
 
-  static Kind kind(Fields fields) {
-    return switch (fields.text("kind").orElse("model")) {
-      case "model" -> Kind.MODEL;
-      case "meta" -> Kind.META;
-      case String other -> {
-        fields.problem("kind", "is '" + other + "'; kinds are model and meta");
-        yield Kind.MODEL;
+  /**
+   * @param kinds that the format has
+   */
+  static Kind kind(Fields fields, Kind... kinds) {
+    String text = fields.text("kind").orElse("model");
+    for (Kind kind : kinds) {
+      if (kind.name().toLowerCase(Locale.ROOT).equals(text)) {
+        return kind;
       }
-    };
+    }
+    List<String> names =
+        Stream.of(kinds).map(kind -> kind.name().toLowerCase(Locale.ROOT)).toList();
+    int last = names.size() - 1;
+    fields.problem(
+        "kind",
+        "is '%s'; kinds are %s and %s"
+            .formatted(text, String.join(", ", names.subList(0, last)), names.get(last)));
+    return Kind.MODEL;
   }
 
   /** A tensor's name; a missing or empty one is a problem. */

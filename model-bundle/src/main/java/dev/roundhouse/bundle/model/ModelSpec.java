@@ -17,7 +17,8 @@ import java.util.function.UnaryOperator;
  *     their own choosing
  * @param variants shape variants in file order; exactly {@link Variant#SINGLE} when the model has
  *     one shape
- * @param calls models a meta may call; empty for kind model
+ * @param calls models that a meta or an ensemble calls; empty for kind model
+ * @param steps of an ensemble; empty for others
  * @param decoupled true when hooks answer a request in any number of parts
  * @param provenance free form, shown to operators
  * @param task what callers may have it do by texts alone
@@ -33,15 +34,17 @@ public record ModelSpec(
     List<Integer> batchSizes,
     List<Variant> variants,
     List<String> calls,
+    List<EnsembleStep> steps,
     boolean decoupled,
     ServingDefaults serving,
     Map<String, String> provenance,
     Optional<TextTask> task) {
 
-  /** What runs: a compiled program, or glue that calls other models. */
+  /** What runs: a compiled program, code that calls other models, or a plan of such calls. */
   public enum Kind {
     MODEL,
-    META
+    META,
+    ENSEMBLE
   }
 
   /**
@@ -61,6 +64,7 @@ public record ModelSpec(
     batchSizes = batchSizes.stream().sorted().distinct().toList();
     variants = List.copyOf(variants);
     calls = List.copyOf(calls);
+    steps = List.copyOf(steps);
     provenance = Map.copyOf(provenance);
   }
 
@@ -89,6 +93,7 @@ public record ModelSpec(
         batchSizes,
         variants,
         calls,
+        List.of(),
         false,
         serving,
         provenance,
@@ -107,6 +112,7 @@ public record ModelSpec(
         sizes,
         variants,
         calls,
+        steps,
         decoupled,
         serving,
         provenance,
@@ -129,6 +135,7 @@ public record ModelSpec(
         batchSizes,
         variants,
         calls,
+        steps,
         decoupled,
         serving,
         provenance,

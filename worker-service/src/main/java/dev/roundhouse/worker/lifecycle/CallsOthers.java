@@ -7,9 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/** Tells folders of metas, which are loaded after the models that they call. */
+/** Tells folders of metas and ensembles, which are loaded after the models that they call. */
 final class CallsOthers {
-  private static final Pattern META = Pattern.compile("(?m)^kind:[ ]*[\"']?meta\\b");
+  private static final Pattern META = Pattern.compile("(?m)^kind:[ ]*[\"']?(meta|ensemble)\\b");
 
   private CallsOthers() {}
 

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.bundle.VersionPolicy;
+import dev.roundhouse.bundle.model.EnsembleStep;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
@@ -16,6 +17,7 @@ import dev.roundhouse.engine.queue.QueueRules;
 import dev.roundhouse.kserve.proto.DataType;
 import dev.roundhouse.kserve.proto.ModelConfig;
 import dev.roundhouse.kserve.proto.ModelDynamicBatching;
+import dev.roundhouse.kserve.proto.ModelEnsembling;
 import dev.roundhouse.kserve.proto.ModelInput;
 import dev.roundhouse.kserve.proto.ModelInstanceGroup;
 import dev.roundhouse.kserve.proto.ModelOutput;
@@ -83,8 +85,8 @@ public final class ModelConfigs {
     ModelConfig.Builder config =
         ModelConfig.newBuilder()
             .setName(name)
-            .setPlatform(device.platform())
-            .setBackend(device.platform().equals("simulated") ? "simulated" : "xla")
+            .setPlatform(platform(spec))
+            .setBackend(backend(spec))
             .setVersionPolicy(policy(versions.apply(name)))
             .setMaxBatchSize(maxBatchSize)
             .addInstanceGroup(instances(name))
@@ -99,9 +101,36 @@ public final class ModelConfigs {
     } else if (spec.isCoalescable() || !DEFAULT_QUEUE.equals(rules.queue())) {
       config.setDynamicBatching(batching(spec, rules, maxBatchSize));
     }
+    if (spec.kind() == ModelSpec.Kind.ENSEMBLE) {
+      config.setEnsembleScheduling(steps(spec));
+    }
     addWarmUps(config, spec, rules, maxBatchSize);
     addParameters(config, spec, rules, maxBatchSize);
     return config.build();
+  }
+
+  private String platform(ModelSpec spec) {
+    return spec.kind() == ModelSpec.Kind.ENSEMBLE ? "ensemble" : device.platform();
+  }
+
+  private String backend(ModelSpec spec) {
+    if (spec.kind() == ModelSpec.Kind.ENSEMBLE) {
+      return "";
+    }
+    return device.platform().equals("simulated") ? "simulated" : "xla";
+  }
+
+  private static ModelEnsembling steps(ModelSpec spec) {
+    ModelEnsembling.Builder steps = ModelEnsembling.newBuilder();
+    for (EnsembleStep step : spec.steps()) {
+      steps
+          .addStepBuilder()
+          .setModelName(step.model())
+          .setModelVersion(-1)
+          .putAllInputMap(step.inputs())
+          .putAllOutputMap(step.outputs());
+    }
+    return steps.build();
   }
 
   /**
@@ -208,7 +237,7 @@ public final class ModelConfigs {
    * The file of the only program; empty when there are several, for none of them is the default.
    */
   private static String onlyProgram(ModelSpec spec, ServingRules rules) {
-    if (spec.kind() == ModelSpec.Kind.META) {
+    if (spec.kind() != ModelSpec.Kind.MODEL) {
       return "";
     }
     if (rules.batchSizes().size() > 1 || spec.variants().size() > 1) {

@@ -18,7 +18,7 @@ public final class ModelMetadataMessage {
         ModelMetadataResponse.newBuilder()
             .setName(model.name())
             .addAllVersions(versions)
-            .setPlatform(platform);
+            .setPlatform(spec.kind() == ModelSpec.Kind.ENSEMBLE ? "ensemble" : platform);
     spec.clientInputs().forEach(input -> message.addInputs(tensor(input)));
     spec.clientOutputs().forEach(output -> message.addOutputs(tensor(output)));
     return message.build();

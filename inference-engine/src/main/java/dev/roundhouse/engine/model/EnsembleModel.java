@@ -1,0 +1,82 @@
+package dev.roundhouse.engine.model;
+
+import dev.roundhouse.bundle.model.EnsembleStep;
+import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.request.Status;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An ensemble: a version that answers by the calls that its manifest names. None of a bundle's code
+ * runs for it, so it needs no thread: each step is called by the thread that ends the one before.
+ */
+final class EnsembleModel extends ComposedModel {
+  /** Rows of a request where the manifest names no batch sizes: as many as one may name. */
+  private static final int MOST_ROWS = 1 << 20;
+
+  private final String fingerprint;
+  private final CalledModels called;
+
+  /** Versions whose steps fit each other. */
+  private volatile @Nullable Map<String, Servable> fitting;
+
+  EnsembleModel(ModelSpec spec, String version, String fingerprint, CalledModels called) {
+    super(spec, version, spec.batchSizes().isEmpty() ? List.of(MOST_ROWS) : spec.batchSizes());
+    this.fingerprint = fingerprint;
+    this.called = called;
+  }
+
+  @Override
+  protected void run(ComposedRun run) {
+    CalledModels.Held held;
+    try {
+      held = called.hold(spec());
+    } catch (RefusedException e) {
+      run.fail(e.status(), e.getMessage());
+      return;
+    }
+    run.keep(held::close);
+    String misfit = misfit(held.versions());
+    if (misfit.isEmpty()) {
+      new EnsembleRun(spec(), held.versions(), run).begin();
+    } else {
+      run.fail(
+          Status.UNAVAILABLE, "model '%s' cannot answer: it %s".formatted(spec().name(), misfit));
+    }
+  }
+
+  private String misfit(Map<String, Servable> versions) {
+    Map<String, Servable> known = fitting;
+    if (known != null && areSame(known, versions)) {
+      return "";
+    }
+    String misfit =
+        EnsembleFit.misfit(spec(), name -> Objects.requireNonNull(versions.get(name)).spec());
+    if (misfit.isEmpty()) {
+      fitting = versions;
+    }
+    return misfit;
+  }
+
+  private boolean areSame(Map<String, Servable> one, Map<String, Servable> other) {
+    for (EnsembleStep step : spec().steps()) {
+      if (one.get(step.model()) != other.get(step.model())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  boolean runsWhereItIsCalled() {
+    return true;
+  }
+
+  @Override
+  public String fingerprint() {
+    return fingerprint;
+  }
+}
