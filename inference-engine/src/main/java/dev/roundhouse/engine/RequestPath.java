@@ -106,6 +106,7 @@ final class RequestPath {
                 options.limitNames().maxQueueDepth(),
                 options.maxAnswerBytes()),
             accounting,
+            residency.states(),
             dispatch::submit,
             (request, model) ->
                 new ComposedRun(
@@ -163,7 +164,7 @@ final class RequestPath {
         model,
         new LaneOptions(
             rules.weight(),
-            options.of(model.name()).rowCap().orElse(Integer.MAX_VALUE),
+            rowCap(model),
             rules.maxQueueDelay().toNanos(),
             rules.residency().filter(ServingDefaults.Residency.PINNED_DEVICE::equals).isPresent(),
             rules.queue().delays()));
@@ -177,13 +178,21 @@ final class RequestPath {
     var serving = model.spec().serving();
     return new ServingRules(
         model.contract().batchSizes(),
-        Math.min(own.rowCap().orElse(Integer.MAX_VALUE), model.contract().largestBatch()),
+        Math.min(rowCap(model), model.contract().largestBatch()),
         own.maxQueueDelay().or(serving::maxQueueDelay).orElse(options.maxQueueDelay()),
         model.queueRules(),
         model.queueRules().depth(options.maxQueueDepth()),
         atRunTime.orElse(own.weight().orElse(serving.weight())),
         own.residency(registered, serving),
         DispatchProxy.WARM_UP_RUNS);
+  }
+
+  /** State that stays on the device belongs to one row: it is neither joined there nor cut. */
+  private int rowCap(Servable model) {
+    SequenceRules sequences = model.contract().sequences();
+    return sequences != null && sequences.staysOnDevice()
+        ? 1
+        : options.of(model.name()).rowCap().orElse(Integer.MAX_VALUE);
   }
 
   /** Keeps a model's weights on the device, or lets them be evicted. */

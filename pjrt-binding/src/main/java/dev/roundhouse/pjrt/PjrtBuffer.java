@@ -26,7 +26,8 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
   /** The caller's memory that the device may read in place; held so that it is not collected. */
   private final @Nullable MemorySegment aliased;
 
-  private final @Nullable PjrtExecution producer;
+  /** Null for what was uploaded, and once the tensor has been taken out of its run. */
+  private volatile @Nullable PjrtExecution producer;
 
   /** What is on its way of a tensor that comes in parts; owned. */
   private final @Nullable PjrtParts parts;
@@ -82,6 +83,11 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
     return new PjrtBuffer(client, result.type(), result.byteSize(), null, producer, null);
   }
 
+  /** Its run is over and forgotten: otherwise each tensor would keep the runs before it alive. */
+  void outlivesRun() {
+    producer = null;
+  }
+
   @Override
   public TensorType type() {
     return type;
@@ -120,8 +126,9 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
     ReadTarget.check(target, type);
     long buffer = hold();
     try {
-      if (producer != null) {
-        producer.await();
+      PjrtExecution run = producer;
+      if (run != null) {
+        run.await();
       }
       checkWhole();
       checkAliasedMemoryIsAlive();
@@ -135,17 +142,18 @@ final class PjrtBuffer extends NativeHandle implements DeviceBuffer {
 
   @Override
   public Optional<MemorySegment> view() {
-    if (producer == null) {
+    PjrtExecution run = producer;
+    if (run == null) {
       return Optional.empty();
     }
     long buffer = hold();
     try {
-      producer.checkEnded();
+      run.checkEnded();
       if (!client.readsInPlace()) {
         return Optional.empty();
       }
       MemorySegment bytes = byteSize == 0 ? MemorySegment.NULL : inHostMemory(buffer);
-      return producer.borrows(bytes) ? Optional.empty() : Optional.of(bytes);
+      return run.borrows(bytes) ? Optional.empty() : Optional.of(bytes);
     } finally {
       release();
     }

@@ -19,7 +19,10 @@ final class PjrtExecution implements Execution {
   private final PjrtExecutable program;
   private final PjrtBuffer[] arguments;
   private final PjrtEvent end;
-  private final PjrtBuffer[] outputs;
+
+  /** An output that was taken is null. */
+  private final @Nullable PjrtBuffer[] outputs;
+
   private final AtomicReference<State> state = new AtomicReference<>(State.RUNNING);
   private volatile boolean failureTold;
   private boolean hasCallback;
@@ -29,7 +32,7 @@ final class PjrtExecution implements Execution {
     this.program = program;
     this.arguments = arguments;
     this.end = new PjrtEvent(client, "run of " + program.name());
-    this.outputs = new PjrtBuffer[program.results().size()];
+    this.outputs = new @Nullable PjrtBuffer[program.results().size()];
     for (int i = 0; i < outputs.length; i++) {
       outputs[i] = PjrtBuffer.output(client, program.result(i), this);
     }
@@ -39,7 +42,10 @@ final class PjrtExecution implements Execution {
   void started(long event, long[] outputAddresses) {
     end.own(event);
     for (int i = 0; i < outputs.length; i++) {
-      outputs[i].own(outputAddresses[i]);
+      PjrtBuffer output = outputs[i];
+      if (output != null) {
+        output.own(outputAddresses[i]);
+      }
     }
   }
 
@@ -109,20 +115,41 @@ final class PjrtExecution implements Execution {
 
   @Override
   public DeviceBuffer output(int index) {
+    return own(index);
+  }
+
+  @Override
+  public DeviceBuffer take(int index) {
+    PjrtBuffer output = own(index);
+    checkEnded();
+    output.outlivesRun();
+    outputs[index] = null;
+    return output;
+  }
+
+  private PjrtBuffer own(int index) {
     if (index < 0 || index >= outputs.length) {
       throw new DeviceException(
           Code.INVALID_ARGUMENT,
           "%s has outputs 0 to %d; there is no %d"
               .formatted(program.name(), outputs.length - 1, index));
     }
-    return outputs[index];
+    PjrtBuffer output = outputs[index];
+    if (output == null) {
+      throw new DeviceException(
+          Code.CLOSED,
+          "output " + index + " of the run of " + program.name() + " was taken out of it");
+    }
+    return output;
   }
 
   @Override
   public void close() {
     DeviceException failure = settle().failure;
     for (PjrtBuffer output : outputs) {
-      output.close();
+      if (output != null) {
+        output.close();
+      }
     }
     if (failure != null && !failureTold) {
       log.warn(

@@ -34,7 +34,8 @@ public interface DeviceBuffer extends Arrival, AutoCloseable {
    * readers, so do not read them afterwards. Nothing writes to them before.
    *
    * @return empty where the host does not read device memory, or when they are not the output's
-   *     alone; {@link #read} copies them then. Of what was uploaded, always
+   *     alone; {@link #read} copies them then. Of what was uploaded, or {@linkplain Execution#take
+   *     taken} from its run, always
    * @throws DeviceException INVALID_ARGUMENT when the end of the run has not been noticed (see
    *     {@link Execution}), CLOSED, or what the run failed of
    */

@@ -34,7 +34,24 @@ public interface Execution extends AutoCloseable {
   /** An output in the program's order, owned by this execution. */
   DeviceBuffer output(int index);
 
-  /** Frees the outputs; waits for the run to end if it has not. Closing twice is harmless. */
+  /**
+   * Takes an output out of a run that is over: from now on it is the caller's, who closes it, and
+   * {@link #close} leaves it alone. It may be an argument of the next run, so what one run leaves
+   * for another never leaves the device. Not while another thread asks for the same output.
+   *
+   * @throws DeviceException INVALID_ARGUMENT when the end of the run has not been noticed, CLOSED
+   *     when the output was taken before, UNSUPPORTED where outputs stay with their run, or what
+   *     the run failed of
+   */
+  default DeviceBuffer take(int index) {
+    throw new DeviceException(
+        DeviceException.Code.UNSUPPORTED, "outputs stay with their run on this device");
+  }
+
+  /**
+   * Frees the outputs that were not taken; waits for the run to end if it has not. Closing twice is
+   * harmless.
+   */
   @Override
   void close();
 }

@@ -70,6 +70,11 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
     producer = execution;
   }
 
+  /** Its run is over and forgotten: otherwise each tensor would keep the runs before it alive. */
+  void outlivesRun() {
+    producer = null;
+  }
+
   @Override
   public TensorType type() {
     return type;
@@ -109,6 +114,7 @@ final class SimulatedBuffer extends SimulatedHandle implements DeviceBuffer {
     hold();
     try {
       awaitData();
+      device().onRead(target.byteSize());
       MemorySegment source = data;
       if (source == null) {
         target.fill((byte) 0);

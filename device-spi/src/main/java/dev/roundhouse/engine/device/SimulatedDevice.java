@@ -46,6 +46,8 @@ public final class SimulatedDevice implements Device {
   private final AtomicLong linkFreeAt = new AtomicLong(Long.MIN_VALUE);
   private final Set<SimulatedHandle> openHandles = ConcurrentHashMap.newKeySet();
   private final PinnedRanges pinned = new PinnedRanges();
+  private final AtomicLong uploadedBytes = new AtomicLong();
+  private final AtomicLong readBytes = new AtomicLong();
   private final AtomicLong compiles = new AtomicLong();
   private final AtomicLong executions = new AtomicLong();
   private final AtomicLong closedAgain = new AtomicLong();
@@ -151,6 +153,7 @@ public final class SimulatedDevice implements Device {
 
   /** Has bytes cross the link after all that is on it; returns when they have. */
   long crossLink(long bytes) {
+    uploadedBytes.addAndGet(bytes);
     long now = clock.nanoTime();
     long transfer = options.transferNanos(bytes);
     return linkFreeAt.updateAndGet(free -> Math.addExact(Math.max(free, now), transfer));
@@ -278,6 +281,20 @@ public final class SimulatedDevice implements Device {
   /** Programs compiled so far; those that were loaded do not count. */
   public long compiles() {
     return compiles.get();
+  }
+
+  /** Bytes of all uploads so far, in parts or whole. */
+  public long uploadedBytes() {
+    return uploadedBytes.get();
+  }
+
+  /** Bytes that were read so far; what was looked at in place does not count. */
+  public long readBytes() {
+    return readBytes.get();
+  }
+
+  void onRead(long bytes) {
+    readBytes.addAndGet(bytes);
   }
 
   /** Executions started so far. */

@@ -19,6 +19,7 @@ final class SimulatedExecution implements Execution {
   private final List<SimulatedBuffer> arguments;
   private final long[] checksums;
   private final List<SimulatedBuffer> outputs;
+  private final boolean[] taken;
   private final long endNanos;
   private final AtomicReference<@Nullable Runnable> callback = new AtomicReference<>();
   private final AtomicBoolean hasCallback = new AtomicBoolean();
@@ -37,6 +38,7 @@ final class SimulatedExecution implements Execution {
     this.program = program;
     this.arguments = arguments;
     this.outputs = outputs;
+    this.taken = new boolean[outputs.size()];
     this.endNanos = endNanos;
     checksums = new long[arguments.size()];
     for (int i = 0; i < checksums.length; i++) {
@@ -111,14 +113,32 @@ final class SimulatedExecution implements Execution {
           DeviceException.Code.INVALID_ARGUMENT,
           "output " + index + " was asked for and there are " + outputs.size());
     }
+    if (taken[index]) {
+      throw new DeviceException(
+          DeviceException.Code.CLOSED,
+          "output " + index + " of the run of " + program.name() + " was taken out of it");
+    }
     return outputs.get(index);
+  }
+
+  @Override
+  public DeviceBuffer take(int index) {
+    DeviceBuffer output = output(index);
+    checkEnded();
+    outputs.get(index).outlivesRun();
+    taken[index] = true;
+    return output;
   }
 
   @Override
   public void close() {
     device.awaitTime(endNanos);
     end();
-    outputs.forEach(SimulatedBuffer::close);
+    for (int i = 0; i < taken.length; i++) {
+      if (!taken[i]) {
+        outputs.get(i).close();
+      }
+    }
     closed = true;
   }
 

@@ -114,6 +114,59 @@ public abstract class DeviceContractTest implements PartedUploadContract {
     assertThat(device.memory()).isNotNull();
   }
 
+  @Test
+  void shouldFeedTheNextRunsWhatWasTakenOutOfTheOnesBefore() {
+    int[] ones = new int[16];
+    Arrays.fill(ones, 1);
+    try (DeviceProgram program = device.compile(sumAndDifference());
+        DeviceBuffer one = device.upload(INTEGERS, ints(ones), HostMemory.COPY)) {
+      DeviceBuffer sum = device.upload(INTEGERS, ints(new int[16]), HostMemory.COPY);
+      for (int step = 1; step <= 5; step++) {
+        DeviceBuffer next;
+        try (Execution run = device.execute(program, new DeviceBuffer[] {sum, one})) {
+          letRunsEnd();
+          run.await();
+          next = run.take(0);
+          assertThat(read(run.output(1))[0]).as("the other output").isEqualTo((byte) (step - 2));
+        }
+        sum.close();
+        sum = next;
+        assertThat(sum.type()).isEqualTo(INTEGERS);
+        assertThat(sum.isReady()).isTrue();
+        assertThat(sum.view()).isEmpty();
+        assertThat(read(sum)[0]).isEqualTo((byte) step);
+      }
+      sum.close();
+    }
+  }
+
+  @Test
+  void shouldRefuseToGiveAnOutputAwayTwiceOrBeforeTheEndWasNoticed() {
+    try (DeviceProgram program = device.compile(sumAndDifference());
+        DeviceBuffer zero = device.upload(INTEGERS, ints(new int[16]), HostMemory.COPY);
+        Execution run = device.execute(program, new DeviceBuffer[] {zero, zero})) {
+      assertCode(() -> run.take(0), DeviceException.Code.INVALID_ARGUMENT);
+      letRunsEnd();
+      run.await();
+      assertCode(() -> run.take(2), DeviceException.Code.INVALID_ARGUMENT);
+      try (DeviceBuffer taken = run.take(0)) {
+        assertCode(() -> run.take(0), DeviceException.Code.CLOSED);
+        assertCode(() -> run.output(0), DeviceException.Code.CLOSED);
+        assertThat(read(taken)).containsOnly(0);
+      }
+    }
+  }
+
+  private static void assertCode(ThrowingCallable call, DeviceException.Code code) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            DeviceException.class, refusal -> assertThat(refusal.code()).isEqualTo(code));
+  }
+
+  private MemorySegment ints(int[] values) {
+    return arena.allocateFrom(ValueLayout.JAVA_INT, values);
+  }
+
   @ParameterizedTest
   @EnumSource(value = DType.class, mode = EnumSource.Mode.EXCLUDE, names = "BYTES")
   void shouldReadBackWhatWasUploadedWhenTypeIsFixedSize(DType dtype) {

@@ -24,6 +24,7 @@ import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.sequence.Sequences;
 import dev.roundhouse.engine.sequence.Step;
+import dev.roundhouse.engine.state.DeviceStates;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.function.BiFunction;
 import java.util.function.ObjLongConsumer;
@@ -58,6 +59,7 @@ public final class Admission {
 
   /**
    * @param accounting of accepted requests' memory and callers' shares
+   * @param states where state of sequences is that stays on the device
    * @param handOver gives a request to the dispatch thread; false when it is full
    * @param runs makes the run that answers a request to a composed model
    * @param later runs a task after that many nanoseconds
@@ -67,6 +69,7 @@ public final class Admission {
       NanoClock clock,
       Limits limits,
       Accounting accounting,
+      DeviceStates states,
       Predicate<QueuedRequest> handOver,
       BiFunction<QueuedRequest, ComposedModel, ComposedRun> runs,
       ObjLongConsumer<Runnable> later) {
@@ -78,7 +81,7 @@ public final class Admission {
     this.runs = runs;
     bytes = accounting.bytes();
     shares = accounting.shares();
-    sequences = new Sequences(bytes, clock, this::handOver, later);
+    sequences = new Sequences(bytes, clock, states, this::handOver, later);
   }
 
   /**

@@ -30,6 +30,7 @@ public final class BatchAssembler {
   /** Copies the rows of every member. One that cannot be read does not fail its batch-mates. */
   public void assemble(BatchSlot slot) {
     ProgramLayout program = slot.program().layout();
+    slot.borrowState();
     int row = 0;
     for (int member = 0; member < slot.size(); member++) {
       try {
@@ -50,6 +51,9 @@ public final class BatchAssembler {
     }
     MemorySegment staging = slot.staging().memory();
     for (int input = 0; input < program.inputCount(); input++) {
+      if (slot.isHeld(input)) {
+        continue;
+      }
       RowLayout layout = program.input(input);
       InputTensor tensor = request.inputs().get(input);
       TensorData data = tensor.data();

@@ -11,6 +11,8 @@ import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.state.CarriedState;
+import dev.roundhouse.engine.state.HeldState;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -55,6 +57,7 @@ public final class BatchSlot implements AutoCloseable {
   private @Nullable ModelLane lane;
   private @Nullable PreparedProgram program;
   private @Nullable DeviceBuffer[] arguments = NO_ARGUMENTS;
+  private @Nullable HeldState held;
   private @Nullable Execution execution;
   private long expectedNanos;
   private long inputNanos;
@@ -194,8 +197,12 @@ public final class BatchSlot implements AutoCloseable {
     state = State.ARMED;
     try {
       for (int i = 0; i < layout.inputCount(); i++) {
+        DeviceBuffer there = held == null ? null : held.argument(i);
         arguments[i] =
-            device.upload(layout.input(i).type(), layout.staged(i, staging), HostMemory.ALIAS);
+            there != null
+                ? there
+                : device.upload(
+                    layout.input(i).type(), layout.staged(i, staging), HostMemory.ALIAS);
       }
       of.placeWeights(arguments);
     } catch (Throwable e) {
@@ -297,8 +304,23 @@ public final class BatchSlot implements AutoCloseable {
   }
 
   private void closeUploads() {
-    int inputs = program == null ? 0 : program.layout().inputCount();
-    closeUploads(Math.min(inputs, arguments.length) - 1);
+    int inputs = Math.min(program == null ? 0 : program.layout().inputCount(), arguments.length);
+    HeldState lent = held;
+    if (lent == null) {
+      closeUploads(inputs - 1);
+      return;
+    }
+    held = null;
+    try {
+      for (int i = 0; i < inputs; i++) {
+        if (lent.argument(i) != null) {
+          arguments[i] = null;
+        }
+      }
+      closeUploads(inputs - 1);
+    } finally {
+      lent.release();
+    }
   }
 
   /** Closes the last first, and all of them whatever one of them throws. */
@@ -315,6 +337,33 @@ public final class BatchSlot implements AutoCloseable {
         }
       }
     }
+  }
+
+  /**
+   * The state that goes from run to run on the device: that of a batch's only row. Null when there
+   * is none, or it goes through the host.
+   */
+  public @Nullable CarriedState carried() {
+    QueuedRequest only = size == 1 && program().batchSize() == 1 ? requests[0] : null;
+    return only == null ? null : only.carried();
+  }
+
+  /** Borrows what is there of that state. Called before the batch is armed. */
+  void borrowState() {
+    CarriedState carried = carried();
+    held = carried == null ? null : carried.borrow();
+  }
+
+  /** True for an input that is on the device already. */
+  boolean isHeld(int input) {
+    return held != null && held.argument(input) != null;
+  }
+
+  /** Of all outputs, but for state that stays on the device. */
+  public long answerBytes() {
+    CarriedState carried = carried();
+    long all = program().layout().outputBytes();
+    return carried == null ? all : all - carried.byteSize();
   }
 
   /** True for a run that warms a program up. */

@@ -10,6 +10,7 @@ import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.CountedAnswer;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.state.CarriedState;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +30,7 @@ final class BatchAnswers {
   static CountedAnswer allocate(
       AnswerPool pool, ByteBudget budget, BatchSlot slot, QueuedRequest request) {
     ProgramLayout program = slot.program().layout();
-    int count = count(request, program);
+    int count = count(request, program) - taken(slot);
     long bytes = 0;
     for (int i = 0; i < count; i++) {
       bytes += align(byteSize(program, index(request, i), request));
@@ -72,8 +73,9 @@ final class BatchAnswers {
         || count(request, program) != program.outputCount()) {
       return null; // more would be held than was counted
     }
-    List<OutputTensor> outputs = new ArrayList<>(program.outputCount());
-    for (int i = 0; i < program.outputCount(); i++) {
+    int count = program.outputCount() - taken(slot);
+    List<OutputTensor> outputs = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
       // a sequence's state comes last, wherever it is in the program
       int output = index(request, i);
       Optional<MemorySegment> data = slot.execution().output(output).view();
@@ -114,6 +116,12 @@ final class BatchAnswers {
     return partial == null
         ? layout.bytesOf(request.rows())
         : (layout.batched() ? request.rows() : 1) * partial.bytes(shape(program, output, request));
+  }
+
+  /** How many of a request's outputs, its last, were taken out of the run as state. */
+  private static int taken(BatchSlot slot) {
+    CarriedState carried = slot.carried();
+    return carried != null && carried.hasTaken() ? carried.count() : 0;
   }
 
   /** How many outputs a request wants. */

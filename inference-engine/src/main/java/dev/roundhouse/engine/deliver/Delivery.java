@@ -20,6 +20,7 @@ import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.state.CarriedState;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -77,6 +78,22 @@ public final class Delivery {
    * @throws DeviceException DEVICE_LOST, which is not one member's trouble
    */
   public void deliver(BatchSlot slot) {
+    CarriedState carried = slot.carried();
+    if (carried == null) {
+      deliverOutputs(slot);
+      return;
+    }
+    try {
+      if (!slot.requireRequest(0).isCancelRequested()) {
+        carried.take(slot.execution());
+      }
+      deliverOutputs(slot);
+    } finally {
+      carried.dropTaken(); // unless the step was answered
+    }
+  }
+
+  private void deliverOutputs(BatchSlot slot) {
     if (answers.length < slot.size()) {
       answers = Arrays.copyOf(answers, slot.size());
     }
@@ -226,7 +243,7 @@ public final class Delivery {
   }
 
   private @Nullable Answer lend(BatchSlot slot, QueuedRequest request) {
-    boolean pays = readsInPlace && slot.program().layout().outputBytes() >= LENT_FROM_BYTES;
+    boolean pays = readsInPlace && slot.answerBytes() >= LENT_FROM_BYTES;
     return pays ? BatchAnswers.inPlace(pool.lent(), budget, slot, request) : null;
   }
 
@@ -336,8 +353,13 @@ public final class Delivery {
     }
     MemorySegment[] landed = new MemorySegment[program.outputCount()];
     Execution run = slot.execution();
+    CarriedState carried = slot.carried();
     long offset = 0;
     for (int output = 0; output < landed.length; output++) {
+      if (carried != null && carried.hasTaken(output)) {
+        landed[output] = MemorySegment.NULL;
+        continue;
+      }
       DeviceBuffer buffer = run.output(output);
       landed[output] = memory.memory().asSlice(offset, buffer.type().byteSize());
       buffer.read(0, landed[output]);

@@ -125,7 +125,7 @@ final class BatchEnd {
 
   /** Pieces of one request go to one thread, which keeps them in order. */
   private static boolean isLarge(BatchSlot slot) {
-    return slot.program().layout().outputBytes() > INLINE_OUTPUT_BYTES || slot.hasPieces();
+    return slot.answerBytes() > INLINE_OUTPUT_BYTES || slot.hasPieces();
   }
 
   private void deliver(BatchSlot slot) {

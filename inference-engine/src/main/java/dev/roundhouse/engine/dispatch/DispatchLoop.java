@@ -200,6 +200,7 @@ public final class DispatchLoop {
     lanes.forEach(this::shedAll);
     models.abandon();
     pipeline.close();
+    parts.cache().closeStates();
   }
 
   private void shedAll(ModelLane lane) {

@@ -69,13 +69,18 @@ final class WeightEvictions {
   }
 
   /**
-   * Evicts others' weights for a model whose run lacked memory.
+   * Has the state of sequences leave, or else evicts others' weights, for a model whose run lacked
+   * memory.
    *
    * @param all whether to evict everything that may leave, to defragment
    * @param then called when they have left, maybe by another thread
    * @return false when none can leave
    */
   boolean makeRoomForRun(ModelLane of, boolean all, Runnable then) {
+    if (cache.leaveStates()) {
+      then.run();
+      return true;
+    }
     IntPredicate stays = index -> index == of.modelIndex() || isInUse(index);
     List<WeightCache.Left> left =
         all ? List.of() : cache.leave(Math.max(1, of.model().scratchBytes()), stays);

@@ -240,6 +240,10 @@ final class WeightMover {
    */
   private boolean retry(ModelLane of, int tries) {
     long now = clock.nanoTime();
+    if (cache.leaveStates()) {
+      start(of, tries + 1, now);
+      return true;
+    }
     List<WeightCache.Left> left =
         tries == 1 ? cache.leave(of.weights().byteSize(), evictions::isInUse) : List.of();
     if (left.isEmpty()) {

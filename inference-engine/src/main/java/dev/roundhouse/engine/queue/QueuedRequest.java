@@ -5,6 +5,7 @@ import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Submission;
+import dev.roundhouse.engine.state.CarriedState;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
@@ -84,6 +85,7 @@ public final class QueuedRequest implements Submission {
   private long queueDeadlineNanos = InferenceRequest.NO_DEADLINE;
   private int share = QueueShares.NOT_COUNTED;
   private boolean committed;
+  private @Nullable CarriedState carried;
   private boolean delayed;
 
   // Owned by the dispatch thread, but for pieces: whoever delivers a batch of it.
@@ -148,6 +150,16 @@ public final class QueuedRequest implements Submission {
   /** Index of the shape variant that fits the inputs. */
   public int variant() {
     return variant;
+  }
+
+  /** The state that it continues, if that may stay on the device; null for others. */
+  public @Nullable CarriedState carried() {
+    return carried;
+  }
+
+  /** Continues a sequence whose state may stay on the device. Called by admission. */
+  public void carry(@Nullable CarriedState state) {
+    carried = state;
   }
 
   /** Indices of the requested outputs, ascending; null for all. */

@@ -10,6 +10,7 @@ import dev.roundhouse.engine.device.DeviceException.Code;
 import dev.roundhouse.engine.device.DeviceMemory;
 import dev.roundhouse.engine.hostweights.HostWeightStore;
 import dev.roundhouse.engine.hostweights.HostWeightsKind;
+import dev.roundhouse.engine.state.DeviceStates;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -26,6 +27,7 @@ public final class Residency {
   private final ResidencyOptions options;
   private final Function<ModelSpec, Optional<ServingDefaults.Residency>> wanted;
   private final LoadTimes times = new LoadTimes();
+  private final DeviceStates states = new DeviceStates();
 
   /**
    * @param store where weights wait on the host; borrowed
@@ -105,7 +107,12 @@ public final class Residency {
 
   /** What the dispatch thread decides by. */
   public WeightCache newCache() {
-    return new WeightCache(options, arenaBytes(), times);
+    return new WeightCache(options, arenaBytes(), times, states);
+  }
+
+  /** The state of sequences, which has its place beside weights. */
+  public DeviceStates states() {
+    return states;
   }
 
   /** What brings weights to the device. */

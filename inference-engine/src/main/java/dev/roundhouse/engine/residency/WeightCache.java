@@ -3,6 +3,7 @@ package dev.roundhouse.engine.residency;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.evict.EvictionPolicy;
 import dev.roundhouse.engine.schedule.ReadyHeap;
+import dev.roundhouse.engine.state.DeviceStates;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -36,6 +37,7 @@ public final class WeightCache {
   private final ResidencyOptions options;
   private final OptionalLong arenaBytes;
   private final LoadTimes times;
+  private final DeviceStates states;
   private final EvictionPolicy policy;
   private @Nullable Entry[] entries = new @Nullable Entry[16];
 
@@ -65,11 +67,14 @@ public final class WeightCache {
 
   /**
    * @param arenaBytes what the device may give out; empty when there is no limit that is known
+   * @param states take room beside weights, and leave before them
    */
-  WeightCache(ResidencyOptions options, OptionalLong arenaBytes, LoadTimes times) {
+  WeightCache(
+      ResidencyOptions options, OptionalLong arenaBytes, LoadTimes times, DeviceStates states) {
     this.options = options;
     this.arenaBytes = arenaBytes;
     this.times = times;
+    this.states = states;
     policy = options.policy().get();
     setBudget();
   }
@@ -130,6 +135,7 @@ public final class WeightCache {
             : new DeviceBudget(
                 arenaBytes.getAsLong(), options.fraction(), options.wiggle(), scratchBytes());
     poolBytes = budget.poolBytes();
+    states.shareOf(poolBytes);
     boolean was = overcommitted;
     overcommitted = budget.isOvercommitted(pinnedBytes);
     if (overcommitted && !was) {
@@ -214,7 +220,10 @@ public final class WeightCache {
   public @Nullable List<Left> makeRoom(int slot, long frontNanos, IntPredicate inUse) {
     Entry entry = entry(slot);
     long need = entry.weights.byteSize();
-    long missing = need - (poolBytes - residentBytes.get() - loadingBytes);
+    long missing = need - (poolBytes - residentBytes.get() - loadingBytes - states.bytes());
+    if (missing > 0) {
+      missing -= states.makeRoom(missing);
+    }
     if (missing <= 0) {
       return List.of();
     }
@@ -235,6 +244,11 @@ public final class WeightCache {
    */
   public List<Left> leave(long bytes, IntPredicate inUse) {
     return choose(bytes, Long.MAX_VALUE, inUse).stream().map(this::evict).toList();
+  }
+
+  /** Has the state of all sequences leave that no batch is about to use; false when none can. */
+  public boolean leaveStates() {
+    return states.makeRoom(Long.MAX_VALUE) > 0;
   }
 
   /** Takes out of where they stand so many bytes of weights, or less when no more can leave. */
@@ -403,6 +417,11 @@ public final class WeightCache {
   }
 
   // --- what others may know
+
+  /** Frees the state of all sequences: the engine ends. */
+  public void closeStates() {
+    states.close();
+  }
 
   /** What weights may take on the device; {@link Long#MAX_VALUE} for no limit that is known. */
   public long poolBytes() {

@@ -3,6 +3,8 @@ package dev.roundhouse.engine.sequence;
 import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.TensorData;
+import dev.roundhouse.engine.state.CarriedState;
+import dev.roundhouse.engine.state.DeviceStates;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
@@ -22,6 +24,9 @@ final class Sequence {
   /** Little-endian, row-major; null before the first step has run. */
   private final byte[] @Nullable [] state;
 
+  /** In place of {@link #state}, for state that may stay on the device; null for other. */
+  private final @Nullable CarriedState carried;
+
   final Queue<Step> waiting = new ArrayDeque<>();
 
   /** The step that has been handed over and has not ended. */
@@ -39,11 +44,24 @@ final class Sequence {
   long lastUsedNanos;
   boolean counted = true;
 
-  Sequence(SequenceRules rules, SequenceStep.Id id, long nowNanos) {
+  Sequence(SequenceRules rules, SequenceStep.Id id, DeviceStates states, long nowNanos) {
     this.rules = rules;
     this.id = id;
     state = new byte[rules.stateCount()] @Nullable [];
+    carried = rules.staysOnDevice() ? new CarriedState(states, rules.stateTensors()) : null;
     lastUsedNanos = nowNanos;
+  }
+
+  /** Its state, if that may stay on the device. */
+  @Nullable CarriedState carried() {
+    return carried;
+  }
+
+  /** Frees its state; no step will ask for it. */
+  void close() {
+    if (carried != null) {
+      carried.close();
+    }
   }
 
   SequenceRules rules() {
@@ -56,8 +74,14 @@ final class Sequence {
 
   /** Stores the state that a step left. */
   void keep(List<OutputTensor> outputs) {
-    for (int i = 0; i < state.length; i++) {
-      state[i] = outputs.get(i).data().toArray(ValueLayout.JAVA_BYTE);
+    byte[][] copies = new byte[outputs.size()][];
+    for (int i = 0; i < copies.length; i++) {
+      copies[i] = outputs.get(i).data().toArray(ValueLayout.JAVA_BYTE);
+    }
+    if (carried != null) {
+      carried.keep(copies);
+    } else {
+      System.arraycopy(copies, 0, state, 0, copies.length);
     }
   }
 
@@ -88,6 +112,10 @@ final class Sequence {
 
     @Override
     public void copyTo(long offset, MemorySegment target, long targetOffset, long length) {
+      if (carried != null) {
+        carried.copyTo(index, offset, target, targetOffset, length);
+        return;
+      }
       byte[] kept = state[index];
       if (kept == null) {
         target.asSlice(targetOffset, length).fill((byte) 0);

@@ -15,6 +15,7 @@ import dev.roundhouse.engine.queue.Admitted;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.TensorData;
+import dev.roundhouse.engine.state.StateTensors;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
@@ -31,6 +32,13 @@ import org.jspecify.annotations.Nullable;
  * next. Immutable; one for each version served.
  */
 public final class SequenceRules {
+  /**
+   * Smaller state goes through the host, so that the steps of several sequences share a run; larger
+   * stays on the device, and each step has a run of its own. docs/decisions/0029-device-state.md
+   * has the figures.
+   */
+  static final long ON_DEVICE_FROM_BYTES = 256 << 10;
+
   private static final Set<DType> FLAGS = EnumSet.of(DType.F32, DType.I32, DType.BOOL);
   private static final Set<DType> NUMBERS = EnumSet.of(DType.U64, DType.I64, DType.U32, DType.I32);
 
@@ -60,6 +68,8 @@ public final class SequenceRules {
   private final int[] kept; // outputs that become state
   private final int[] stateBytes;
   private final long allStateBytes;
+  private final StateTensors stateTensors;
+  private final boolean staysOnDevice;
 
   private SequenceRules(ModelSpec spec, SequencePolicy policy) {
     modelName = spec.name();
@@ -79,6 +89,14 @@ public final class SequenceRules {
             .mapToInt(output -> bytesOfOneRow(spec, output))
             .toArray();
     allStateBytes = IntStream.of(stateBytes).asLongStream().sum();
+    List<String> names = inputs.stream().map(TensorSpec::name).toList();
+    stateTensors =
+        new StateTensors(
+            policy.state().stream().mapToInt(state -> names.indexOf(state.input())).toArray(),
+            kept,
+            stateBytes);
+    staysOnDevice =
+        allStateBytes >= ON_DEVICE_FROM_BYTES && (!batched || spec.batchSizes().contains(1));
     if (visible.length == 0) {
       throw refused(spec, "keeps every output, so that no request has an answer");
     }
@@ -194,6 +212,18 @@ public final class SequenceRules {
   /** Bytes of state per sequence. */
   long stateBytes() {
     return allStateBytes;
+  }
+
+  /**
+   * True when state stays on the device from step to step. The steps of several sequences do not
+   * run together then: there is a program for one row.
+   */
+  public boolean staysOnDevice() {
+    return staysOnDevice;
+  }
+
+  StateTensors stateTensors() {
+    return stateTensors;
   }
 
   int stateCount() {

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.state.DeviceStates;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -37,6 +38,7 @@ public final class Sequences {
 
   private final ByteBudget bytes;
   private final NanoClock clock;
+  private final DeviceStates states;
   private final Consumer<QueuedRequest> handOver;
   private final ObjLongConsumer<Runnable> later;
 
@@ -47,16 +49,19 @@ public final class Sequences {
   private boolean lookingLater;
 
   /**
+   * @param states where state is that stays on the device
    * @param handOver gives an accepted request to the dispatch thread, or ends it; throws nothing
    * @param later runs a task after so many nanoseconds
    */
   public Sequences(
       ByteBudget bytes,
       NanoClock clock,
+      DeviceStates states,
       Consumer<QueuedRequest> handOver,
       ObjLongConsumer<Runnable> later) {
     this.bytes = bytes;
     this.clock = clock;
+    this.states = states;
     this.handOver = handOver;
     this.later = later;
   }
@@ -109,7 +114,7 @@ public final class Sequences {
                   heldBytes, asked.id(), rules.modelName(), needed, limit, bytes.limitName()));
     }
     heldBytes += needed;
-    return new Sequence(rules, asked.id(), now);
+    return new Sequence(rules, asked.id(), states, now);
   }
 
   private static long bytes(SequenceRules rules, SequenceStep.Id id) {
@@ -225,6 +230,7 @@ public final class Sequences {
   private void release(Sequence sequence) {
     if (sequence.over && sequence.open == 0 && sequence.counted) {
       sequence.counted = false;
+      sequence.close();
       long held = bytes(sequence.rules(), sequence.id());
       heldBytes -= held;
       bytes.giveBack(held);

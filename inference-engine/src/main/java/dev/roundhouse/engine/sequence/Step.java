@@ -8,6 +8,7 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.state.CarriedState;
 import java.util.List;
 
 /**
@@ -48,11 +49,17 @@ public final class Step implements AnswerSink {
    * @throws RefusedException when a sequence cannot have such a step
    */
   public Admitted complete(Admitted found) throws RefusedException {
+    request.carry(sequence.carried());
     return sequence.rules().complete(found, asked, sequence);
   }
 
   @Override
   public void onPart(Answer part) {
+    CarriedState carried = sequence.carried();
+    if (carried != null && carried.commit()) {
+      caller.onPart(part);
+      return;
+    }
     List<OutputTensor> all = part.outputs();
     int visible = all.size() - sequence.rules().stateCount();
     sequence.keep(all.subList(visible, all.size()));

@@ -127,6 +127,11 @@ public final class HookedDevice extends ForwardingDevice {
     }
 
     @Override
+    public DeviceBuffer take(int index) {
+      return run.take(index);
+    }
+
+    @Override
     public void close() {
       run.close();
       hook.on(Call.CLOSE, program);

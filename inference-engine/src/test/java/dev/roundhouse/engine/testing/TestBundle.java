@@ -53,6 +53,23 @@ public final class TestBundle {
         }
       };
 
+  /** What {@link #addingToAll} computes. */
+  public static final ReferenceFunction ADD_TO_ALL =
+      (program, arguments, results) -> {
+        var f32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
+        long rows = arguments.get(1).byteSize() / Float.BYTES;
+        long width = arguments.get(0).byteSize() / Float.BYTES / rows;
+        for (long i = 0; i < rows * width; i++) {
+          float x = arguments.get(1).getAtIndex(f32, i / width);
+          results.get(1).setAtIndex(f32, i, arguments.get(0).getAtIndex(f32, i) + x);
+        }
+        for (long row = 0; row < rows; row++) {
+          results
+              .get(0)
+              .setAtIndex(f32, row, results.get(1).getAtIndex(f32, row * width + width - 1));
+        }
+      };
+
   private final Map<String, byte[]> files = new TreeMap<>();
   private String manifest;
 
@@ -192,6 +209,55 @@ public final class TestBundle {
         sequence:
           idle: 1s
           controls: {start: START, end: END, ready: READY, correlation_id: CORRID}
+          state: [{input: sum_in, output: sum_out, initial: zero}]
+        """);
+  }
+
+  /**
+   * A model that adds what it is sent, {@code x f32[n,1]}, to every element of its state, {@code
+   * f32[n,width]}, over a sequence that is forgotten after a second: {@code total f32[n,1]} is the
+   * last of them.
+   */
+  public static TestBundle addingToAll(int width, int... batchSizes) {
+    TestBundle bundle =
+        new TestBundle(
+            """
+            format_version: "3"
+            kind: model
+            description: adds to all
+            inputs:
+              - {name: sum_in, dtype: f32, shape: [n, %1$d]}
+              - {name: x, dtype: f32, shape: [n, 1]}
+            outputs:
+              - {name: total, dtype: f32, shape: [n, 1]}
+              - {name: sum_out, dtype: f32, shape: [n, %1$d]}
+            batch_sizes: %2$s
+            """
+                .formatted(width, Arrays.toString(batchSizes)));
+    for (int size : batchSizes) {
+      bundle.program(
+          "model.b" + size + ".mlir",
+          """
+          module {
+            func.func public @main(%%sum: %1$s, %%x: %2$s) -> (%2$s, %1$s) {
+              %%0 = stablehlo.broadcast_in_dim %%x, dims = [0, 1] : (%2$s) -> %1$s
+              %%1 = stablehlo.add %%sum, %%0 : %1$s
+              %%2 = stablehlo.slice %%1 [0:%3$d, %4$d:%5$d] : (%1$s) -> %2$s
+              return %%2, %%1 : %2$s, %1$s
+            }
+          }
+          """
+              .formatted(
+                  "tensor<" + size + "x" + width + "xf32>",
+                  "tensor<" + size + "x1xf32>",
+                  size,
+                  width - 1,
+                  width));
+    }
+    return bundle.serving(
+        """
+        sequence:
+          idle: 1s
           state: [{input: sum_in, output: sum_out, initial: zero}]
         """);
   }

@@ -29,6 +29,11 @@ record FailingExecution(Execution execution, DeviceException failure) implements
   }
 
   @Override
+  public DeviceBuffer take(int index) {
+    throw failure;
+  }
+
+  @Override
   public void close() {
     execution.close();
   }

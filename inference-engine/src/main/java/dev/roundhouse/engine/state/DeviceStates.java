@@ -1,0 +1,111 @@
+package dev.roundhouse.engine.state;
+
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The states that are on the device, and the order in which they leave: what was used longest ago
+ * first, and nothing that a batch has for an argument. To leave is to be copied to the host, where
+ * the memory is counted from the sequence's beginning. Thread-safe; its lock guards all states, and
+ * is not held while bytes are copied.
+ */
+public final class DeviceStates {
+  private static final Logger log = LoggerFactory.getLogger(DeviceStates.class);
+
+  /** Most of the memory for weights that states may take. */
+  private static final int POOL_PART = 4;
+
+  // Guarded by this. What was used longest ago stands first.
+  private final Set<CarriedState> onDevice = new LinkedHashSet<>();
+  private long limit = Long.MAX_VALUE;
+  private boolean closed;
+
+  /** Written under the lock. */
+  private volatile long bytes;
+
+  /** Has states take a quarter, at most, of what weights may take on the device. */
+  public synchronized void shareOf(long poolBytes) {
+    limit = poolBytes == Long.MAX_VALUE ? poolBytes : poolBytes / POOL_PART;
+  }
+
+  /** What states take on the device. */
+  public long bytes() {
+    return bytes;
+  }
+
+  /**
+   * Has states leave until they amount to so many bytes, or no more can.
+   *
+   * @return how many bytes have left
+   */
+  public long makeRoom(long wanted) {
+    if (bytes == 0) {
+      return 0;
+    }
+    List<CarriedState> inOrder;
+    synchronized (this) {
+      inOrder = List.copyOf(onDevice);
+    }
+    long left = 0;
+    for (CarriedState state : inOrder) {
+      if (left >= wanted) {
+        break;
+      }
+      try {
+        left += state.leave();
+      } catch (Throwable e) {
+        // It stays where it is; a device that is lost says so to the next run, too.
+        log.warn("state of a sequence could not be copied to the host: {}", e.toString());
+        break;
+      }
+    }
+    return left;
+  }
+
+  /** Frees what is on the device; nothing comes there any more. */
+  public void close() {
+    List<CarriedState> all;
+    synchronized (this) {
+      closed = true;
+      all = List.copyOf(onDevice);
+    }
+    all.forEach(CarriedState::close);
+  }
+
+  /** Makes others leave once there is more than may be. */
+  void keepWithinLimit() {
+    long over = bytes - limit;
+    if (over > 0) {
+      makeRoom(over);
+    }
+  }
+
+  // Under the lock.
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  void used(CarriedState state) {
+    if (onDevice.remove(state)) {
+      onDevice.add(state);
+    }
+  }
+
+  /** Counts what a state has on the device now. */
+  @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
+  void counts(CarriedState state, @Nullable HeldState before, @Nullable HeldState now) {
+    if (before != null) {
+      onDevice.remove(state);
+      bytes -= state.byteSize();
+    }
+    if (now != null) {
+      onDevice.add(state);
+      bytes += state.byteSize();
+    }
+  }
+}
