@@ -56,6 +56,22 @@ class EnsembleTest {
       }
       """;
 
+  private static final String SUM =
+      """
+      import dev.roundhouse.bundle.tensor.DType;
+      import dev.roundhouse.hooks.*;
+
+      class Model implements MetaModel {
+        @Override public Tensors run(HookRequest request, Calls calls) {
+          Tensor y = request.tensor("y", DType.F32, 1, 2);
+          for (int i = 0; i < 2; i++) {
+            y.f32().put(i, request.input("x").f32().get(i) + request.input("z").f32().get(i));
+          }
+          return Tensors.of(y);
+        }
+      }
+      """;
+
   @TempDir Path repository;
 
   private final LiveEngine engine =
@@ -111,6 +127,35 @@ class EnsembleTest {
         .engine()
         .submit(InferenceRequest.of("m", List.of(row(1, 2)), one).outputs(List.of("z")).build());
     assertThat(LiveEngine.get(one.reply()).outputs()).extracting("name").containsExactly("z");
+  }
+
+  /** Two steps take what one makes, and another takes what both make. */
+  @Test
+  void shouldRunADiamond() {
+    engine.load(
+        TestBundle.meta()
+            .changed(
+                "  - {name: x, dtype: f32, shape: [n, 2]}\nclient_outputs",
+                "  - {name: x, dtype: f32, shape: [n, 2]}\n  - {name: z, dtype: f32, shape: [n, 2]}\nclient_outputs")
+            .file("Model.java", SUM.getBytes(StandardCharsets.UTF_8))
+            .write(repository, "sum"));
+    load(
+        IN
+            + OUT
+            + """
+            steps:
+              - {model: a, inputs: {x: x}, outputs: {y: top}}
+              - {model: a, inputs: {x: top}, outputs: {y: left}}
+              - {model: b, inputs: {x: top}, outputs: {y: right}}
+              - {model: sum, inputs: {x: left, z: right}, outputs: {y: y}}
+            """);
+    List<CompletableFuture<Reply>> replies = new ArrayList<>();
+    for (int i = 0; i < 500; i++) {
+      replies.add(submit(i, 1));
+    }
+    for (int i = 0; i < replies.size(); i++) {
+      assertAnswered(replies.get(i), 8f * i, 8);
+    }
   }
 
   @Test

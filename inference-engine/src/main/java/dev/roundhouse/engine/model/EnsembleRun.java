@@ -81,6 +81,7 @@ final class EnsembleRun {
 
   private void answered(EnsembleStep step, List<OutputTensor> made) {
     List<EnsembleStep> ready;
+    @Nullable List<OutputTensor> whole;
     synchronized (this) {
       for (OutputTensor output : made) {
         String ours = Objects.requireNonNull(step.outputs().get(output.name()));
@@ -91,19 +92,16 @@ final class EnsembleRun {
       }
       left--;
       ready = takeReady();
+      whole = left > 0 ? null : outputs();
     }
     ready.forEach(this::call);
-    List<OutputTensor> whole = whole();
     if (whole != null) {
       var unused = run.complete(whole);
     }
   }
 
-  /** The answer; null while steps run. */
-  private synchronized @Nullable List<OutputTensor> whole() {
-    if (left > 0) {
-      return null;
-    }
+  /** The answer, once every step has ended. */
+  private List<OutputTensor> outputs() {
     List<String> requested = run.request().requestedOutputs();
     List<OutputTensor> outputs = new ArrayList<>();
     for (TensorSpec output : ensemble.clientOutputs()) {

@@ -58,9 +58,8 @@ public final class DeviceStates {
       try {
         left += state.leave();
       } catch (Throwable e) {
-        // It stays where it is; a device that is lost says so to the next run, too.
+        // It stays where it is, and others leave; a lost device says so to the next run, too.
         log.warn("state of a sequence could not be copied to the host: {}", e.toString());
-        break;
       }
     }
     return left;

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StateOnDeviceTest {
   private static final boolean START = true;
   private static final boolean END = true;
-  private static final int WIDTH = 1 << 18;
+  private static final int WIDTH = 1 << 16;
   private static final long STATE_BYTES = WIDTH * Float.BYTES;
   private static final long RUN = 1_000_000;
 
@@ -227,7 +227,7 @@ class StateOnDeviceTest {
     engine.assertQuiescent();
   }
 
-  /** A run takes two megabytes besides state; there are five. */
+  /** A run takes memory besides state, and there is little. */
   @Test
   void shouldSendStateToTheHostWhenARunFindsNoMemory() {
     engine.assertNothingLeaks();
