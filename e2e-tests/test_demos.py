@@ -52,12 +52,23 @@ def test_should_tell_files_apart_as_magika_does() -> None:
     assert "the same labels for 19 files" in result.stdout
 
 
+@makes_bundle
+def test_should_read_the_lines_that_were_written() -> None:
+    result = demo("read")
+    assert result.returncode == 0, result.stdout + result.stderr
+    right = re.search(r"^lines +([0-9]+) of 50 read, spaces aside", result.stdout, re.MULTILINE)
+    assert right, result.stdout
+    assert int(right[1]) >= 49
+    assert re.search(r"([0-9]+) of \1 texts the same, scores differ by", result.stdout), result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
         (("faces", "--grpc-port", "8001"), 2, "demo faces starts a server of its own"),
         (("embed", "--grpc-port", "8001"), 2, "demo embed starts a server of its own"),
         (("faces", "a.png", "b.png"), 2, "demo faces takes one picture, got 'a.png' and 'b.png'"),
+        (("read", "a.png", "b.png"), 2, "demo read takes one picture, got 'a.png' and 'b.png'"),
         (("faces", "nothing.png"), 1, "demo faces: nothing.png is no file that can be read"),
         (("classify", "README.md", "docs"), 1, "demo classify: docs is no file that can be read"),
         (("digits", "more"), 2, "demo digits takes nothing more, and got 'more'"),
@@ -73,4 +84,4 @@ def test_should_refuse_before_anything_is_made(arguments: tuple[str, ...], code:
 def test_should_list_all_demos() -> None:
     names = [line.split()[0] for line in demo("list", timeout=20).stdout.splitlines()]
     assert names == sorted(names)
-    assert {"classify", "digits", "embed", "faces"} <= set(names)
+    assert {"classify", "digits", "embed", "faces", "read"} <= set(names)

@@ -10,6 +10,7 @@ Usage: ./roundhouse demo digits [--grpc-port N]
        ./roundhouse demo faces [PICTURE]
        ./roundhouse demo embed [TEXT...]
        ./roundhouse demo classify [FILE...]
+       ./roundhouse demo read [PICTURE]
        ./roundhouse demo list
 
   digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy. Uses
@@ -21,6 +22,8 @@ Usage: ./roundhouse demo digits [--grpc-port N]
            them (docs/demo-embed.md)
   classify files of this repository, or yours, and what kind they are, beside what magika's own package says
            (docs/demo-classify.md)
+  read     lines of text read out of pictures, or out of a PNG or JPEG of yours, by a meta that calls two models, beside
+           onnxruntime (docs/demo-read.md)
   list     the names of the demos
 
 All but digits make their bundle first, once, of weights that pip fetches, and start a server of their own.
@@ -68,7 +71,7 @@ check_demo_arguments() { # NAME ARGUMENTS...
     local name=$1 file
     shift
     [[ $name != embed ]] || return 0
-    [[ $name != faces ]] || (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
+    [[ $name != faces && $name != read ]] || (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
     for file in "$@"; do
         [[ -f $file && -r $file ]] || fail "demo $name: $file is no file that can be read"
     done

@@ -19,7 +19,7 @@ class ClassifyExampleTest {
   private static final int HALF = 1024;
   private static final int PADDING = 256;
 
-  private ExampleHooks example;
+  private ExampleHooks<ModelHooks> example;
   private SampleContext model;
 
   @BeforeEach

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class EmbedExampleTest {
-  private ExampleHooks example;
+  private ExampleHooks<ModelHooks> example;
   private SampleContext model;
 
   @BeforeEach

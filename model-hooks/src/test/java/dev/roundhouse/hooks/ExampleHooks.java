@@ -11,8 +11,15 @@ import java.nio.file.Path;
 import javax.tools.ToolProvider;
 
 /** The hooks of {@code examples/NAME/Model.java}, compiled as a server does. */
-record ExampleHooks(ModelHooks hooks, URLClassLoader loader) implements AutoCloseable {
-  static ExampleHooks compile(String name, Path folder) throws Exception {
+record ExampleHooks<T>(T hooks, URLClassLoader loader) implements AutoCloseable {
+  static ExampleHooks<ModelHooks> compile(String name, Path folder) throws Exception {
+    return compile(ModelHooks.class, name, folder);
+  }
+
+  /**
+   * @param type what the class implements
+   */
+  static <T> ExampleHooks<T> compile(Class<T> type, String name, Path folder) throws Exception {
     String source = "../examples/" + name + "/Model.java";
     int code =
         ToolProvider.getSystemJavaCompiler().run(null, null, null, "-d", folder.toString(), source);
@@ -22,7 +29,7 @@ record ExampleHooks(ModelHooks hooks, URLClassLoader loader) implements AutoClos
         new URLClassLoader(new URL[] {classes.toURL()}, ModelHooks.class.getClassLoader());
     Constructor<?> constructor = loader.loadClass("Model").getDeclaredConstructor();
     constructor.setAccessible(true);
-    return new ExampleHooks((ModelHooks) constructor.newInstance(), loader);
+    return new ExampleHooks<>(type.cast(constructor.newInstance()), loader);
   }
 
   @Override

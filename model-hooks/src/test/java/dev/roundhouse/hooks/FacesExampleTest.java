@@ -31,7 +31,7 @@ class FacesExampleTest {
 
   private static final SampleContext MODEL = new SampleContext("faces", Path.of("."), Map.of());
 
-  private static ExampleHooks example;
+  private static ExampleHooks<ModelHooks> example;
   private static ModelHooks hooks;
 
   private final float[] heat = new float[CELLS];
