@@ -21,6 +21,10 @@ from supervised_node import Node
 from worker_process import wait_until
 
 pytestmark = pytest.mark.alone
+of_a_node = pytest.mark.skipif(
+    os.environ.get("ROUNDHOUSE_E2E_ATTACK") != "full",
+    reason="starts a node of two workers again and again, for minutes: ./roundhouse test --attack",
+)
 
 GOOD = [f"good{i}" for i in range(8)]
 EXIT_CODE = 70
@@ -170,6 +174,7 @@ def test_should_leave_out_by_name_what_ends_the_process_twice_when_nothing_is_ru
     report(f"two workers ended with {codes}; {reason}")
 
 
+@of_a_node
 def test_should_serve_eight_good_ones_from_a_node_when_it_and_then_a_worker_is_killed(
     tmp_path: Path, report: Report
 ) -> None:
@@ -201,6 +206,7 @@ def both_seen(node: Node) -> bool:
     return "\nready " in node.log() and all(node.gateway_sees(f"worker{i}") for i in range(2))
 
 
+@of_a_node
 def test_should_leave_out_what_ended_both_workers_of_a_node_when_nothing_is_run_on_trial(
     tmp_path: Path, report: Report
 ) -> None:
