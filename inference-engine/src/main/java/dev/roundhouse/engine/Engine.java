@@ -12,12 +12,14 @@ import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
+import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.model.ServingLanes;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -204,6 +206,15 @@ public final class Engine implements AutoCloseable {
             .map(PublishedVersion::serving)
             .filter(serving -> !serving.isOnDevice())
             .isPresent();
+  }
+
+  /** Names of the models whose weights one needs that serves: its own, or of all that it calls. */
+  public List<String> needs(String name) {
+    return registry
+        .find(name)
+        .map(RegisteredModel::serving)
+        .map(serving -> serving.needs().stream().map(ProgramModel::name).toList())
+        .orElse(List.of());
   }
 
   /**

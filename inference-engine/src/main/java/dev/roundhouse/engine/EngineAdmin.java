@@ -29,9 +29,8 @@ public final class EngineAdmin {
   private final ModelRegistry registry;
   private final RequestPath requests;
   private final ModelLoader loader;
-  private final Residency weights;
+  private final ResidencyChanges residency;
   private final CostStore costs;
-  private final Executor unloader;
   private final HookServer hooks;
 
   EngineAdmin(
@@ -45,9 +44,8 @@ public final class EngineAdmin {
     this.registry = registry;
     this.requests = requests;
     this.loader = loader;
-    this.weights = weights;
+    residency = new ResidencyChanges(registry, requests, weights, unloader);
     this.costs = costs;
-    this.unloader = unloader;
     this.hooks = hooks;
   }
 
@@ -143,43 +141,24 @@ public final class EngineAdmin {
 
   /**
    * Sets where the weights of a ready model wait: pinned on the device, or in host memory or their
-   * files, to be loaded on demand. Applies to all its versions, including those loaded later.
+   * files, to be loaded on demand. Applies to all its versions, including those loaded later; for a
+   * model that calls others, to all that it calls: pinned together or not at all, and no longer
+   * pinned but where another that is pinned calls them too.
    *
    * @return completes when they are on the device, or may leave it; exceptionally, with a {@link
    *     dev.roundhouse.engine.device.DeviceException}, when they do not fit beside what is pinned
    *     or cannot be loaded; with {@link IllegalStateException} when no such model is ready;
    *     cancelled when the engine stops first
    */
-  public CompletableFuture<Void> setResidency(String name, ServingDefaults.Residency residency) {
-    RegisteredModel model = registry.get(name);
-    if (model == null || model.programs() == null) {
-      return CompletableFuture.failedFuture(
-          new IllegalStateException("no model '" + name + "' is ready"));
-    }
-    List<ProgramModel> serving =
-        model.versions().all().stream()
-            .map(PublishedVersion::programs)
-            .filter(Objects::nonNull)
-            .toList();
-    boolean pinned = residency == ServingDefaults.Residency.PINNED_DEVICE;
-    return CompletableFuture.allOf(
-            serving.stream()
-                .map(each -> requests.pin(each, pinned))
-                .toArray(CompletableFuture<?>[]::new))
-        .thenRunAsync(
-            () -> {
-              model.setResidency(residency);
-              // May free gigabytes: not on the dispatch thread.
-              serving.forEach(each -> weights.keepAs(each.weights(), residency));
-            },
-            unloader);
+  public CompletableFuture<Void> setResidency(String name, ServingDefaults.Residency wanted) {
+    return residency.set(name, wanted);
   }
 
   /**
    * Evicts all weights that are neither pinned nor in use, to defragment device memory, and reloads
    * those of some models.
    *
-   * @param reload model names; those not ready are skipped
+   * @param reload model names, which stand for what they call, too; those not ready are skipped
    * @return completes when they are loaded; exceptionally when a model cannot be loaded; cancelled
    *     when the engine stops first
    */
@@ -188,8 +167,9 @@ public final class EngineAdmin {
         reload.stream()
             .distinct()
             .map(registry::get)
-            .map(model -> model == null ? null : model.programs())
+            .map(model -> model == null ? null : model.serving())
             .filter(Objects::nonNull)
+            .flatMap(serving -> serving.needs().stream())
             .toList();
     return requests.dispatch().compact(models);
   }

@@ -115,6 +115,7 @@ final class RequestPath {
                     accounting,
                     this::submit,
                     threads.userCode(),
+                    dispatch::bringAhead,
                     options.maxAnswerBytes()),
             later(threads.unloader()));
   }

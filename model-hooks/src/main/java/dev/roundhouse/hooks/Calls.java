@@ -1,5 +1,7 @@
 package dev.roundhouse.hooks;
 
+import dev.roundhouse.bundle.tensor.DType;
+
 /**
  * Calls the models that a meta names in its manifest. They have the request's deadline, and end
  * when it is cancelled. Answers are readable until the request has ended. For the thread that runs
@@ -22,6 +24,20 @@ public interface Calls {
 
   /** As {@link #call}, without waiting: several calls run at once. */
   Pending callAsync(String model, Tensors inputs, String... outputs);
+
+  /**
+   * Zeros to work with, which may be written, and be inputs of calls or part of the answer. Counted
+   * until the run ends; then only what the answer has of it.
+   *
+   * <p>When tensors of other requests leave too little room, it waits for them, first come, first
+   * served, until the deadline; the time limit does not count meanwhile. A run that has made
+   * tensors already does not wait, as others may wait for those: make scratch first.
+   *
+   * @throws CallException DEADLINE_EXCEEDED when there was no room in time
+   * @throws HookException RESOURCE_EXHAUSTED when there is none and the run may not wait, or it is
+   *     more than there ever is
+   */
+  Tensor scratch(String name, DType dtype, long... shape);
 
   /**
    * Says that no further call follows, so that the next run may begin its calls while this one goes

@@ -116,6 +116,11 @@ class ReadExampleTest {
     }
 
     @Override
+    public Tensor scratch(String name, DType dtype, long... shape) {
+      return request.tensor(name, dtype, shape);
+    }
+
+    @Override
     public Pending callAsync(String name, Tensors inputs, String... outputs) {
       Tensors answer = call(name, inputs, outputs);
       return new Pending() {

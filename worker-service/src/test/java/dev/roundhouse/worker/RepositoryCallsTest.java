@@ -13,6 +13,7 @@ import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -224,6 +225,84 @@ class RepositoryCallsTest {
       List<String> lines = index(worker, false);
       assertThat(lines).hasSize(3).startsWith("a   ", "b 1 READY ");
       assertThat(lines.get(2)).startsWith("none 1 UNAVAILABLE ");
+    }
+  }
+
+  @Test
+  void shouldLoadAndUnloadWhatAModelCallsWithIt() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "a");
+    TestBundle.doubling(2, 1).write(repository, "b");
+    chain("b").write(repository, "m");
+    chain("a").write(repository, "n");
+    try (RunningWorker worker = explicit()) {
+      worker.stub().repositoryModelLoad(load("m"));
+      assertThat(index(worker, true)).containsExactly("a 1 READY ", "b 1 READY ", "m 1 READY ");
+      assertThat(worker.stub().modelInfer(WorkerTest.request("m", 1, 1, 2)).getModelName())
+          .isEqualTo("m");
+      worker.stub().repositoryModelLoad(load("n"));
+      worker.stub().repositoryModelUnload(unload("m"));
+      assertThat(index(worker, true)).containsExactly("a 1 READY ", "b 1 READY ", "n 1 READY ");
+      worker.stub().repositoryModelLoad(load("m"));
+      worker.stub().repositoryModelUnload(unloadWithDependents("m"));
+      assertThat(index(worker, true)).as("n calls a").containsExactly("a 1 READY ", "n 1 READY ");
+      worker.stub().repositoryModelUnload(unloadWithDependents("n"));
+      assertThat(index(worker, true)).isEmpty();
+      Files.delete(repository.resolve("a/model.b1.mlir"));
+      refused(
+          () -> worker.stub().repositoryModelLoad(load("n")),
+          Code.INTERNAL,
+          "failed to load 'n', it calls 'a', which failed to load");
+    }
+  }
+
+  /** An ensemble that calls a, and then this. */
+  private static TestBundle chain(String second) {
+    return TestBundle.ensemble(
+        """
+        inputs: [{name: x, dtype: f32, shape: [n, 2]}]
+        outputs: [{name: y, dtype: f32, shape: [n, 2]}]
+        steps:
+          - {model: a, inputs: {x: x}, outputs: {y: t}}
+          - {model: %s, inputs: {x: t}, outputs: {y: y}}
+        """
+            .formatted(second));
+  }
+
+  private static RepositoryModelUnloadRequest unloadWithDependents(String name) {
+    return unload(name).toBuilder()
+        .putParameters(
+            "unload_dependents", ModelRepositoryParameter.newBuilder().setBoolParam(true).build())
+        .build();
+  }
+
+  @Test
+  void shouldListWhatAMetaCallsOnlyWhenToldTo() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "a");
+    TestBundle.doubling(2, 1).write(repository, "b");
+    TestBundle.meta("a")
+        .file(
+            "Model.java",
+            """
+            import dev.roundhouse.hooks.*;
+
+            class Model implements MetaModel {
+              @Override public Tensors run(HookRequest request, Calls calls) {
+                return calls.call("a", request.inputs());
+              }
+            }
+            """
+                .getBytes(StandardCharsets.UTF_8))
+        .write(repository, "m");
+    try (RunningWorker worker = new RunningWorker(repository, TestBundle.DOUBLE).awaitLoaded()) {
+      assertThat(index(worker, false)).containsExactly("b 1 READY ", "m 1 READY ");
+      worker.stub().modelInfer(WorkerTest.request("m", 1, 1, 2));
+      worker.stub().modelInfer(WorkerTest.request("a", 1, 1, 2));
+    }
+    try (RunningWorker worker =
+        new RunningWorker(
+                repository, TestBundle.DOUBLE, "--roundhouse.worker.repository.list-called=true")
+            .awaitLoaded()) {
+      assertThat(index(worker, true)).containsExactly("a 1 READY ", "b 1 READY ", "m 1 READY ");
     }
   }
 

@@ -109,6 +109,49 @@ class ResidencyControlTest {
   }
 
   @Test
+  void shouldTreatWhatCallsOthersAsOneWithThem() throws Exception {
+    TestBundle.ensemble(
+            """
+            inputs: [{name: x, dtype: f32, shape: [n, 2]}]
+            outputs: [{name: y, dtype: f32, shape: [n, 2]}]
+            steps:
+              - {model: m0, inputs: {x: x}, outputs: {y: t}}
+              - {model: m1, inputs: {x: t}, outputs: {y: y}}
+            """)
+        .write(repository, "both");
+    try (RunningWorker worker = worker(THREE_FIT)) {
+      var control = control(worker);
+      control.compactMemory(reload());
+      assertThat(status(worker).getDeviceResident()).isFalse();
+      assertThat(control.compactMemory(reload("both")).getReloadedModels()).isEqualTo(2);
+      control.setModelResidency(set("both", Residency.PINNED_DEVICE));
+      ModelStatus status = status(worker);
+      assertThat(status.getDeviceResident()).isTrue();
+      assertThat(status.getResidency()).isEqualTo(Residency.PINNED_DEVICE);
+      assertThat(status.getWeightNbytes()).isEqualTo(2L * BYTES);
+      assertThat(worker.post("/actuator/residency/both", "{\"pinned\": false}")).startsWith("200 ");
+      assertThat(status(worker).getResidency()).isEqualTo(Residency.PINNED_SYSTEM);
+      refused(
+          () ->
+              control.setModelPolicy(
+                  SetModelPolicyRequest.newBuilder()
+                      .setName("both")
+                      .setHasWeight(true)
+                      .setWeight(3)
+                      .build()),
+          Code.FAILED_PRECONDITION,
+          "model 'both' waits in no queue and has no weight");
+    }
+  }
+
+  private static ModelStatus status(RunningWorker worker) {
+    return control(worker).modelControlStatus(anything()).getModelsList().stream()
+        .filter(line -> line.getName().equals("both"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
   void shouldLeaveTheDeviceToAnOperatorWhoManagesIt() throws Exception {
     String[] external = List.of(THREE_FIT).toArray(new String[THREE_FIT.length + 1]);
     external[THREE_FIT.length] = "--roundhouse.worker.residency.mode=externally-managed";

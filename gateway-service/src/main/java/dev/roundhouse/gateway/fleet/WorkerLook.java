@@ -72,7 +72,13 @@ public record WorkerLook(
                 failure == null
                     ? CompletableFuture.completedFuture(
                         new WorkerLook(
-                            link, address, ready.join(), index.join(), control.join(), "", false))
+                            link,
+                            address,
+                            ready.join(),
+                            withUnlisted(index.join(), control.join()),
+                            control.join(),
+                            "",
+                            false))
                     : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls)))
         .thenCompose(Function.identity());
   }
@@ -133,6 +139,23 @@ public record WorkerLook(
       states.merge(line.getName(), line.getState().equals(READY), Boolean::logicalOr);
     }
     return states;
+  }
+
+  /** Adds models that answer and that the index leaves out, as those that a meta calls. */
+  private static Map<String, Boolean> withUnlisted(
+      Map<String, Boolean> listed, Optional<WorkerStatus> control) {
+    Map<String, Boolean> all = new HashMap<>(listed);
+    control.ifPresent(
+        status ->
+            status
+                .models()
+                .forEach(
+                    (name, model) -> {
+                      if (!status.externallyManaged() || model.getDeviceResident()) {
+                        all.putIfAbsent(name, true);
+                      }
+                    }));
+    return all;
   }
 
   /** For routes. */

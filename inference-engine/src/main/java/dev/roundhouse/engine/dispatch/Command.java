@@ -33,6 +33,9 @@ sealed interface Command {
    */
   record Pin(ProgramModel model, boolean pinned, CompletableFuture<Void> done) implements Command {}
 
+  /** Bring a model's weights, as long as somebody holds them for a call to come. */
+  record BringAhead(ProgramModel model) implements Command {}
+
   /**
    * Take all weights off the device that may leave now, and bring some back.
    *

@@ -95,6 +95,7 @@ public final class DispatchLoop {
         case Command.SetWeight change -> lanes.setWeight(change.model(), change.weight());
         case Command.StopHolding stop -> lanes.stopHolding();
         case Command.Pin pin -> weights.pin(lanes.find(pin.model()), pin);
+        case Command.BringAhead bring -> weights.bringAhead(lanes.find(bring.model()));
         case Command.Compact compact -> weights.compact(compact);
         case Command.Describe describe -> describe.state().complete(state());
       }

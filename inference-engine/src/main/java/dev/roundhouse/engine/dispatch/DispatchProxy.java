@@ -183,6 +183,15 @@ public final class DispatchProxy {
   }
 
   /**
+   * Has weights brought that are {@linkplain dev.roundhouse.engine.residency.ModelWeights#hold
+   * held} and not on the device, when there is room for them. Does nothing when too many commands
+   * wait.
+   */
+  public void bringAhead(ProgramModel model) {
+    var unused = command(new Command.BringAhead(model));
+  }
+
+  /**
    * Evicts all weights that may leave now, and reloads some.
    *
    * @return completes when they are there, as {@link #pin} does
@@ -299,6 +308,7 @@ public final class DispatchProxy {
       case Command.Pin pin -> pin.done().cancel(false);
       case Command.Compact compact -> compact.done().cancel(false);
       case Command.SetWeight change -> {}
+      case Command.BringAhead bring -> {}
       case Command.StopHolding stop -> {}
     }
   }

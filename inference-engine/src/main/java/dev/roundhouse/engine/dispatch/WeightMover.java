@@ -15,6 +15,7 @@ import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.residency.WeightLoad;
 import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -53,6 +54,9 @@ final class WeightMover {
   private final NanoClock clock;
   private final boolean selfManaged;
   private final List<Begun> begun = new ArrayList<>(MOST);
+
+  /** Weights that runs hold for calls to come. */
+  private final ArrayDeque<ModelLane> ahead = new ArrayDeque<>();
 
   private boolean warmedLast;
 
@@ -124,7 +128,7 @@ final class WeightMover {
   // --- beginning
 
   private boolean beginNext(long now) {
-    if (beginAsked(now)) {
+    if (beginAsked(now) || beginAhead(now)) {
       return true;
     }
     warmedLast = !warmedLast;
@@ -136,6 +140,17 @@ final class WeightMover {
   private boolean beginAsked(long now) {
     OperatorLoads.Asked next = asked.next();
     return next != null && begin(next.lane(), next.sinceNanos(), now);
+  }
+
+  private boolean beginAhead(long now) {
+    for (ModelLane next = ahead.peek(); next != null; next = ahead.peek()) {
+      boolean wants = next.weights().isHeld() && !next.isResident() && !next.isLoading();
+      if (wants && begin(next, now, now)) {
+        return true;
+      }
+      ahead.remove(); // who needs it after all asks again, by its call
+    }
+    return false;
   }
 
   private boolean beginForWarmUp(long now) {
@@ -184,7 +199,8 @@ final class WeightMover {
     if (!isLetIn(next)) {
       return false;
     }
-    List<WeightCache.Left> left = cache.makeRoom(next.modelIndex(), sinceNanos, evictions::isInUse);
+    List<WeightCache.Left> left =
+        cache.makeRoom(next.modelIndex(), sinceNanos, now, evictions::isInUse);
     if (left == null) {
       return false;
     }
@@ -304,6 +320,14 @@ final class WeightMover {
     }
   }
 
+  /** Brings the weights of a lane that a run is about to call, unless they are the operator's. */
+  void bringAhead(@Nullable ModelLane of) {
+    assert owner.isHere();
+    if (selfManaged && of != null && !of.isResident()) {
+      ahead.add(of);
+    }
+  }
+
   /** A model has been warmed up. */
   void warmedUp(ModelLane of) {
     evictUnlessManagedHere(of);
@@ -375,6 +399,7 @@ final class WeightMover {
   /** As {@link WeightEvictions#release}. */
   CompletableFuture<Void> release(ModelLane of) {
     assert owner.isHere();
+    ahead.remove(of);
     return evictions.release(of);
   }
 

@@ -4,9 +4,11 @@ import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.model.CalledModels;
 import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.model.ComposedRun;
+import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.hooks.MetaModel;
 import dev.roundhouse.hooks.ModelContext;
 import java.util.List;
+import java.util.Set;
 import java.util.function.BiConsumer;
 
 /** A meta: a version whose code answers by calling other models. */
@@ -17,7 +19,9 @@ final class CallingModel extends CodedModel {
   private final MetaModel meta;
   private final String fingerprint;
   private final MetaGate gate;
+  private final ScratchLine scratchLine;
   private final CalledModels called;
+  private volatile Set<String> lastCalled = Set.of();
 
   /**
    * @param meta opened already; closed with this
@@ -41,6 +45,7 @@ final class CallingModel extends CodedModel {
     this.meta = meta;
     this.fingerprint = fingerprint;
     gate = server.gate();
+    scratchLine = server.scratchLine();
     called = server.called();
   }
 
@@ -54,12 +59,32 @@ final class CallingModel extends CodedModel {
     return fingerprint;
   }
 
+  @Override
+  public List<ProgramModel> needs() {
+    return called.needs(spec());
+  }
+
+  /** What the latest run called: the next will call the same, more often than not. */
+  Set<String> lastCalled() {
+    return lastCalled;
+  }
+
+  void lastCalled(Set<String> names) {
+    if (!names.equals(lastCalled)) {
+      lastCalled = Set.copyOf(names);
+    }
+  }
+
   MetaModel meta() {
     return meta;
   }
 
   MetaGate gate() {
     return gate;
+  }
+
+  ScratchLine scratchLine() {
+    return scratchLine;
   }
 
   CalledModels called() {

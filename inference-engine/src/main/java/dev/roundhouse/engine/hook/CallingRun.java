@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.hook;
 
+import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.CalledModels;
 import dev.roundhouse.engine.model.ComposedRun;
 import dev.roundhouse.engine.model.Servable;
@@ -9,9 +11,13 @@ import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.hooks.CallException;
 import dev.roundhouse.hooks.Calls;
+import dev.roundhouse.hooks.Tensor;
 import dev.roundhouse.hooks.Tensors;
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
@@ -24,6 +30,7 @@ final class CallingRun extends CodedRun implements Calls {
   private final ComposedRun run;
   private final Thread thread = Thread.currentThread();
   private CalledModels.Held held = CalledModels.Held.NONE;
+  private final Set<String> names = new HashSet<>();
 
   // Guarded by this.
   private boolean inGate;
@@ -52,6 +59,7 @@ final class CallingRun extends CodedRun implements Calls {
       leave();
     }
     if (made != null) {
+      model.lastCalled(names);
       complete(made);
     }
   }
@@ -70,6 +78,7 @@ final class CallingRun extends CodedRun implements Calls {
       over = true;
     }
     finish();
+    memory().releaseScratch();
     held.close();
   }
 
@@ -81,6 +90,7 @@ final class CallingRun extends CodedRun implements Calls {
       }
       inGate = false;
     }
+    run.releaseWeights();
     model.gate().leave();
   }
 
@@ -100,6 +110,8 @@ final class CallingRun extends CodedRun implements Calls {
     }
     List<InputTensor> given = inputs(inputs);
     enterGate();
+    run.holdWeights(target);
+    names.add(name);
     CompletableFuture<List<OutputTensor>> answer = new CompletableFuture<>();
     run.callFor(
         target,
@@ -114,6 +126,30 @@ final class CallingRun extends CodedRun implements Calls {
                     "model '%s', which model '%s' calls: %s"
                         .formatted(name, modelName(), message))));
     return new PendingAnswer(name, answer);
+  }
+
+  @Override
+  public Tensor scratch(String name, DType dtype, long... shape) {
+    refuseOtherThreads();
+    Shape dims = Shape.of(shape);
+    long size = Tensor.byteSize(name, dtype, dims);
+    MemorySegment room;
+    watched().beginWait();
+    try {
+      room = memory().scratch(name, size, model.scratchLine(), run.request().deadlineNanos());
+    } catch (InterruptedException e) {
+      throw interrupted(modelName());
+    } finally {
+      watched().endWait();
+    }
+    if (room == null) {
+      throw new CallException(
+          modelName(),
+          Status.DEADLINE_EXCEEDED.name(),
+          "the deadline passed while model '%s' waited for %d bytes of scratch '%s'"
+              .formatted(modelName(), size, name));
+    }
+    return Tensor.of(name, dtype, dims, room);
   }
 
   private void refuseOtherThreads() {
@@ -154,6 +190,12 @@ final class CallingRun extends CodedRun implements Calls {
     if (late) { // it was given up meanwhile
       model.gate().leave();
       throw interrupted(modelName());
+    }
+    for (String name : model.lastCalled()) {
+      Servable target = held.versions().get(name);
+      if (target != null) {
+        run.holdWeights(target);
+      }
     }
   }
 

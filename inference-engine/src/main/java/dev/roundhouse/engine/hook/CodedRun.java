@@ -55,6 +55,10 @@ abstract class CodedRun implements HookRequest {
     return refusal != null;
   }
 
+  HookMemory memory() {
+    return memory;
+  }
+
   List<InputTensor> inputs(Tensors tensors) {
     List<InputTensor> made = new ArrayList<>(tensors.size());
     for (Tensor tensor : tensors) {

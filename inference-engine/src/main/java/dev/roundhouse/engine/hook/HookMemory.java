@@ -9,7 +9,9 @@ import dev.roundhouse.hooks.Tensors;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,7 @@ final class HookMemory {
   private final List<MemorySegment.Scope> callers = new ArrayList<>(); // until the request is over
   private @Nullable Arena lentInputs;
   private @Nullable Arena lentAnswers;
+  private final Map<MemorySegment.Scope, Long> scratch = new HashMap<>(0);
   private long bytes;
   private boolean closed;
 
@@ -48,12 +51,60 @@ final class HookMemory {
    * @throws HookException when there is no room
    */
   MemorySegment make(String tensor, long size) {
+    refuseTooLarge(tensor, size);
+    reserve(tensor, size);
+    return made(size);
+  }
+
+  /**
+   * As {@link #make}; but waits for room, when the request holds none yet, and is counted only
+   * until {@link #releaseScratch}, unless the answer has it.
+   *
+   * @return null when the deadline has passed
+   */
+  @Nullable MemorySegment scratch(String tensor, long size, ScratchLine line, long deadlineNanos)
+      throws InterruptedException {
+    refuseTooLarge(tensor, size);
+    if (!holdsNone() || size > Math.min(heap.limit(), requests.limit())) {
+      reserve(tensor, size);
+    } else if (!line.await(() -> full(size) == null, deadlineNanos)) {
+      return null;
+    }
+    MemorySegment segment = made(size);
+    synchronized (this) {
+      scratch.put(segment.scope(), size);
+    }
+    return segment;
+  }
+
+  /** The run has ended. What of its scratch the answer does not have is counted no more. */
+  void releaseScratch() {
+    long released = 0;
+    synchronized (this) {
+      for (Map.Entry<MemorySegment.Scope, Long> each : scratch.entrySet()) {
+        ours.remove(each.getKey());
+        released += each.getValue();
+      }
+      scratch.clear();
+    }
+    giveBack(released);
+  }
+
+  private synchronized boolean holdsNone() {
+    return bytes == 0;
+  }
+
+  private void refuseTooLarge(String tensor, long size) {
     if (size > LARGEST) {
       throw new IllegalArgumentException(
           "tensor '%s' of model '%s' would have %d bytes; hooks make tensors of %d at most"
               .formatted(tensor, model, size, LARGEST));
     }
-    take(tensor, size);
+  }
+
+  /** Of bytes that are reserved, which it takes. */
+  private MemorySegment made(long size) {
+    take(size);
     MemorySegment segment;
     boolean allocated = false;
     try {
@@ -70,8 +121,7 @@ final class HookMemory {
     return segment;
   }
 
-  private void take(String tensor, long size) {
-    reserve(tensor, size);
+  private void take(long size) {
     synchronized (this) {
       if (!closed) {
         bytes += size;
@@ -84,19 +134,25 @@ final class HookMemory {
   }
 
   private void reserve(String tensor, long size) {
-    ByteBudget full = null;
-    if (!heap.take(size)) {
-      full = heap;
-    } else if (!requests.take(size)) {
-      heap.giveBack(size);
-      full = requests;
-    }
+    ByteBudget full = full(size);
     if (full != null) {
       throw new HookException(
           HookException.Code.RESOURCE_EXHAUSTED,
           "tensor '%s' that hooks of model '%s' make needs %d bytes, %d are held and the limit is %d; retry later or raise %s"
               .formatted(tensor, model, size, full.held(), full.limit(), full.limitName()));
     }
+  }
+
+  /** Takes bytes from both budgets, or says which is full. */
+  private @Nullable ByteBudget full(long size) {
+    if (!heap.take(size)) {
+      return heap;
+    }
+    if (!requests.take(size)) {
+      heap.giveBack(size);
+      return requests;
+    }
+    return null;
   }
 
   private void giveBack(long size) {
@@ -154,6 +210,9 @@ final class HookMemory {
 
   /** Memory that stays as long as the answer: this, or a copy. */
   MemorySegment forAnswer(String tensor, MemorySegment segment) {
+    synchronized (this) {
+      scratch.remove(segment.scope()); // counted as long as the answer
+    }
     return isOneOf(ours, segment) ? segment : copy(tensor, segment);
   }
 
@@ -191,6 +250,7 @@ final class HookMemory {
       boolean counted;
       synchronized (this) {
         counted = ours.remove(segment.scope());
+        scratch.remove(segment.scope());
       }
       if (counted) {
         giveBack(array.length);

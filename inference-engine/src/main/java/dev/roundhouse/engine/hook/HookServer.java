@@ -38,6 +38,7 @@ public final class HookServer implements ModelCode {
   private final HookThreads threads;
   private final HookThreads metaThreads;
   private final MetaGate gate;
+  private final ScratchLine scratchLine;
   private final CalledModels called;
   private final AwaitedCode awaited;
   private final HookWatch watch;
@@ -79,6 +80,7 @@ public final class HookServer implements ModelCode {
             Math.min(options.metaThreads(), options.perModel()),
             mostWaiting);
     gate = new MetaGate(options.metaConcurrency(), clock);
+    scratchLine = new ScratchLine(clock);
     this.called = called;
     this.awaited = new AwaitedCode(awaited, options);
     watch = new HookWatch(clock);
@@ -226,6 +228,10 @@ public final class HookServer implements ModelCode {
 
   HookWatch watch() {
     return watch;
+  }
+
+  ScratchLine scratchLine() {
+    return scratchLine;
   }
 
   HookMemory memory(String model) {

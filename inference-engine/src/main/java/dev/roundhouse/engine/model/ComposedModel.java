@@ -118,9 +118,14 @@ public abstract non-sealed class ComposedModel implements Servable {
   }
 
   @Override
-  public final boolean isOnDevice() {
+  public List<ProgramModel> needs() {
     ProgramModel programs = inLane();
-    return programs == null || programs.isOnDevice();
+    return programs == null ? List.of() : List.of(programs);
+  }
+
+  @Override
+  public final boolean isOnDevice() {
+    return needs().stream().allMatch(ProgramModel::isOnDevice);
   }
 
   @Override

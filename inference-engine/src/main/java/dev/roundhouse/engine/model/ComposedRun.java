@@ -8,6 +8,7 @@ import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
@@ -58,6 +59,7 @@ public final class ComposedRun {
   private final MetaRun lane = new MetaRun();
   private final ReentrantLock lock = new ReentrantLock();
   private final RunParts parts = new RunParts(lock);
+  private final RunWeights weights;
 
   // Guarded by lock.
   private final List<Submission> calls = new ArrayList<>();
@@ -98,6 +100,7 @@ public final class ComposedRun {
    * @param request accepted, and taken, before {@link #begin}
    * @param submit makes the calls: of a name or, where one is given, of that very version
    * @param userCode runs the model's code, as the model has it
+   * @param bringAhead brings weights that are held, when there is room for them
    * @param mostAnswerBytes of an answer whose size was not known when the request was accepted
    */
   public ComposedRun(
@@ -106,7 +109,9 @@ public final class ComposedRun {
       Accounting accounting,
       BiFunction<InferenceRequest, @Nullable Servable, Submission> submit,
       Executor userCode,
+      Consumer<ProgramModel> bringAhead,
       long mostAnswerBytes) {
+    weights = new RunWeights(bringAhead);
     this.request = request;
     this.model = model;
     this.accounting = accounting;
@@ -199,6 +204,19 @@ public final class ComposedRun {
       lock.unlock();
     }
     release.run();
+  }
+
+  /**
+   * Keeps what a version needs on the device until the run ends, or {@link #releaseWeights}; and
+   * has it brought there when it is not.
+   */
+  public void holdWeights(Servable version) {
+    weights.hold(version);
+  }
+
+  /** It makes no further calls, as far as it knows. */
+  public void releaseWeights() {
+    weights.release();
   }
 
   /**
@@ -480,6 +498,7 @@ public final class ComposedRun {
       lock.unlock();
     }
     try {
+      weights.end();
       left.forEach(Submission::cancel);
     } finally {
       leave();
@@ -618,6 +637,7 @@ public final class ComposedRun {
     } finally {
       lock.unlock();
     }
+    weights.end();
     switch (last) {
       case null ->
           tell(
@@ -706,6 +726,19 @@ public final class ComposedRun {
     } finally {
       lock.unlock();
     }
+  }
+
+  boolean isTraced() {
+    return callOptions.traced();
+  }
+
+  long nanoTime() {
+    return accounting.nanoTime();
+  }
+
+  /** Tells of a call to whoever traces the request. */
+  void report(CallReport call) {
+    request().sink().onCall(call);
   }
 
   /** A call has ended. */

@@ -39,6 +39,7 @@ final class EnsembleModel extends ComposedModel {
       return;
     }
     run.keep(held::close);
+    held.versions().values().forEach(run::holdWeights);
     String misfit = misfit(held.versions());
     if (misfit.isEmpty()) {
       new EnsembleRun(spec(), held.versions(), run).begin();
@@ -68,6 +69,11 @@ final class EnsembleModel extends ComposedModel {
       }
     }
     return true;
+  }
+
+  @Override
+  public List<ProgramModel> needs() {
+    return called.needs(spec());
   }
 
   @Override

@@ -60,6 +60,11 @@ public record ProgramModel(
   }
 
   @Override
+  public List<ProgramModel> needs() {
+    return List.of(this);
+  }
+
+  @Override
   public int shareKey() {
     return modelIndex;
   }

@@ -73,8 +73,8 @@ public final class RegisteredModel {
   }
 
   /** Keeps where weights wait, for versions to come as well. */
-  public void setResidency(ServingDefaults.Residency value) {
-    residency = Optional.of(value);
+  public void setResidency(Optional<ServingDefaults.Residency> value) {
+    residency = value;
   }
 
   /** For the registry, which counts what changes. */

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
@@ -15,6 +16,7 @@ class RunCall implements AnswerSink {
   final ComposedRun run;
   private final String name;
   private final Consumer<Answer> then;
+  private final long startNanos;
 
   /**
    * @param name of the called model
@@ -24,6 +26,7 @@ class RunCall implements AnswerSink {
     this.run = run;
     this.name = name;
     this.then = then;
+    startNanos = run.isTraced() ? run.nanoTime() : 0;
   }
 
   @Override
@@ -34,8 +37,16 @@ class RunCall implements AnswerSink {
   }
 
   @Override
+  public final void onCall(CallReport call) {
+    run.report(call);
+  }
+
+  @Override
   public final void onEnd(Outcome outcome) {
     try {
+      if (run.isTraced()) {
+        run.report(new CallReport(name, outcome, startNanos, run.nanoTime()));
+      }
       switch (outcome) {
         case Outcome.Completed completed -> completed();
         case Outcome.Refused refused -> unanswered(refused.status(), refused.message());

@@ -3,6 +3,7 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.QueueRules;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,13 +37,16 @@ public sealed interface Servable permits ProgramModel, ComposedModel {
   /** What of it has programs, weights and a lane: itself, another that it owns, or null. */
   @Nullable ProgramModel inLane();
 
+  /** Programs whose weights it needs: its own, or those of all that it calls and that serves. */
+  List<ProgramModel> needs();
+
   /** Least time that the answer to so many rows takes to compute; 0 when nothing is known. */
   long leastRunNanos(int variant, int rows, long nowNanos);
 
   /** Least time until that can begin; 0 when what it needs is on the device. */
   long leastWaitNanos(long nowNanos);
 
-  /** True unless weights of its own would have to be brought to the device first. */
+  /** True unless weights that it {@link #needs} would have to be brought to the device first. */
   boolean isOnDevice();
 
   /** Of its own weights on the device. */

@@ -6,10 +6,10 @@ import org.jspecify.annotations.Nullable;
  * Where the answer to one request goes: parts, in order, then one end. A request has one part, or
  * none when it was not answered; of a decoupled model it has any number.
  *
- * <p>Both methods are called by the thread where it happens: the submitting thread for a refusal,
- * the cancelling thread for a request that waits, else a thread of the engine. Never two at once
- * for one request. They must be brief and must not block; what they throw is logged and costs this
- * call only.
+ * <p>Parts and the end are told by the thread where it happens: the submitting thread for a
+ * refusal, the cancelling thread for a request that waits, else a thread of the engine. Never two
+ * at once for one request. They must be brief and must not block; what they throw is logged and
+ * costs this call only.
  */
 public interface AnswerSink {
 
@@ -23,6 +23,12 @@ public interface AnswerSink {
   default @Nullable String onManyParts() {
     return "the model is decoupled: it answers in any number of parts, and its caller takes one; ask it over ModelStreamInfer";
   }
+
+  /**
+   * The model has made a call to answer the request, and it has ended. Told before the end of the
+   * request, of those whose options say that they are traced; by several threads at once.
+   */
+  default void onCall(CallReport call) {}
 
   /**
    * Takes a part of the answer. The receiver closes it once its bytes are written or given up: the

@@ -3,6 +3,7 @@ package dev.roundhouse.engine.residency;
 import dev.roundhouse.engine.device.DeviceBuffer;
 import dev.roundhouse.engine.hostweights.HostWeights;
 import dev.roundhouse.engine.hostweights.HostWeightsReport;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,14 +15,20 @@ public final class ModelWeights {
 
   private final HostWeights hostWeights;
   private final LoadTimes times;
+  private final AtomicInteger holds = new AtomicInteger();
+  private final boolean mayLeave;
   private final long byteSize;
   private volatile @Nullable DeviceWeights onDevice;
   private volatile boolean coming;
   private volatile boolean inMemory;
 
-  ModelWeights(HostWeights hostWeights, LoadTimes times) {
+  /**
+   * @param mayLeave whether the device may have too little room for all weights
+   */
+  ModelWeights(HostWeights hostWeights, LoadTimes times, boolean mayLeave) {
     this.hostWeights = hostWeights;
     this.times = times;
+    this.mayLeave = mayLeave && hostWeights.count() > 0;
     byteSize = hostWeights.byteSize();
     onDevice = hostWeights.count() == 0 ? NONE : null;
     inMemory = hostWeights.isInMemory();
@@ -57,6 +64,26 @@ public final class ModelWeights {
    */
   public long leastWaitNanos(long nowNanos) {
     return isResident() || coming ? 0 : times.confirmedNanos(this, nowNanos);
+  }
+
+  /** True when they may leave the device for others'. Any thread. */
+  public boolean mayLeave() {
+    return mayLeave;
+  }
+
+  /** A run is about to call for them; to be {@link #release}d. Any thread. */
+  public void hold() {
+    holds.incrementAndGet();
+  }
+
+  /** Takes back one {@link #hold}. Any thread. */
+  public void release() {
+    holds.decrementAndGet();
+  }
+
+  /** True while a run is about to call for them. Any thread. */
+  public boolean isHeld() {
+    return holds.get() > 0;
   }
 
   /** Whether their last load found them in host memory. */

@@ -58,7 +58,8 @@ public final class Residency {
         kind.isPresent()
             ? store.open(model.name(), source, kind.get())
             : store.open(model.name(), source),
-        times);
+        times,
+        arenaBytes().isPresent());
   }
 
   /** How weights wait on the host; empty when that is not said. */

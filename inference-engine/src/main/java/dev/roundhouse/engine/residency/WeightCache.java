@@ -4,8 +4,10 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.evict.EvictionPolicy;
 import dev.roundhouse.engine.schedule.ReadyHeap;
 import dev.roundhouse.engine.state.DeviceStates;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -24,7 +26,8 @@ import org.slf4j.LoggerFactory;
  * <p>Weights that nobody waits for leave first, in the order of the {@link EvictionPolicy}. When
  * there are none of those, weights with waiting requests leave for a request that has waited longer
  * by a few times what its load takes; the youngest first. So a loaded model runs before it leaves,
- * and no request starves.
+ * and no request starves. Weights that a run {@linkplain ModelWeights#hold holds} for calls to come
+ * leave for a request that has waited for a few loads' time.
  */
 public final class WeightCache {
   private static final Logger log = LoggerFactory.getLogger(WeightCache.class);
@@ -217,7 +220,8 @@ public final class WeightCache {
    * @param inUse whether a batch of a model is on its way
    * @return what has left, its buffers to be closed before the load; null when there is no room now
    */
-  public @Nullable List<Left> makeRoom(int slot, long frontNanos, IntPredicate inUse) {
+  public @Nullable List<Left> makeRoom(
+      int slot, long frontNanos, long nowNanos, IntPredicate inUse) {
     Entry entry = entry(slot);
     long need = entry.weights.byteSize();
     long missing = need - (poolBytes - residentBytes.get() - loadingBytes - states.bytes());
@@ -228,7 +232,7 @@ public final class WeightCache {
       return List.of();
     }
     long youngest = frontNanos + PATIENCE_LOADS * expectedNanos(entry.weights);
-    List<Chosen> leaving = choose(missing, youngest, inUse);
+    List<Chosen> leaving = choose(missing, youngest, nowNanos, inUse);
     if (byteSize(leaving) < missing && !hasDeviceToItself(need, leaving)) {
       leaving.forEach(this::putBack);
       return null;
@@ -243,7 +247,7 @@ public final class WeightCache {
    * @return what has left, its buffers to be closed
    */
   public List<Left> leave(long bytes, IntPredicate inUse) {
-    return choose(bytes, Long.MAX_VALUE, inUse).stream().map(this::evict).toList();
+    return choose(bytes, Long.MAX_VALUE, 0, inUse).stream().map(this::evict).toList();
   }
 
   /** Has the state of all sequences leave that no batch is about to use; false when none can. */
@@ -252,12 +256,13 @@ public final class WeightCache {
   }
 
   /** Takes out of where they stand so many bytes of weights, or less when no more can leave. */
-  private List<Chosen> choose(long bytes, long youngest, IntPredicate inUse) {
+  private List<Chosen> choose(long bytes, long youngest, long nowNanos, IntPredicate inUse) {
     List<Chosen> leaving = new ArrayList<>();
     List<Chosen> staying = new ArrayList<>();
+    Deque<Integer> held = new ArrayDeque<>(0);
     long missing = bytes;
     while (missing > 0) {
-      Chosen chosen = choose(youngest);
+      Chosen chosen = choose(youngest, nowNanos, held);
       if (chosen == null) {
         break;
       }
@@ -269,6 +274,7 @@ public final class WeightCache {
       }
     }
     staying.forEach(this::putBack);
+    held.forEach(policy::release);
     return leaving;
   }
 
@@ -276,12 +282,21 @@ public final class WeightCache {
     return leaving.stream().mapToLong(chosen -> entry(chosen.slot).weights.byteSize()).sum();
   }
 
-  /** Takes the next to leave out of where it stands; null when there is none. */
-  private @Nullable Chosen choose(long youngest) {
-    int idle = policy.victim();
-    if (idle != -1) {
+  /**
+   * Takes the next to leave out of where it stands; null when there is none.
+   *
+   * @param held idle ones that are to run soon, taken out before
+   */
+  private @Nullable Chosen choose(long youngest, long nowNanos, Deque<Integer> held) {
+    for (int idle = policy.victim(); idle != -1; idle = policy.victim()) {
       policy.hold(idle);
-      return new Chosen(idle, NOT_WANTED);
+      if (!entry(idle).weights.isHeld()) {
+        return new Chosen(idle, NOT_WANTED);
+      }
+      held.add(idle);
+    }
+    if (nowNanos > youngest && !held.isEmpty()) {
+      return new Chosen(held.removeFirst(), NOT_WANTED);
     }
     if (!wanted.isEmpty() && -wanted.firstKey() > youngest) {
       Chosen chosen = new Chosen(wanted.first(), wanted.firstKey());

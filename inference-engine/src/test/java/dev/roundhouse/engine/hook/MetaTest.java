@@ -20,6 +20,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -232,6 +233,96 @@ class MetaTest {
     System.setProperty(GO, "true");
     assertAnswered(running, 4f, 8f);
     assertFailed(submit("m", "after"), Status.INVALID_ARGUMENT, "model 'a', which model 'm' calls");
+  }
+
+  @Test
+  void shouldWorkInScratchAndAnswerWithIt() {
+    meta(
+        "m",
+        """
+        Tensor work = calls.scratch("x", DType.F32, 1, 2);
+        Tensor lost = calls.scratch("lost", DType.F32, 1 << 20);
+        Tensor y = calls.scratch("y", DType.F32, 1, 2);
+        work.f32().put(0, request.input("x").f32().get(0)).put(1, 5);
+        Tensor made = calls.call("a", Tensors.of(work)).get("y");
+        y.f32().put(0, made.f32().get(0) + lost.f32().get(7)).put(1, made.f32().get(1));
+        return Tensors.of(y);
+        """);
+    assertAnswered(submit("m", "r"), 2f, 10f);
+  }
+
+  @Test
+  void shouldEndOnDrainEverythingThatHasBegun() {
+    meta("m", TELL + AWAIT_GO + TWICE);
+    CompletableFuture<Reply> first = submit("m", "first");
+    CompletableFuture<Reply> second = submit("m", "second");
+    LiveEngine.await("one runs", () -> !System.getProperty(SEEN, "").isEmpty());
+    CompletableFuture<Boolean> drained =
+        CompletableFuture.supplyAsync(() -> drain(Duration.ofSeconds(20)));
+    LiveEngine.await("new ones are refused", () -> !engine.engine().isServing());
+    assertThat(LiveEngine.outcome(submit("m", "late"))).isNotInstanceOf(Outcome.Completed.class);
+    assertThat(drained).isNotDone();
+    System.setProperty(GO, "true");
+    assertAnswered(first, 4f, 8f);
+    assertAnswered(second, 4f, 8f);
+    assertThat(drained.join()).as("its calls were let in").isTrue();
+  }
+
+  private static long waitingAtTheGate() {
+    return Thread.getAllStackTraces().values().stream()
+        .flatMap(Arrays::stream)
+        .filter(
+            frame ->
+                frame.getClassName().equals(MetaGate.class.getName())
+                    && frame.getMethodName().equals("enter"))
+        .count();
+  }
+
+  private boolean drain(Duration budget) {
+    try {
+      return engine.engine().drain(budget);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void shouldTakeTurnsInTheOrderOfTheFirstCalls() {
+    meta(
+        "m",
+        "Tensors y = calls.call(\"a\", request.inputs());"
+            + "String k = \""
+            + SEEN
+            + "\"; System.setProperty(k, System.getProperty(k, \"\") + request.id());"
+            + AWAIT_GO
+            + "return y;");
+    List<CompletableFuture<Reply>> replies = new ArrayList<>();
+    replies.add(submit("m", "1"));
+    LiveEngine.await("the first has called", () -> "1".equals(System.getProperty(SEEN)));
+    for (int i = 2; i <= 4; i++) {
+      int before = i - 2;
+      replies.add(submit("m", Integer.toString(i)));
+      LiveEngine.await("it waits", () -> waitingAtTheGate() == before + 1);
+    }
+    System.setProperty(GO, "true");
+    replies.forEach(reply -> assertAnswered(reply, 2f, 4f));
+    assertThat(System.getProperty(SEEN)).isEqualTo("1234");
+  }
+
+  @Test
+  void shouldCancelACallThatRunsWhenItsCallerLeaves() {
+    engine.runsTake(TimeUnit.MILLISECONDS.toNanos(50));
+    meta("m", TELL + TWICE);
+    ReplySink left = new ReplySink();
+    Submission leaving =
+        engine.engine().submit(InferenceRequest.of("m", List.of(row()), left).id("r").build());
+    LiveEngine.await("it has begun", () -> "r".equals(System.getProperty(SEEN)));
+    long runs = engine.executions();
+    LiveEngine.await("its call runs", () -> engine.executions() > runs);
+    assertThat(leaving.cancel()).isTrue();
+    assertThat(LiveEngine.outcome(left.reply())).isInstanceOf(Outcome.Cancelled.class);
+    engine.runsTake(0);
+    assertAnswered(submit("m", "after"), 4f, 8f);
   }
 
   @Test

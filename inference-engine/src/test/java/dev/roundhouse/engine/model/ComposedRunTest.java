@@ -294,7 +294,8 @@ class ComposedRunTest {
         0);
     assertThat(queued.take()).isTrue();
     ComposedRun run =
-        new ComposedRun(queued, model, accounting, this::submit, executor, MOST_ANSWER);
+        new ComposedRun(
+            queued, model, accounting, this::submit, executor, ahead -> {}, MOST_ANSWER);
     run.begin();
     return run;
   }

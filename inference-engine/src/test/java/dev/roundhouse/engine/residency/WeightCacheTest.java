@@ -203,6 +203,44 @@ class WeightCacheTest {
   }
 
   @Test
+  void shouldHaveWeightsLeaveThatARunHoldsOnlyForWhoHasWaited() {
+    open(3);
+    registerAndBring(4);
+    long patience = 4 * rig.cache.expectedNanos(weights(0));
+    long now = clock.nanoTime();
+    weights(1).hold();
+    weights(1).hold();
+    weights(2).hold();
+    assertThat(makeRoom(0, now - patience + 1))
+        .as("nothing needs it")
+        .extracting(WeightCache.Left::modelIndex)
+        .containsExactly(3);
+    bring(3);
+    patience = 4 * rig.cache.expectedNanos(weights(0));
+    now = clock.nanoTime();
+    rig.cache.wanted(3, now - 1);
+    assertThat(makeRoom(0, now - patience)).as("it has not waited long enough").isNull();
+    assertThat(left(rig.cache.leave(1, inUse::contains))).isEmpty();
+    assertThat(makeRoom(0, now - patience - 1))
+        .as("it has")
+        .extracting(WeightCache.Left::modelIndex)
+        .containsExactly(1);
+    bring(1);
+    weights(2).release();
+    weights(1).release();
+    assertThat(weights(1).isHeld()).isTrue();
+    weights(1).release();
+    assertThat(weights(1).isHeld()).isFalse();
+    weights(2).hold();
+    register(9, 3 * BYTES);
+    assertThat(makeRoom(9, LONG_AGO))
+        .as("in this order")
+        .extracting(WeightCache.Left::modelIndex)
+        .containsExactly(1, 2, 3);
+    weights(2).release();
+  }
+
+  @Test
   void shouldPutThoseBackWhereTheyStoodWhoCouldNotLeave() {
     open(3);
     registerAndBring(4);
@@ -412,7 +450,8 @@ class WeightCacheTest {
 
   /** Those who leave are closed; null when there is no room. */
   private @Nullable List<WeightCache.Left> makeRoom(int slot, long frontNanos) {
-    List<WeightCache.Left> left = rig.cache.makeRoom(slot, frontNanos, inUse::contains);
+    List<WeightCache.Left> left =
+        rig.cache.makeRoom(slot, frontNanos, clock.nanoTime(), inUse::contains);
     if (left != null) {
       left.forEach(WeightCache.Left::close);
     }

@@ -90,7 +90,7 @@ final class Format3Reader {
     outputs = lengths.outputs();
     List<String> calls = calls(kind);
     boolean decoupled = fields.flag("decoupled", false);
-    ServingDefaults serving = serving(inputs, outputs);
+    ServingDefaults serving = serving(kind, inputs, outputs);
     Optional<TextTask> task = TaskReader.read(fields, client, decoupled, serving);
     Map<String, String> digests = digests();
     Map<String, String> provenance = provenance();
@@ -127,7 +127,7 @@ final class Format3Reader {
     List<Integer> sizes = batchSizes();
     rules.batch("inputs", contract.inputs(), "batch_sizes", sizes);
     List<EnsembleStep> steps = StepsReader.read(fields, model, contract);
-    ServingDefaults serving = serving(List.of(), List.of());
+    ServingDefaults serving = serving(Kind.ENSEMBLE, List.of(), List.of());
     if (serving.sequence().isPresent()) {
       fields.problem("serving.sequence", "is not for kind ensemble");
     }
@@ -156,11 +156,23 @@ final class Format3Reader {
         Optional.of(digests));
   }
 
-  private ServingDefaults serving(List<TensorSpec> inputs, List<TensorSpec> outputs) {
-    return fields
-        .object("serving")
-        .map(section -> ServingReader.read(section, inputs, outputs))
+  private ServingDefaults serving(Kind kind, List<TensorSpec> inputs, List<TensorSpec> outputs) {
+    Optional<Fields> section = fields.object("serving");
+    if (kind != Kind.MODEL) {
+      section.ifPresent(Format3Reader::refuseOfCallers);
+    }
+    return section
+        .map(fields -> ServingReader.read(fields, inputs, outputs))
         .orElse(ServingDefaults.DEFAULT);
+  }
+
+  /** What has no weights and waits in no queue: what it calls has, and does. */
+  private static void refuseOfCallers(Fields serving) {
+    for (String key : List.of("weight", "residency", "max_queue_delay")) {
+      if (serving.has(key)) {
+        serving.problem(key, "is for models with programs; set it at those that this one calls");
+      }
+    }
   }
 
   private Optional<ClientContract> client(Kind kind) {

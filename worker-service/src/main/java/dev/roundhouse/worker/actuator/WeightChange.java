@@ -2,6 +2,7 @@ package dev.roundhouse.worker.actuator;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
@@ -49,6 +50,12 @@ final class WeightChange {
           409,
           "model '%s' is %s and only a ready one has a weight to change; wait until it is, or set roundhouse.worker.models.%s.weight"
               .formatted(name, model.state(), name));
+    }
+    if (model.spec().filter(spec -> spec.kind() != ModelSpec.Kind.MODEL).isPresent()) {
+      return new Refused(
+          409,
+          "model '%s' waits in no queue and has no weight: what it calls has; change those"
+              .formatted(name));
     }
     Asked asked = ask(name, weight);
     if (!asked.taken()) {

@@ -25,6 +25,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param versionPolicy Which versions of a model serve: `latest`, `latest:N` for the N newest,
  *     `all`, or numbers such as `1,3`.
  * @param load For `explicit`: models to load at the start; `*` for all.
+ * @param listCalled Whether RepositoryIndex lists models that a meta calls and that answer. Without
+ *     it callers see the meta alone; they can call the others by name all the same.
  * @param linkRoots Folders into which links of files in a bundle may lead, such as the caches of
  *     Hugging Face and DVC or `/nix/store`. What lies elsewhere outside the bundle is refused.
  * @param leaveOut Names of models that are not loaded, whoever asks: each is listed as failed, and
@@ -37,6 +39,7 @@ public record RepositoryProperties(
     @Min(1) @Max(1000) @DefaultValue("3") int loadAttempts,
     @Pattern(regexp = VERSION_POLICY) @DefaultValue("latest") String versionPolicy,
     @DefaultValue List<String> load,
+    @DefaultValue("false") boolean listCalled,
     @DefaultValue List<Path> linkRoots,
     @DefaultValue List<String> leaveOut) {
 

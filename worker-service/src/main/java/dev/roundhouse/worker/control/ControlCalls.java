@@ -2,17 +2,9 @@ package dev.roundhouse.worker.control;
 
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.ServingDefaults;
-import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.engine.ModelReport;
-import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.device.DeviceException;
-import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
-import dev.roundhouse.engine.dispatch.DispatchState.Place;
-import dev.roundhouse.engine.hostweights.HostWeightsKind;
-import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
 import dev.roundhouse.kserve.control.proto.CompactMemoryResponse;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
@@ -30,13 +22,9 @@ import dev.roundhouse.worker.config.ResidencyProperties;
 import dev.roundhouse.worker.transport.grpc.UnaryAnswer;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.Function;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What an operator can ask of a worker: every change is written to the audit log with what was
@@ -56,73 +44,8 @@ public final class ControlCalls {
   }
 
   CompletableFuture<ModelControlStatusResponse> status() {
-    return asked(engine.reports().scheduler()).thenApply(this::status);
-  }
-
-  private ModelControlStatusResponse status(SchedulerReport scheduler) {
-    var weights = scheduler.dispatch().weights();
-    long pool = weights.poolBytes();
-    ModelControlStatusResponse.Builder response =
-        ModelControlStatusResponse.newBuilder()
-            .setResidencyMode(mode.name().toLowerCase(Locale.ROOT))
-            .setDiscipline(scheduler.dispatch().discipline())
-            .setWeightCacheMaxBytes(
-                pool == Long.MAX_VALUE ? 0 : Math.max(0, pool - weights.pinnedBytes()));
-    Map<String, LaneState> lanes =
-        scheduler.dispatch().models().stream()
-            .collect(
-                Collectors.toMap(
-                    lane -> lane.model() + "\n" + lane.version(), Function.identity()));
-    for (ModelReport report : engine.reports().details()) {
-      LaneState lane = lanes.get(report.status().name() + "\n" + report.status().version());
-      if (report.status().isReady() && lane != null) {
-        response.addModels(line(report, lane));
-      }
-    }
-    return response.build();
-  }
-
-  private static dev.roundhouse.kserve.control.proto.ModelStatus line(
-      ModelReport report, LaneState lane) {
-    ModelStatus status = report.status();
-    var line =
-        dev.roundhouse.kserve.control.proto.ModelStatus.newBuilder()
-            .setName(status.name())
-            .setResidency(residency(report, lane))
-            .setDeviceResident(lane.weights().place() == Place.RESIDENT)
-            .setHostResident(report.onHost().stream().anyMatch(HostWeightsReport::inMemory))
-            .setWeightNbytes(report.weightBytes())
-            .setWeight(lane.weight())
-            .setQueueDepth(lane.queued())
-            .setTotalComputeSeconds(count(report, Metric.COMPUTE) / 1e9)
-            .setRequestsServed(count(report, Metric.COMPLETED))
-            .setDispatchCount(count(report, Metric.EXECUTIONS))
-            .setRowsServed(count(report, Metric.ROWS))
-            .setMaxBatchSize(status.maxBatchSize());
-    TensorSpec batched = firstBatched(status.spec().orElse(null));
-    if (batched != null) {
-      line.setBatchInputName(batched.name()).setBatchAxis(batched.batchAxis() + 1L);
-    }
-    return line.build();
-  }
-
-  private static Residency residency(ModelReport report, LaneState lane) {
-    if (lane.weights().pinned()) {
-      return Residency.PINNED_DEVICE;
-    }
-    boolean kept =
-        report.onHost().stream().anyMatch(weights -> weights.kind() == HostWeightsKind.KEPT);
-    return kept ? Residency.PINNED_SYSTEM : Residency.UNPINNED;
-  }
-
-  private static @Nullable TensorSpec firstBatched(@Nullable ModelSpec spec) {
-    return spec == null
-        ? null
-        : spec.clientInputs().stream().filter(TensorSpec::isBatched).findFirst().orElse(null);
-  }
-
-  private static long count(ModelReport report, Metric metric) {
-    return report.counts().getOrDefault(metric, 0L);
+    return asked(engine.reports().scheduler())
+        .thenApply(scheduler -> ControlStatus.of(engine, mode, scheduler));
   }
 
   CompletableFuture<SetModelResidencyResponse> setResidency(SetModelResidencyRequest request) {
@@ -157,6 +80,7 @@ public final class ControlCalls {
                 .formatted(
                     weight, name, ModelProperties.LEAST_WEIGHT, ModelProperties.MOST_WEIGHT));
       }
+      requireWeight(name);
       if (!engine.admin().setWeight(name, weight)) {
         throw new WireException(
             WireStatus.UNAVAILABLE,
@@ -189,6 +113,19 @@ public final class ControlCalls {
                   .setResidentBytesAfter(compacted.residentBytes())
                   .build();
             });
+  }
+
+  private void requireWeight(String name) {
+    if (engine.model(name).flatMap(ModelStatus::spec).filter(ControlCalls::hasNoLane).isPresent()) {
+      throw new WireException(
+          WireStatus.FAILED_PRECONDITION,
+          "model '%s' waits in no queue and has no weight: what it calls has; set those"
+              .formatted(name));
+    }
+  }
+
+  private static boolean hasNoLane(ModelSpec spec) {
+    return spec.kind() != ModelSpec.Kind.MODEL;
   }
 
   private String requireReady(String name) {

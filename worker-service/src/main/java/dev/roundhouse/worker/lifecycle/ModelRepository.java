@@ -1,7 +1,9 @@
 package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.bundle.VersionPolicy;
+import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.worker.config.ModelProperties;
 import dev.roundhouse.worker.config.RepositoryProperties;
@@ -23,6 +25,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,7 +87,7 @@ public final class ModelRepository {
       for (String name : new LinkedHashSet<>(settings().load())) {
         // One that is not there fails by name.
         Path folder = folder(name).orElse(settings().directories().getFirst().resolve(name));
-        loads.put(name, load(folder));
+        loads.put(name, loadWithCalled(folder));
       }
     }
     return loads;
@@ -102,6 +106,39 @@ public final class ModelRepository {
     return engine.admin().load(folder, versionPolicy(name(folder))).whenComplete(this::changed);
   }
 
+  /**
+   * As {@link #load}, and then what it calls that was never loaded, or was unloaded, and that there
+   * is a folder of.
+   */
+  public CompletableFuture<ModelStatus> loadWithCalled(Path folder) {
+    return load(folder)
+        .thenCompose(
+            status -> {
+              List<Path> called =
+                  calls(name(folder)).filter(this::isUnloaded).flatMap(this::folders).toList();
+              return called.isEmpty()
+                  ? CompletableFuture.completedFuture(status)
+                  : CompletableFuture.allOf(
+                          called.stream()
+                              .map(this::loadWithCalled)
+                              .toArray(CompletableFuture<?>[]::new))
+                      .thenApply(done -> engine.model(name(folder)).orElse(status));
+            });
+  }
+
+  private Stream<String> calls(String name) {
+    return engine.model(name).flatMap(ModelStatus::spec).stream()
+        .flatMap(spec -> spec.calls().stream());
+  }
+
+  private boolean isUnloaded(String name) {
+    return engine.model(name).filter(each -> each.state() != ModelState.UNLOADED).isEmpty();
+  }
+
+  private Stream<Path> folders(String name) {
+    return folder(name).stream();
+  }
+
   /** Loads of a model what has changed; completes with ready or failed. */
   CompletableFuture<ModelStatus> refresh(Path folder) {
     return engine.admin().refresh(folder, versionPolicy(name(folder))).whenComplete(this::changed);
@@ -115,6 +152,24 @@ public final class ModelRepository {
         .whenComplete((freed, failure) -> engine.model(name).ifPresent(onChange));
   }
 
+  /** As {@link #unload}, and then what it calls, unless another that is loaded calls that too. */
+  public CompletableFuture<Void> unloadWithCalled(String name) {
+    List<String> called = calls(name).toList();
+    return unload(name)
+        .thenCompose(
+            freed ->
+                CompletableFuture.allOf(
+                    called.stream()
+                        .filter(each -> !isUnloaded(each) && !isCalled(each))
+                        .map(this::unloadWithCalled)
+                        .toArray(CompletableFuture<?>[]::new)));
+  }
+
+  private boolean isCalled(String name) {
+    return engine.reports().models().stream()
+        .anyMatch(each -> calls(each.name()).anyMatch(name::equals));
+  }
+
   /** Adds to what the index says of a model that failed; empty for nothing. */
   void note(String name, String note) {
     if (note.isEmpty()) {
@@ -124,8 +179,26 @@ public final class ModelRepository {
     }
   }
 
-  /** Every version that the engine knows, and every model on disk that it does not. */
+  /**
+   * Every version that the engine knows, and every model on disk that it does not; unless the
+   * settings say otherwise, without those that answer and that a meta calls.
+   */
   public List<Entry> index() {
+    Set<String> called = settings().listCalled() ? Set.of() : calledByMetas();
+    return all().stream()
+        .filter(entry -> !called.contains(entry.name()) || !entry.answers())
+        .toList();
+  }
+
+  private Set<String> calledByMetas() {
+    return engine.reports().models().stream()
+        .flatMap(each -> each.spec().stream())
+        .filter(spec -> spec.kind() == ModelSpec.Kind.META)
+        .flatMap(spec -> spec.calls().stream())
+        .collect(Collectors.toSet());
+  }
+
+  private List<Entry> all() {
     List<Entry> entries = new ArrayList<>();
     Map<String, List<ModelStatus>> known = new HashMap<>();
     for (ModelStatus status : engine.reports().index()) {

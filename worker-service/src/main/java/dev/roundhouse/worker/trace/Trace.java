@@ -6,6 +6,7 @@ import dev.roundhouse.engine.request.Outcome;
  * The trace of one sampled request. Times are on the engine's clock.
  *
  * @param id of the trace, unique in this process
+ * @param parentId of the request that the model of which made this call; 0 for a caller's own
  * @param sampler that picked it
  * @param requestId given by the caller; empty for none
  * @param tensors none unless they are traced
@@ -14,6 +15,7 @@ import dev.roundhouse.engine.request.Outcome;
  */
 record Trace(
     long id,
+    long parentId,
     Sampler sampler,
     String model,
     String requestId,

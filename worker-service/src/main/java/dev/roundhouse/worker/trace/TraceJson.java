@@ -26,6 +26,9 @@ final class TraceJson {
             .put("id", trace.id())
             .put("model_name", trace.model())
             .put("model_version", version(trace.outcome()));
+    if (trace.parentId() != 0) {
+      request.put("parent_id", trace.parentId());
+    }
     if (!trace.requestId().isEmpty()) {
       request.put("request_id", trace.requestId());
     }

@@ -2,9 +2,12 @@ package dev.roundhouse.worker.trace;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +63,7 @@ public final class Tracer {
     private final AnswerSink sink;
     private final long startNanos = clock.getAsLong();
     private final List<InputTensor> inputs;
+    private final Queue<CallReport> calls = new ConcurrentLinkedQueue<>();
     private @Nullable Answer answer; // of whoever answers
 
     Traced(
@@ -78,6 +82,11 @@ public final class Tracer {
     @Override
     public @Nullable String onManyParts() {
       return sink.onManyParts();
+    }
+
+    @Override
+    public void onCall(CallReport call) {
+      calls.add(call);
     }
 
     @Override
@@ -113,16 +122,23 @@ public final class Tracer {
     }
 
     private void offer(Outcome outcome, TracedTensors tensors) {
+      long id = ids.incrementAndGet();
       writer.offer(
           new Trace(
-              ids.incrementAndGet(),
-              sampler,
-              model,
-              requestId,
-              outcome,
-              tensors,
-              startNanos,
-              clock.getAsLong()));
+              id, 0, sampler, model, requestId, outcome, tensors, startNanos, clock.getAsLong()));
+      for (CallReport call : calls) {
+        writer.offer(
+            new Trace(
+                ids.incrementAndGet(),
+                id,
+                sampler,
+                call.model(),
+                requestId,
+                call.outcome(),
+                TracedTensors.NONE,
+                call.startNanos(),
+                call.endNanos()));
+      }
     }
   }
 }

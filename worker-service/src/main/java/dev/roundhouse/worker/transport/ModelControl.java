@@ -52,7 +52,7 @@ public final class ModelControl {
     return lines;
   }
 
-  /** Starts to load a model; completes when it serves. */
+  /** Starts to load a model, and what it calls that is not loaded; completes when it serves. */
   public CompletableFuture<Void> load(
       String repositoryName, String model, Map<String, ParameterValue> parameters) {
     requireControl(repositoryName, model);
@@ -67,7 +67,7 @@ public final class ModelControl {
                         "failed to load '%s', failed to poll from model repository: there is no folder of that name"
                             .formatted(model)));
     return repository
-        .load(folder)
+        .loadWithCalled(folder)
         .thenAccept(
             status -> {
               if (!status.isReady()) {
@@ -82,8 +82,9 @@ public final class ModelControl {
   public CompletableFuture<Void> unload(
       String repositoryName, String model, Map<String, ParameterValue> parameters) {
     requireControl(repositoryName, model);
-    checkUnload(parameters);
-    return repository.unload(model);
+    return isWithDependents(parameters)
+        ? repository.unloadWithCalled(model)
+        : repository.unload(model);
   }
 
   private void requireControl(String repositoryName, String model) {
@@ -122,18 +123,19 @@ public final class ModelControl {
     }
   }
 
-  private static void checkUnload(Map<String, ParameterValue> parameters) {
-    parameters.forEach(
-        (name, value) -> {
-          if (!name.equals("unload_dependents")) {
-            throw unknown(name);
-          }
-          if (!(value instanceof ParameterValue.Flag)) {
-            throw WireException.invalidArgument(
-                "invalid value type for '" + name + "' parameter, expected bool_param.");
-          }
-          // No model depends on another yet, so both values mean the same.
-        });
+  private static boolean isWithDependents(Map<String, ParameterValue> parameters) {
+    boolean is = false;
+    for (Map.Entry<String, ParameterValue> each : parameters.entrySet()) {
+      if (!each.getKey().equals("unload_dependents")) {
+        throw unknown(each.getKey());
+      }
+      if (!(each.getValue() instanceof ParameterValue.Flag(boolean value))) {
+        throw WireException.invalidArgument(
+            "invalid value type for '" + each.getKey() + "' parameter, expected bool_param.");
+      }
+      is = value;
+    }
+    return is;
   }
 
   private static WireException unknown(String parameter) {

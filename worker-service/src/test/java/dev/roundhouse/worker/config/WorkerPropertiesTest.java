@@ -33,6 +33,7 @@ class WorkerPropertiesTest {
                 3,
                 "latest",
                 List.of(),
+                false,
                 List.of(),
                 List.of()));
   }
@@ -47,6 +48,7 @@ class WorkerPropertiesTest {
                     "repository.load-attempts=5",
                     "repository.version-policy=latest:2",
                     "repository.load=a,b",
+                    "repository.list-called=true",
                     "repository.link-roots=/nix/store,/cache",
                     "repository.leave-out=c,d")
                 .repository())
@@ -58,6 +60,7 @@ class WorkerPropertiesTest {
                 5,
                 "latest:2",
                 List.of("a", "b"),
+                true,
                 List.of(Path.of("/nix/store"), Path.of("/cache")),
                 List.of("c", "d")));
   }

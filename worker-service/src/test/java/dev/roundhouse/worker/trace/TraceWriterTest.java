@@ -42,6 +42,7 @@ class TraceWriterTest {
     writer.offer(
         new Trace(
             7,
+            0,
             sampler("", 0),
             "m",
             "a\"b",
@@ -75,7 +76,7 @@ class TraceWriterTest {
     TraceWriter writer = new TraceWriter(folder.resolve("trace.json"), copies, 100, 1L << 30);
     writer.start();
     Outcome failed = new Outcome.Failed(Status.INTERNAL, "no");
-    writer.offer(new Trace(1, sampler("", 0), "m", "", failed, TracedTensors.NONE, 10, 20));
+    writer.offer(new Trace(1, 0, sampler("", 0), "m", "", failed, TracedTensors.NONE, 10, 20));
     writer.close();
 
     JsonNode elements = read("trace.json");
@@ -234,7 +235,7 @@ class TraceWriterTest {
 
   private static Trace trace(int id, Sampler sampler, TracedTensors tensors) {
     return new Trace(
-        id, sampler, "m", "", new Outcome.Completed("1", TIMINGS), tensors, 1_000, 1_100);
+        id, 0, sampler, "m", "", new Outcome.Completed("1", TIMINGS), tensors, 1_000, 1_100);
   }
 
   private static Sampler sampler(String owner, int frequency) {
