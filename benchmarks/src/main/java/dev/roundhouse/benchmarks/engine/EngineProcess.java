@@ -1,9 +1,11 @@
 package dev.roundhouse.benchmarks.engine;
 
+import dev.roundhouse.benchmarks.bundle.ComposedDraft;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.measure.Scratch;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -19,7 +21,7 @@ import java.util.stream.IntStream;
 
 /**
  * Our side, as a process: the engine on a {@link NoOpDevice}, spoken to as the peer's {@code
- * triton_floor} is. Argument: MODELS.
+ * triton_floor} is. Argument: MODELS, or {@code ensemble}.
  *
  * <p>Prints {@code ready start_us=... rss_kb=... threads=...}; answers {@code DEPTH MILLIS SPIN_US}
  * with a run, {@code memory} with what it holds after a collection, and {@code load N} with {@code
@@ -36,7 +38,10 @@ final class EngineProcess {
 
   public static void main(String[] arguments) throws IOException, InterruptedException {
     EngineProcess process = new EngineProcess(Arena.global());
-    String loaded = process.load(Integer.parseInt(arguments[0]));
+    String loaded =
+        arguments[0].equals(OurEngine.ENSEMBLE)
+            ? process.loadEnsemble()
+            : process.load(Integer.parseInt(arguments[0]));
     System.out.println("ready start_" + loaded.substring("load_".length()) + " " + memory());
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -67,15 +72,30 @@ final class EngineProcess {
     for (; loaded < models; loaded++) {
       loads.add(engine.admin().load(NoOpModel.image(loaded)));
     }
-    for (CompletableFuture<ModelStatus> load : loads) {
-      ModelStatus status = load.join();
-      if (status.state() != ModelState.READY) {
-        throw new IllegalStateException("a model did not load: " + status);
-      }
-    }
+    loads.forEach(load -> requireReady(load.join()));
     long micros = (System.nanoTime() - start) / 1000;
     caller.call(IntStream.range(0, models).mapToObj(NoOpModel::name).toArray(String[]::new));
     return "load_us=" + micros;
+  }
+
+  private static void requireReady(ModelStatus status) {
+    if (status.state() != ModelState.READY) {
+      throw new IllegalStateException("a model did not load: " + status);
+    }
+  }
+
+  private String loadEnsemble() throws IOException {
+    long start = System.nanoTime();
+    requireReady(engine.admin().load(NoOpModel.image("first", NoOpModel.ELEMENTS)).join());
+    requireReady(engine.admin().load(NoOpModel.image("second", 1)).join());
+    requireReady(engine.admin().load(NoOpModel.image("third", 1)).join());
+    try (Scratch scratch = Scratch.create()) {
+      ComposedDraft.chain(NoOpModel.ELEMENTS, 1, List.of("first", "second", "third"))
+          .write(scratch.path().resolve(NoOpModel.name(0)));
+      requireReady(engine.admin().load(scratch.path().resolve(NoOpModel.name(0))).join());
+    }
+    caller.call(NoOpModel.name(0));
+    return "load_us=" + (System.nanoTime() - start) / 1000;
   }
 
   /** Collects, and waits for the heap that became free to go back to the system. */

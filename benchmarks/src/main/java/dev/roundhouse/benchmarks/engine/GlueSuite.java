@@ -2,12 +2,19 @@ package dev.roundhouse.benchmarks.engine;
 
 import dev.roundhouse.benchmarks.bench.Bench;
 import dev.roundhouse.benchmarks.bench.BenchRun;
+import dev.roundhouse.benchmarks.wire.ChainedCalls;
 import java.util.List;
 
 /** Everything that is measured of models' own code. */
 public final class GlueSuite implements Bench {
   /** In the order they run; each can be run by itself. */
-  public static final List<Bench> ROWS = List.of(new HookCost(), new HookOverlap());
+  public static final List<Bench> ROWS =
+      List.of(
+          new HookCost(),
+          new HookOverlap(),
+          new MetaCost(),
+          new EnsembleSteps(),
+          new ChainedCalls());
 
   @Override
   public String name() {
@@ -16,7 +23,7 @@ public final class GlueSuite implements Bench {
 
   @Override
   public String about() {
-    return "every glue-... below: models' own code, in-process";
+    return "every glue-... below: models' own code, and models that call others";
   }
 
   @Override

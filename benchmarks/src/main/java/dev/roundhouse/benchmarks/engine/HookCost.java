@@ -40,7 +40,7 @@ final class HookCost implements Bench {
   @Override
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create();
-        Arena arena = Arena.ofConfined();
+        Arena arena = Arena.ofShared();
         NoOpDevice device = new NoOpDevice();
         Engine engine = Engine.open(EngineOptions.DEFAULT, device)) {
       engine.admin().load(NoOpModel.image(0)).join();

@@ -25,10 +25,8 @@ final class NoOpModel {
   /** As far as the peer's largest batch; a padded row costs next to nothing here. */
   private static final List<Integer> BATCH_SIZES = List.of(1, 8, 32);
 
-  private static final List<ProgramCode> PROGRAMS =
-      BATCH_SIZES.stream().<ProgramCode>map(NoOpModel::program).toList();
-  private static final TensorSpec X =
-      new TensorSpec(INPUT, DType.F32, List.of(Axis.BATCH, new Axis.Fixed(ELEMENTS)));
+  private static final List<ProgramCode> PROGRAMS = programs(ELEMENTS);
+  private static final TensorSpec X = input(ELEMENTS);
   private static final TensorSpec Y =
       new TensorSpec("y", DType.F32, List.of(Axis.BATCH, new Axis.Fixed(1)));
 
@@ -39,13 +37,30 @@ final class NoOpModel {
   }
 
   static ModelImage image(int index) {
+    return image(name(index), X, PROGRAMS);
+  }
+
+  /** One that takes so many numbers a row. */
+  static ModelImage image(String name, int elements) {
+    return image(name, input(elements), programs(elements));
+  }
+
+  private static TensorSpec input(int elements) {
+    return new TensorSpec(INPUT, DType.F32, List.of(Axis.BATCH, new Axis.Fixed(elements)));
+  }
+
+  private static List<ProgramCode> programs(int elements) {
+    return BATCH_SIZES.stream().<ProgramCode>map(batch -> program(batch, elements)).toList();
+  }
+
+  private static ModelImage image(String name, TensorSpec input, List<ProgramCode> programs) {
     ModelSpec spec =
         new ModelSpec(
-            name(index),
+            name,
             "3",
             ModelSpec.Kind.MODEL,
             "",
-            List.of(X),
+            List.of(input),
             List.of(Y),
             Optional.empty(),
             BATCH_SIZES,
@@ -53,10 +68,10 @@ final class NoOpModel {
             List.of(),
             ServingDefaults.DEFAULT,
             Map.of());
-    return new ModelImage("1", spec, PROGRAMS, WeightSource.NONE);
+    return new ModelImage("1", spec, programs, WeightSource.NONE);
   }
 
-  private static ProgramCode program(int batch) {
+  private static ProgramCode program(int batch, int elements) {
     String text =
         """
         module @first {
@@ -66,7 +81,7 @@ final class NoOpModel {
           }
         }
         """
-            .formatted(batch, ELEMENTS);
+            .formatted(batch, elements);
     return new Code(batch, text.getBytes(StandardCharsets.UTF_8));
   }
 

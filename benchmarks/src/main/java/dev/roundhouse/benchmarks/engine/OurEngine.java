@@ -29,8 +29,20 @@ record OurEngine(Scratch scratch) {
           "-XX:-UseDynamicNumberOfCompilerThreads",
           "-XX:-UseDynamicNumberOfGCThreads");
 
+  /** In place of a number of models: one that calls three, one after the other. */
+  static final String ENSEMBLE = "ensemble";
+
   /** A warm process: the JIT counts calls, so this runs until enough were made. */
   Side warm(int models, long requests) throws IOException {
+    return warm(Integer.toString(models), requests);
+  }
+
+  /** As {@link #warm(int, long)}, of an ensemble of three steps. */
+  Side warmEnsemble(long requests) throws IOException {
+    return warm(ENSEMBLE, requests);
+  }
+
+  private Side warm(String models, long requests) throws IOException {
     Side side = start(models, FIXED_HEAP);
     try {
       for (long done = 0; done < requests; ) {
@@ -46,7 +58,7 @@ record OurEngine(Scratch scratch) {
 
   /** A process whose memory can be counted. */
   Side tight(int models) throws IOException {
-    return start(models, TIGHT_HEAP);
+    return start(Integer.toString(models), TIGHT_HEAP);
   }
 
   /** Loads until there are so many models; returns how long that took. */
@@ -55,17 +67,14 @@ record OurEngine(Scratch scratch) {
     return Duration.ofNanos(line.get("load_us") * 1_000);
   }
 
-  private Side start(int models, List<String> heap) throws IOException {
+  private Side start(String models, List<String> heap) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(COMMON);
     command.addAll(heap);
     command.addAll(
         List.of(
-            "-cp",
-            System.getProperty("java.class.path"),
-            EngineProcess.class.getName(),
-            Integer.toString(models)));
+            "-cp", System.getProperty("java.class.path"), EngineProcess.class.getName(), models));
     String name = "engine-" + models;
     return Side.ready(Child.start(name, command, Map.of(), scratch.path().resolve(name + ".log")));
   }

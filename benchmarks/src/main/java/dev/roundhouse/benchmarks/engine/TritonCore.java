@@ -71,6 +71,10 @@ final class TritonCore {
 
   /** Starts a core with so many models and a caller of them. */
   Side start(int models, Setup setup) throws IOException {
+    return start(Integer.toString(models), setup);
+  }
+
+  private Side start(String models, Setup setup) throws IOException {
     String name = "triton-" + models + "-" + started++;
     Path repository = Files.createDirectory(scratch.path().resolve(name));
     return Side.ready(
@@ -79,7 +83,7 @@ final class TritonCore {
             List.of(
                 repository.toString(),
                 programs.resolve("backends").toString(),
-                Integer.toString(models),
+                models,
                 setup.dynamicBatching() ? "dynamic" : "none",
                 setup.reusedRequests() ? "reused" : "fresh")));
   }
@@ -89,6 +93,15 @@ final class TritonCore {
 
   /** Starts the setup that answers the most requests a second here. */
   Choice fastest(int models, int depth) throws IOException {
+    return fastest(Integer.toString(models), depth);
+  }
+
+  /** As {@link #fastest(int, int)}, of an ensemble of three steps. */
+  Choice fastestEnsemble(int depth) throws IOException {
+    return fastest(OurEngine.ENSEMBLE, depth);
+  }
+
+  private Choice fastest(String models, int depth) throws IOException {
     List<Choice> choices = new ArrayList<>();
     List<Double> rates = new ArrayList<>();
     try {
