@@ -1,4 +1,4 @@
-"""Texts in OpenAI's and Cohere's shapes, of bundles that say a task, beside the same rows by /v2."""
+"""Texts in OpenAI's, Cohere's and vLLM's shapes, of bundles that say a task, beside the same rows by /v2."""
 
 import base64
 import hashlib
@@ -67,6 +67,13 @@ client_inputs:
 client_outputs:
 - {name: score, dtype: f32, shape: [n]}
 """
+CLASSIFY = """task: classify
+client_inputs:
+- {name: text, dtype: bytes, shape: [n, 1]}
+client_outputs:
+- {name: scores, dtype: f32, shape: [n, 10], labels: labels.txt}
+- {name: tokens, dtype: i32, shape: [n]}
+"""
 TEXTS = [f"text {i} " + "äöü"[i % 3] * (i % 40) for i in range(150)]  # more than the 64 rows of the largest program
 
 
@@ -88,6 +95,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     shutil.copytree(SAMPLE_MODELS / "digits", folder / "models" / "digits")
     write(folder / "models", "embedder", EMBED, "text", "Tensors.of(scores, tokens)")
     write(folder / "models", "ranker", RERANK, "document", "Tensors.of(score)")
+    write(folder / "models", "classifier", CLASSIFY, "text", "Tensors.of(scores, tokens)")
     with running(folder / "models", folder / "log") as process:
         yield process
 
@@ -139,6 +147,19 @@ def test_should_rank_documents(server: WorkerProcess) -> None:
     assert [row["index"] for row in answer["results"]] == best.tolist()
     np.testing.assert_allclose([row["relevance_score"] for row in answer["results"]], expected[best], atol=1e-5)
     assert [row["document"]["text"] for row in answer["results"]] == [TEXTS[i] for i in best]
+
+
+def test_should_classify_in_the_order_of_the_texts(server: WorkerProcess) -> None:
+    code, answer = ask(server, "/v1/classify", {"model": "classifier", "input": TEXTS})
+    assert code == 200
+    assert [row["index"] for row in answer["data"]] == list(range(len(TEXTS)))
+    assert {row["num_classes"] for row in answer["data"]} == {10}
+    expected = scores(server, TEXTS)
+    np.testing.assert_allclose([row["probs"] for row in answer["data"]], expected, atol=1e-5)
+    labels = (SAMPLE_MODELS / "digits" / "labels.txt").read_text(encoding="utf-8").split()
+    assert [row["label"] for row in answer["data"]] == [labels[i] for i in expected.argmax(1)]
+    tokens = sum(map(len, TEXTS))
+    assert answer["usage"] == {"prompt_tokens": tokens, "total_tokens": tokens, "completion_tokens": 0}
 
 
 def test_should_name_what_is_wrong(server: WorkerProcess) -> None:

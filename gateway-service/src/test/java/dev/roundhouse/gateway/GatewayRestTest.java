@@ -38,6 +38,9 @@ class GatewayRestTest extends TwoWorkers {
     String ahead = "{\"model\":\"left\",\"query\":\"q\",\"documents\":[\"a\"]}";
     assertThat(gateway.send("POST", "/v1/rerank", ahead).body())
         .isEqualTo("w0 /v1/rerank " + ahead);
+    String classified = "{\"input\":[\"a\"],\"model\":\"right\"}";
+    assertThat(gateway.send("POST", "/v1/classify", classified).body())
+        .isEqualTo("w1 /v1/classify " + classified);
     assertThat(gateway.send("POST", "/v1/embeddings", "{\"input\":\"a\"}"))
         .satisfies(
             answer -> {

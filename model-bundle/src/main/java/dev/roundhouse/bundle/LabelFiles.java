@@ -3,6 +3,8 @@ package dev.roundhouse.bundle;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.model.ClassLabels;
 import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.bundle.model.TextTask;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -30,15 +32,38 @@ final class LabelFiles {
   /**
    * The model with what its label files say.
    *
-   * @throws BundleException when one is missing, changed, too large or not one label per line
+   * @throws BundleException when one is missing, changed, too large, not one label per line, or has
+   *     not the labels that the task answers with
    */
   ModelSpec readInto(ModelSpec spec) {
-    return spec.withOutputs(
-        output ->
-            output
-                .labels()
-                .map(file -> output.withClasses(read.computeIfAbsent(file, this::read)))
-                .orElse(output));
+    ModelSpec labelled =
+        spec.withOutputs(
+            output ->
+                output
+                    .labels()
+                    .map(file -> output.withClasses(read.computeIfAbsent(file, this::read)))
+                    .orElse(output));
+    labelled
+        .task()
+        .filter(task -> task.kind() == TextTask.Kind.CLASSIFY)
+        .ifPresent(this::requireAll);
+    return labelled;
+  }
+
+  private void requireAll(TextTask task) {
+    TensorSpec result = task.result();
+    for (int index = 0; index < Math.max(task.width(), result.classes().count()); index++) {
+      if (index >= task.width() || result.classes().byteSize(index) == 0) {
+        throw new BundleException(
+            folder.resolve(result.labels().orElseThrow()).toString(),
+            "has %d lines and %s, and output '%s' has %d classes, which task classify answers with the labels of; write one a line"
+                .formatted(
+                    result.classes().count(),
+                    index >= task.width() ? "that is too many" : "no label in line " + (index + 1),
+                    result.name(),
+                    task.width()));
+      }
+    }
   }
 
   private ClassLabels read(String file) {

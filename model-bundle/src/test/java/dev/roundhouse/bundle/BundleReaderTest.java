@@ -153,6 +153,35 @@ class BundleReaderTest {
     assertRefused(labelled(large), "labels.txt", "has more than 16777216 bytes");
   }
 
+  @Test
+  void shouldRefuseLabelsThatAreNotAsManyAsTheClassesOfTheTask() {
+    try (Bundle bundle = BundleReader.read(classifier("three", "a\nb\nc\n"))) {
+      assertThat(bundle.spec().task().orElseThrow().result().classes().text(2)).isEqualTo("c");
+    }
+    for (String few : new String[] {"a\nb\n", "a\nb\n\n"}) {
+      assertRefused(
+          classifier("few" + few.length(), few),
+          "labels.txt",
+          "no label in line 3, and output 'scores' has 3 classes");
+    }
+    assertRefused(
+        classifier("many", "a\nb\nc\nd"), "labels.txt", "has 4 lines and that is too many");
+  }
+
+  private Path classifier(String name, String labels) {
+    return BundleFolder.format3(
+            root.resolve(name),
+            """
+            task: classify
+            client_inputs: [{name: text, dtype: bytes, shape: [n]}]
+            client_outputs: [{name: scores, dtype: f32, shape: [n, 3], labels: labels.txt}]
+            """)
+        .file("model.mlir", BundleFolder.PROGRAM)
+        .file("Model.java", "class Model {}")
+        .file("labels.txt", labels)
+        .write();
+  }
+
   private Path labelled(byte[] labels) {
     return BundleFolder.format3(folder, "")
         .replace("name: y,", "name: y, labels: labels.txt,")

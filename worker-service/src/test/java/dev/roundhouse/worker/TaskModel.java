@@ -1,6 +1,7 @@
 package dev.roundhouse.worker;
 
 import dev.roundhouse.bundle.model.Axis;
+import dev.roundhouse.bundle.model.ClassLabels;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.TensorSpec;
@@ -24,7 +25,9 @@ import java.util.Optional;
 
 /**
  * Takes 8 rows at once. Embeds a text as its bytes, the rows of the request that it came in, and
- * 0.1; ranks a document by its bytes. Has a token for each byte. Throws at the text {@code fail}.
+ * 0.1; ranks a document by its bytes; classifies a text by the same numbers as it embeds it, as
+ * {@code long}, {@code crowded} or {@code little}. Has a token for each byte. Throws at the text
+ * {@code fail}, and makes NaN of {@code nan}.
  */
 final class TaskModel extends ComposedModel {
   static final int ROWS = 8;
@@ -42,15 +45,17 @@ final class TaskModel extends ComposedModel {
   }
 
   private static TextTask task(TextTask.Kind kind) {
-    boolean embeds = kind == TextTask.Kind.EMBED;
+    boolean wide = kind != TextTask.Kind.RERANK;
     return new TextTask(
         kind,
-        embeds ? List.of(text("text")) : List.of(text("query"), text("document")),
+        wide ? List.of(text("text")) : List.of(text("query"), text("document")),
         new TensorSpec(
-            "result",
-            DType.F32,
-            embeds ? List.of(Axis.BATCH, new Axis.Fixed(WIDTH)) : List.of(Axis.BATCH)),
-        embeds);
+                "result",
+                DType.F32,
+                wide ? List.of(Axis.BATCH, new Axis.Fixed(WIDTH)) : List.of(Axis.BATCH))
+            .withClasses(
+                ClassLabels.parse("long\ncrowded\nlittle".getBytes(StandardCharsets.UTF_8))),
+        wide);
   }
 
   private static TensorSpec text(String name) {
@@ -90,13 +95,17 @@ final class TaskModel extends ComposedModel {
         throw new IllegalStateException("told to");
       }
       int bytes = text.getBytes(StandardCharsets.UTF_8).length;
-      result.putFloat(bytes);
-      if (task.kind() == TextTask.Kind.EMBED) {
-        result.putFloat(rows).putFloat(0.1f);
+      if (text.equals("nan")) {
+        result.putFloat(Float.NaN).putFloat(Float.NaN).putFloat(Float.NaN);
+      } else {
+        result.putFloat(bytes);
+        if (task.width() > 1) {
+          result.putFloat(rows).putFloat(0.1f);
+        }
       }
       tokens.putInt(bytes);
     }
-    Shape shape = task.kind() == TextTask.Kind.EMBED ? Shape.of(rows, WIDTH) : Shape.of(rows);
+    Shape shape = task.width() > 1 ? Shape.of(rows, WIDTH) : Shape.of(rows);
     run.complete(
         List.of(
             new OutputTensor("result", DType.F32, shape, MemorySegment.ofBuffer(result.flip())),

@@ -25,13 +25,16 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.core.json.JsonReadFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
+import tools.jackson.databind.json.JsonMapper;
 
-/** Texts in OpenAI's and Cohere's shapes. */
+/** Texts in OpenAI's, Cohere's and vLLM's shapes. */
 @Timeout(120)
 class TextRoutesTest {
-  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final ObjectMapper JSON = // as Python's, which reads NaN
+      JsonMapper.builder().enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS).build();
 
   @TempDir private static Path repository;
   private static RunningWorker worker;
@@ -45,6 +48,7 @@ class TextRoutesTest {
     Engine engine = worker.bean(Engine.class);
     ComposedLoading.load(engine, new TaskModel("embedder", TextTask.Kind.EMBED));
     ComposedLoading.load(engine, new TaskModel("ranker", TextTask.Kind.RERANK));
+    ComposedLoading.load(engine, new TaskModel("classifier", TextTask.Kind.CLASSIFY));
     http = HttpClient.newHttpClient();
   }
 
@@ -133,6 +137,34 @@ class TextRoutesTest {
     assertThat(best.get("results").get(0).get("relevance_score").floatValue()).isEqualTo(3);
   }
 
+  @Test
+  void shouldClassifyWithLabelsOfTheHighestWhenTextsNeedSeveralRequests() throws Exception {
+    String texts =
+        "[\"\",\"123456789\",\"nan\",\"\",\"\",\"\",\"\",\"\",\"1\",\"\"]"; // 8 and 2 rows
+    JsonNode answer =
+        answer("/v1/classify", "{\"model\":\"classifier\",\"input\":" + texts + ",\"user\":null}");
+    assertThat(answer.get("object").stringValue()).isEqualTo("list");
+    assertThat(answer.get("id").stringValue()).startsWith("classify-");
+    assertThat(answer.get("created").longValue()).isPositive();
+    assertThat(answer.get("model").stringValue()).isEqualTo("classifier");
+    List<JsonNode> data = answer.get("data").valueStream().toList();
+    assertThat(data).extracting(each -> each.get("index").intValue()).containsExactly(range(10));
+    assertThat(data)
+        .extracting(each -> each.get("label").isNull() ? "" : each.get("label").stringValue())
+        .startsWith("crowded", "long", "", "crowded")
+        .endsWith("crowded", "crowded");
+    assertThat(data)
+        .allSatisfy(each -> assertThat(each.get("num_classes").intValue()).isEqualTo(3));
+    assertThat(data.get(1).get("probs").toString()).isEqualTo("[9.0,8.0,0.1]");
+    assertThat(data.get(9).get("probs").toString()).isEqualTo("[0.0,2.0,0.1]");
+    assertThat(answer.get("usage").toString())
+        .isEqualTo("{\"prompt_tokens\":13,\"total_tokens\":13,\"completion_tokens\":0}");
+  }
+
+  private static Integer[] range(int end) {
+    return IntStream.range(0, end).boxed().toArray(Integer[]::new);
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -155,6 +187,10 @@ class TextRoutesTest {
           embeddings | {"model":"double","input":"a"} | 400 | no task
           embeddings | {"model":"none","input":"a"} | 404 | unknown model: 'none'
           embeddings | {"model":"embedder","input":["a","a","a","a","a","a","a","a","a","fail"]} | 500 | told to
+          classify | {"model":"classifier","input":[1,2]} | 400 | 'input' has tokens
+          classify | {"model":"classifier","input":["a"],"labels":["x"]} | 400 | 'labels' is not taken; /v1/classify takes model, input, user and parameters
+          classify | {"model":"embedder","input":"a"} | 400 | task embed, and this route is for task classify
+          classify | {"model":"classifier","input":["a","fail"]} | 500 | told to
           rerank | {"model":"ranker","documents":["a"]} | 400 | 'query' is missing
           rerank | {"model":"ranker","query":"q","documents":[]} | 400 | 'documents' is missing or empty
           rerank | {"model":"ranker","query":"q","documents":[3]} | 400 | element 0 of 'documents'

@@ -1,11 +1,8 @@
 package dev.roundhouse.engine.hook;
 
-import dev.roundhouse.bundle.model.ClassLabels;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.hooks.ModelContext;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -46,15 +43,7 @@ record BareContext(ModelSpec spec, String version) implements ModelContext {
         .filter(tensor -> tensor.name().equals(output) && tensor.classes().count() > 0)
         .map(TensorSpec::classes)
         .findFirst()
-        .map(
-            classes ->
-                IntStream.range(0, classes.count()).mapToObj(i -> label(classes, i)).toList())
+        .map(classes -> IntStream.range(0, classes.count()).mapToObj(classes::text).toList())
         .orElse(List.of());
-  }
-
-  private static String label(ClassLabels classes, int index) {
-    ByteBuffer text = ByteBuffer.allocate(classes.byteSize(index));
-    classes.copyTo(index, text);
-    return StandardCharsets.UTF_8.decode(text.flip()).toString();
   }
 }

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 final class TaskReader {
   private static final String KEY = "task";
 
-  /** Numbers of one embedding, at most. */
+  /** Numbers of one row, at most. */
   private static final int MOST_NUMBERS = 1 << 20;
 
   private final Fields fields;
@@ -48,7 +48,7 @@ final class TaskReader {
         return of(fields, kind, client, serving);
       }
     }
-    fields.problem(KEY, "is '" + named.get() + "'; it is embed or rerank");
+    fields.problem(KEY, "is '" + named.get() + "'; it is embed, rerank or classify");
     return Optional.empty();
   }
 
@@ -76,9 +76,11 @@ final class TaskReader {
       problem(
           "needs one client output %s, and there are %d"
               .formatted(
-                  kind == TextTask.Kind.EMBED
-                      ? "f32 [n, d] with a fixed d"
-                      : "f32 of shape [n] or [n, 1]",
+                  switch (kind) {
+                    case EMBED -> "f32 [n, d] with a fixed d";
+                    case RERANK -> "f32 of shape [n] or [n, 1]";
+                    case CLASSIFY -> "f32 [n, d] with a fixed d and labels";
+                  },
                   results.size()));
       return Optional.empty();
     }
@@ -95,7 +97,7 @@ final class TaskReader {
   private boolean hasInputs() {
     List<TensorSpec> inputs = contract.inputs();
     boolean texts = inputs.stream().allMatch(TaskReader::isText);
-    if (kind == TextTask.Kind.EMBED) {
+    if (kind != TextTask.Kind.RERANK) {
       if (inputs.size() != 1 || !texts) {
         problem("needs one client input, of bytes and of shape [n] or [n, 1]");
         return false;
@@ -112,7 +114,7 @@ final class TaskReader {
   }
 
   private List<TensorSpec> inputs() {
-    return kind == TextTask.Kind.EMBED
+    return kind != TextTask.Kind.RERANK
         ? contract.inputs()
         : List.of(
             named(contract.inputs(), TextTask.QUERY).orElseThrow(),
@@ -120,10 +122,11 @@ final class TaskReader {
   }
 
   private boolean isResult(TensorSpec output) {
-    if (output.dtype() != DType.F32) {
+    if (output.dtype() != DType.F32
+        || (kind == TextTask.Kind.CLASSIFY && output.labels().isEmpty())) {
       return false;
     }
-    return kind == TextTask.Kind.EMBED
+    return kind.isWide()
         ? output.rank() == 2
             && output.batchAxis() == 0
             && output.axes().get(1) instanceof Axis.Fixed(long extent)

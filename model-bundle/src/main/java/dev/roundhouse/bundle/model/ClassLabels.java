@@ -95,6 +95,12 @@ public final class ClassLabels {
     }
   }
 
+  /** The label of a class, empty when it has none. */
+  public String text(int index) {
+    int length = byteSize(index);
+    return length == 0 ? "" : new String(text, starts[index], length, StandardCharsets.UTF_8);
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof ClassLabels that

@@ -119,7 +119,7 @@ public record ModelSpec(
         task);
   }
 
-  /** The same model, each output replaced, as programs and as callers see it. */
+  /** The same model, each output replaced, as programs, callers and the task see it. */
   public ModelSpec withOutputs(UnaryOperator<TensorSpec> replaced) {
     return new ModelSpec(
         name,
@@ -139,7 +139,7 @@ public record ModelSpec(
         decoupled,
         serving,
         provenance,
-        task);
+        task.map(what -> what.withResult(replaced)));
   }
 
   /** Inputs as callers see them: without those that the server supplies. */

@@ -161,6 +161,13 @@ class Format3ReaderTest {
     assertThat(rerank.inputs()).extracting(TensorSpec::name).containsExactly("query", "document");
     assertThat(rerank.width()).isEqualTo(1);
     assertThat(rerank.countsTokens()).isFalse();
+    String classify =
+        task(
+            "classify",
+            TEXT,
+            "{name: s, dtype: f32, shape: [n, 3], labels: labels.txt}, {name: raw, dtype: f32, shape: [n, 3]}");
+    assertThat(schemaAccepts(classify)).isTrue();
+    assertThat(read(classify).spec().task().orElseThrow().result().name()).isEqualTo("s");
   }
 
   @Test
@@ -169,7 +176,7 @@ class Format3ReaderTest {
     String embedding = "{name: e, dtype: f32, shape: [n, 4]}";
     for (String[] each :
         new String[][] {
-          {task("sing", TEXT, embedding), "task is 'sing'; it is embed or rerank"},
+          {task("sing", TEXT, embedding), "task is 'sing'; it is embed, rerank or classify"},
           {task("embed", PAIR, embedding), "needs one client input, of bytes"},
           {task("embed", TEXT, score), "needs one client output f32 [n, d] with a fixed d"},
           {task("embed", TEXT, "{name: e, dtype: f32, shape: [n, d]}"), "with a fixed d"},
@@ -180,6 +187,8 @@ class Format3ReaderTest {
           },
           {task("rerank", TEXT, score), "two client inputs, 'query' and 'document'"},
           {task("rerank", PAIR, embedding), "f32 of shape [n] or [n, 1]"},
+          {task("classify", TEXT, embedding), "f32 [n, d] with a fixed d and labels"},
+          {task("classify", PAIR, embedding), "needs one client input, of bytes"},
         }) {
       assertThatThrownBy(() -> read(each[0])).hasMessageContaining(each[1]);
     }

@@ -32,6 +32,8 @@ class ClassLabelsTest {
     labels.copyTo(1, to);
     assertThat(to.position()).isZero();
     assertThat(ClassLabels.NONE.byteSize(0)).isZero();
+    assertThat(labels.text(0)).isEqualTo("cat");
+    assertThat(labels.text(1)).isEmpty();
   }
 
   @Test

@@ -124,6 +124,7 @@ final class ControlTable {
           inference("/v2/models/{name}/versions/{version}/generate_stream"),
           inference(TextPath.EMBEDDINGS.path()),
           inference(TextPath.RERANK.path()),
+          inference(TextPath.CLASSIFY.path()),
           get(
               "/v1/models",
               by(getRepositoryIndexMethod(), ModelForms::allReady, ModelForms::listed)),

@@ -5,7 +5,8 @@ import org.jspecify.annotations.Nullable;
 /** What is asked of texts, in shapes that other servers' clients speak. */
 public enum TextPath {
   EMBEDDINGS("/v1/embeddings", "input"),
-  RERANK("/v1/rerank", "documents");
+  RERANK("/v1/rerank", "documents"),
+  CLASSIFY("/v1/classify", "input");
 
   static final String PREFIX = "/v1/";
 

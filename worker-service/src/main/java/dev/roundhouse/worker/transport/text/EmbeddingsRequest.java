@@ -2,7 +2,6 @@ package dev.roundhouse.worker.transport.text;
 
 import dev.roundhouse.bundle.model.TextTask;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.platform.rest.DocumentMemory;
 import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.platform.rest.JsonFields;
 import dev.roundhouse.platform.rest.TextPath;
@@ -10,64 +9,27 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Base64;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
-import tools.jackson.core.JsonParser;
-import tools.jackson.core.JsonToken;
 
 /** Texts to embed, in the shape of OpenAI's API. */
-final class EmbeddingsRequest extends RequestFields {
-  private static final String INPUT = TextPath.EMBEDDINGS.texts();
-
-  private @Nullable Texts texts;
+final class EmbeddingsRequest extends InputRequest {
   private boolean base64;
   private long dimensions = -1;
 
   EmbeddingsRequest() {
-    super(
-        TextPath.EMBEDDINGS.path(),
-        "model, input, encoding_format, dimensions, user and parameters");
+    super(TextPath.EMBEDDINGS, "model, input, encoding_format, dimensions, user and parameters");
   }
 
   @Override
-  boolean property(
-      String name, JsonToken value, JsonParser json, JsonFields fields, DocumentMemory kept) {
-    boolean absent = value == JsonToken.VALUE_NULL;
+  boolean own(String name, boolean absent, JsonFields fields) {
     switch (name) {
-      case "input" -> input(json, kept);
       case "encoding_format" -> base64 = !absent && isBase64(fields.name(name));
       case "dimensions" -> dimensions = absent ? -1 : fields.integer(name);
-      case "user" -> json.skipChildren(); // whom it is for, which changes no answer
       default -> {
         return false;
       }
     }
     return true;
-  }
-
-  private void input(JsonParser json, DocumentMemory kept) {
-    Texts read = new Texts(kept, INPUT);
-    texts = read;
-    if (json.currentToken() == JsonToken.VALUE_STRING) {
-      read.add(json.getString());
-      return;
-    }
-    if (json.currentToken() != JsonToken.START_ARRAY) {
-      throw refused("is no text");
-    }
-    while (json.nextToken() != JsonToken.END_ARRAY) {
-      switch (json.currentToken()) {
-        case VALUE_STRING -> read.add(json.getString());
-        case VALUE_NUMBER_INT, START_ARRAY -> throw refused("has tokens");
-        default -> throw refused("has an element that is no text");
-      }
-    }
-  }
-
-  private static WireException refused(String what) {
-    return WireException.invalidArgument(
-        "'%s' %s; send a string or a list of strings, which the model's own tokenizer reads"
-            .formatted(INPUT, what));
   }
 
   private static boolean isBase64(String format) {
@@ -81,32 +43,8 @@ final class EmbeddingsRequest extends RequestFields {
   }
 
   @Override
-  void requireWhole() {
-    if (texts == null || texts.size() == 0) {
-      throw WireException.invalidArgument("'input' is missing or empty; send one text at least");
-    }
-  }
-
-  private Texts texts() {
-    if (texts == null) {
-      throw new IllegalStateException("not read");
-    }
-    return texts;
-  }
-
-  @Override
   public TextTask.Kind kind() {
     return TextTask.Kind.EMBED;
-  }
-
-  @Override
-  public int rows() {
-    return texts().size();
-  }
-
-  @Override
-  public byte[] text(int input, int row) {
-    return texts().get(row);
   }
 
   @Override

@@ -73,6 +73,7 @@ final class TextCall implements RequestHandler {
         switch (path) {
           case EMBEDDINGS -> new EmbeddingsRequest();
           case RERANK -> new RerankRequest();
+          case CLASSIFY -> new ClassifyRequest();
         };
     return fields.read(routes.bodies().read(request, reply, memory), memory);
   }

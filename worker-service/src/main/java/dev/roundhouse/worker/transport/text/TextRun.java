@@ -70,7 +70,7 @@ final class TextRun {
     request.require(task);
     int rows = request.rows();
     int atOnce = atOnce(model, spec);
-    String version = rows > atOnce ? model.version() : ""; // all rows by the same
+    String version = rows > atOnce || hasLabels(task) ? model.version() : ""; // all by the same
     memory.take((long) rows * task.width() * Float.BYTES);
     float[] numbers = new float[Math.multiplyExact(rows, task.width())];
     long tokens = 0;
@@ -103,6 +103,11 @@ final class TextRun {
                   spec.name()));
     }
     return task;
+  }
+
+  /** Which are those of the version that was looked at. */
+  private static boolean hasLabels(TextTask task) {
+    return task.kind() == TextTask.Kind.CLASSIFY;
   }
 
   private int atOnce(ModelStatus model, ModelSpec spec) {
