@@ -212,6 +212,14 @@ public final class InferRequest {
       return set(Parameters.TIMINGS, Parameters.of(true));
     }
 
+    /**
+     * Requests, of a model that may answer many times, one more answer without outputs when none
+     * before it said that it was the {@linkplain InferResult#last last}; for streams.
+     */
+    public Builder tellEnd() {
+      return set(Parameters.TELL_END, Parameters.of(true));
+    }
+
     /** A parameter that the model or server knows. */
     public Builder parameter(String name, String value) {
       return own(name, Parameters.of(value));

@@ -70,7 +70,10 @@ public final class InferResult {
     return Optional.ofNullable(timings);
   }
 
-  /** False when more answers to the same request follow in a stream. */
+  /**
+   * False when more answers to the same request may follow in a stream. One without outputs may be
+   * the last: see {@link InferRequest.Builder#tellEnd}.
+   */
   public boolean last() {
     return last;
   }

@@ -15,6 +15,10 @@ final class Parameters {
   static final String REGION = "shared_memory_region";
   static final String REGION_OFFSET = "shared_memory_offset";
   static final String REGION_BYTES = "shared_memory_byte_size";
+
+  /** Asks for an answer at the end, where none says that it is the last. */
+  static final String TELL_END = "triton_enable_empty_final_response";
+
   static final String FINAL = "triton_final_response";
 
   private Parameters() {}

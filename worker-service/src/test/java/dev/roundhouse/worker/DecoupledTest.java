@@ -48,7 +48,7 @@ class DecoupledTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /** As many parts as a parameter says, then what another says. */
-  private static final String HOOKS =
+  static final String HOOKS =
       """
       import dev.roundhouse.bundle.tensor.*;
       import dev.roundhouse.hooks.*;

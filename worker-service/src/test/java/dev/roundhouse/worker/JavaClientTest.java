@@ -26,10 +26,13 @@ import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryStatusRequest;
 import dev.roundhouse.kserve.proto.SystemSharedMemoryUnregisterRequest;
 import io.grpc.Status;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -58,13 +61,17 @@ class JavaClientTest {
   static void start() throws Exception {
     TestBundle.doubling(2, 1, 4).write(repository, "double");
     TestBundle.doubling(WIDE, 1, 4).write(repository, "wide");
+    TestBundle.doubling(2, 1, 4)
+        .changed("kind: model\n", "kind: model\ndecoupled: true\n")
+        .file("Model.java", DecoupledTest.HOOKS.getBytes(StandardCharsets.UTF_8))
+        .write(repository, "parts");
     worker =
         new RunningWorker(
                 repository,
                 GATE,
                 "--roundhouse.worker.shared-memory.enabled=true",
                 "--roundhouse.worker.repository.mode=explicit",
-                "--roundhouse.worker.repository.load=double,wide")
+                "--roundhouse.worker.repository.load=double,wide,parts")
             .awaitLoaded();
   }
 
@@ -152,6 +159,71 @@ class JavaClientTest {
               failed -> assertThat(failed.message()).contains("unknown model: 'nobody'"));
       assertThat(stream.next()).isEmpty();
     }
+  }
+
+  @Test
+  void shouldTakeAllPartsOfAnAnswerAndBeToldOfItsEnd() throws Exception {
+    try (KServeClient client = client().build();
+        InferStream stream = client.stream()) {
+      stream.send(parts("a", 3, "end").tellEnd().build());
+      stream.send(wide(1));
+      stream.send(parts("b", 2, "last").tellEnd().build());
+      stream.send(parts("c", 1, "fail").build());
+      stream.halfClose();
+      Map<String, List<String>> answers = new HashMap<>();
+      for (var next = stream.next(); next.isPresent(); next = stream.next()) {
+        answers.computeIfAbsent(next.get().id(), id -> new ArrayList<>()).add(shown(next.get()));
+      }
+      assertThat(answers.get("a")).containsExactly("0", "1", "2", "nothing, the last");
+      assertThat(answers.get("b")).containsExactly("0", "1", "2, the last");
+      assertThat(answers.get("c"))
+          .satisfiesExactly(
+              first -> assertThat(first).isEqualTo("0"),
+              second -> assertThat(second).contains("told to"));
+      assertThat(answers.get("")).as("of the other model").containsExactly("2, the last");
+    }
+  }
+
+  @Test
+  void shouldStopTheModelWhenTheStreamIsClosedInTheMiddle() throws Exception {
+    try (KServeClient client = client().build()) {
+      InferStream stream = client.stream();
+      stream.send(parts("a", Long.MAX_VALUE, "end").build());
+      for (int i = 0; i < 1_000; i++) {
+        assertThat(shown(stream.next().orElseThrow())).isEqualTo("" + i);
+      }
+      stream.close(); // see shouldHaveLeftNothingBehind
+      assertThat(client.infer(pair(1, 2).build()).output("y").floats()).containsExactly(2, 4);
+    }
+  }
+
+  @Test
+  void shouldBeToldThatPartsNeedAStream() {
+    try (KServeClient client = client().build()) {
+      KServeException refusal =
+          catchThrowableOfType(
+              KServeException.class, () -> client.infer(parts("a", 1, "end").build()));
+      assertThat(refusal.code()).isEqualTo(Status.Code.UNIMPLEMENTED);
+      assertThat(refusal).hasMessageContaining("decoupled transaction policy");
+    }
+  }
+
+  private static InferRequest.Builder parts(String id, long count, String then) {
+    return InferRequest.to("parts")
+        .input("x", Tensor.of(new float[] {1, 2}, 1, 2))
+        .id(id)
+        .parameter("parts", count)
+        .parameter("then", then);
+  }
+
+  /** The first number of an answer, and whether it is the last; or what failed. */
+  private static String shown(StreamAnswer answer) {
+    return switch (answer) {
+      case StreamAnswer.Failed(String id, String message) -> message;
+      case StreamAnswer.Answered(InferResult result) ->
+          (result.outputs().isEmpty() ? "nothing" : "" + (int) result.output("y").floats()[0])
+              + (result.last() ? ", the last" : "");
+    };
   }
 
   @Test
