@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 
 /**
  * A child process that is spoken to in lines. Its stderr goes to a file. It ends when this is
- * closed, and when this JVM ends. Used by one thread.
+ * closed, and when this JVM ends, SIGTERM included. Used by one thread.
  */
 public final class Child implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -34,7 +34,7 @@ public final class Child implements AutoCloseable {
     this.output = process.inputReader();
     this.input = process.outputWriter();
     this.errors = errors;
-    this.killer = new Thread(process::destroyForcibly, "kill-" + name);
+    this.killer = new Thread(this::kill, "kill-" + name);
     Runtime.getRuntime().addShutdownHook(killer);
   }
 
@@ -145,6 +145,13 @@ public final class Child implements AutoCloseable {
     }
   }
 
+  /** With what it has started, such as nginx's workers: those would go on without their master. */
+  private void kill() {
+    List<ProcessHandle> started = process.descendants().toList();
+    process.destroyForcibly();
+    started.forEach(ProcessHandle::destroyForcibly);
+  }
+
   /** Ends the process: by closing its input, then by SIGTERM, then by SIGKILL. */
   @Override
   public void close() {
@@ -157,12 +164,13 @@ public final class Child implements AutoCloseable {
       if (!process.waitFor(200, TimeUnit.MILLISECONDS)) {
         process.destroy();
         if (!process.waitFor(PATIENCE)) {
-          process.destroyForcibly().waitFor();
+          kill();
+          process.waitFor();
         }
       }
       Runtime.getRuntime().removeShutdownHook(killer);
     } catch (InterruptedException stopped) {
-      process.destroyForcibly();
+      kill();
       Thread.currentThread().interrupt();
     }
   }
