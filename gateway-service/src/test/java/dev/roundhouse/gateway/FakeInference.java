@@ -11,6 +11,9 @@ import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceResponse;
 import dev.roundhouse.kserve.proto.LogSettingsRequest;
 import dev.roundhouse.kserve.proto.LogSettingsResponse;
+import dev.roundhouse.kserve.proto.ModelConfig;
+import dev.roundhouse.kserve.proto.ModelConfigRequest;
+import dev.roundhouse.kserve.proto.ModelConfigResponse;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.ModelMetadataRequest;
@@ -148,6 +151,21 @@ final class FakeInference extends GRPCInferenceServiceImplBase {
         call.onCompleted();
       }
     };
+  }
+
+  @Override
+  public void modelConfig(ModelConfigRequest request, StreamObserver<ModelConfigResponse> call) {
+    if (worker.requireModel(call, request.getName())) {
+      worker.answer(
+          call,
+          "modelConfig " + request.getName(),
+          ModelConfigResponse.newBuilder()
+              .setConfig(
+                  worker.configs.getOrDefault(
+                      request.getName(),
+                      ModelConfig.newBuilder().setName(request.getName()).build()))
+              .build());
+    }
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.roundhouse.gateway;
 import dev.roundhouse.gateway.fleet.WorkerAddress;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
+import dev.roundhouse.kserve.proto.ModelConfig;
 import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerCall;
@@ -40,6 +41,7 @@ final class FakeWorker implements AutoCloseable {
   final String name;
   final Map<String, String> models = new ConcurrentHashMap<>();
   final Map<String, ModelStatus> statuses = new ConcurrentHashMap<>();
+  final Map<String, ModelConfig> configs = new ConcurrentHashMap<>();
   final FakeRegions memory = new FakeRegions(this);
 
   /** Every call but looks, as {@code method model}. */
@@ -117,6 +119,7 @@ final class FakeWorker implements AutoCloseable {
     held = null;
     cancelled.set(0);
     models.keySet().retainAll(Set.of(with)); // a gateway may look at any moment
+    configs.clear();
     statuses.keySet().retainAll(Set.of(with));
     memory.reset();
     for (String model : with) {

@@ -2,11 +2,15 @@ package dev.roundhouse.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
 import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
 import dev.roundhouse.kserve.proto.IsSameIPCNamespaceRequest;
 import dev.roundhouse.kserve.proto.LogSettingsRequest;
+import dev.roundhouse.kserve.proto.ModelConfig;
+import dev.roundhouse.kserve.proto.ModelConfigRequest;
+import dev.roundhouse.kserve.proto.ModelEnsembling;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
@@ -58,6 +62,42 @@ class FleetAnswersTest extends TwoWorkers {
         .stub()
         .repositoryIndex(RepositoryIndexRequest.getDefaultInstance())
         .getModelsList();
+  }
+
+  /** One of whose steps is missing at a worker, which therefore does not serve it. */
+  @Test
+  void shouldSendEnsemblesWhereAllStepsServe() throws Exception {
+    ModelConfig ensemble =
+        ModelConfig.newBuilder()
+            .setName("both")
+            .setPlatform("ensemble")
+            .setMaxBatchSize(4)
+            .setEnsembleScheduling(
+                ModelEnsembling.newBuilder()
+                    .addStep(
+                        ModelEnsembling.Step.newBuilder()
+                            .setModelName("right")
+                            .setModelVersion(-1)
+                            .putInputMap("x", "IN")
+                            .putOutputMap("y", "OUT")))
+            .build();
+    w1.configs.put("both", ensemble);
+    w0.models.put("both", "UNAVAILABLE");
+    Workers workers = gateway.bean(Workers.class);
+    RunningGateway.await(
+        "the gateway knows",
+        () ->
+            workers.all().stream()
+                .anyMatch(look -> Boolean.FALSE.equals(look.models().get("both"))));
+    w0.calls.clear();
+    ModelConfigRequest asked = ModelConfigRequest.newBuilder().setName("both").build();
+    assertThat(gateway.stub().modelConfig(asked).getConfig()).isEqualTo(ensemble);
+    for (int i = 0; i < 10; i++) {
+      assertThat(gateway.stub().modelInfer(request("both").build()).getId()).isEqualTo("w1");
+      assertThat(gateway.send("POST", "/v2/models/both/infer", "{\"inputs\":[]}").body())
+          .startsWith("w1 ");
+    }
+    assertThat(w0.calls).isEmpty();
   }
 
   @Test

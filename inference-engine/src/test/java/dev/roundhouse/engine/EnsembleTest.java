@@ -206,6 +206,48 @@ class EnsembleTest {
   }
 
   @Test
+  void shouldTakeAsManyRowsAsItSaysAndNoMore() {
+    load(CHAIN + "batch_sizes: [2, 7]\n"); // of programs that take four at once
+    assertAnswered(
+        engine.submit("m", rows(7)), 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52);
+    assertThat(LiveEngine.outcome(engine.submit("m", rows(8))))
+        .isEqualTo(
+            new Outcome.Refused(
+                Status.INVALID_ARGUMENT,
+                "[request id: <id_unknown>] inference request batch-size must be <= 7 for 'm', got 8; send fewer rows per request"));
+  }
+
+  @Test
+  void shouldSayThatAStepTakesFewerRows() {
+    engine.load(limitedMeta("c", 4));
+    String calling = CHAIN.replace("model: b", "model: c");
+    assertUnfit(
+        calling + "batch_sizes: [1, 8]\n",
+        "takes 8 rows at once, and calls 'c', which takes 4 at most; make the largest of its batch_sizes 4, or that of 'c' 8");
+    load(calling + "batch_sizes: [4]\n");
+    assertAnswered(engine.submit("m", rows(4)), 0, 2, 4, 6, 8, 10, 12, 14);
+    load(calling); // says nothing, so a request finds out
+    assertThat(LiveEngine.outcome(engine.submit("m", rows(5))).toString())
+        .contains("model 'c', which model 'm' calls: ", "must be <= 4 for 'c', got 5");
+  }
+
+  private Path limitedMeta(String name, int rows) {
+    return TestBundle.meta()
+        .changed("meta: {", "batch_sizes: [" + rows + "]\nmeta: {")
+        .file("Model.java", META.getBytes(StandardCharsets.UTF_8))
+        .write(repository, name);
+  }
+
+  /** Of 0, 1 and so on. */
+  private static InputTensor rows(int rows) {
+    float[] values = new float[2 * rows];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = i;
+    }
+    return Floats.input("x", new long[] {rows, 2}, values);
+  }
+
+  @Test
   void shouldRefuseStepsThatMakeNoSense() {
     assertRefusedAtLoad(IN + OUT, "steps is missing or empty");
     assertRefusedAtLoad(

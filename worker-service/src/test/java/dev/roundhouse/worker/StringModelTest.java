@@ -476,7 +476,7 @@ class StringModelTest {
       assertThat(few.output("said").strings()).containsExactly("top=Long 3");
       InferResult shared =
           client.infer(
-              InferRequest.to("text").input("text", Tensor.ofStrings(many, 5000, 1)).build());
+              InferRequest.to("text").input("text", Tensor.ofStrings(many, 1, 5000)).build());
       assertThat(shared.output("upper").strings())
           .hasSize(5000)
           .containsOnly("SOME TWENTY CHARACTERS");

@@ -32,9 +32,6 @@ import org.jspecify.annotations.Nullable;
 final class ContractCheck {
   private static final long NOT_BATCHED = -1;
 
-  /** More rows than a program takes run piece by piece, up to this limit. */
-  private static final int MAX_ROWS = 1 << 20;
-
   private ContractCheck() {}
 
   static Admitted check(ModelContract contract, InferenceRequest request) throws RefusedException {
@@ -229,10 +226,10 @@ final class ContractCheck {
           "inference request batch-size must be >= 1 for '%s', got %d"
               .formatted(contract.modelName(), rows));
     }
-    if (rows > MAX_ROWS) {
+    if (rows > contract.mostRows()) {
       throw RefusedException.invalid(
           "inference request batch-size must be <= %d for '%s', got %d; send fewer rows per request"
-              .formatted(MAX_ROWS, contract.modelName(), rows));
+              .formatted(contract.mostRows(), contract.modelName(), rows));
     }
     if (contract.exactBatches() && !contract.batchSizes().contains((int) rows)) {
       throw RefusedException.invalid(

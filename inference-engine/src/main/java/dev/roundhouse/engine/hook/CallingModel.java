@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.model.CalledModels;
 import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.model.ComposedRun;
+import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.hooks.MetaModel;
 import dev.roundhouse.hooks.ModelContext;
@@ -13,9 +14,6 @@ import java.util.function.BiConsumer;
 
 /** A meta: a version whose code answers by calling other models. */
 final class CallingModel extends CodedModel {
-  /** Rows of a request to a meta that names no batch sizes: as many as a manifest may name. */
-  private static final int MOST_ROWS = 1 << 20;
-
   private final MetaModel meta;
   private final String fingerprint;
   private final MetaGate gate;
@@ -36,7 +34,7 @@ final class CallingModel extends CodedModel {
       BiConsumer<ComposedModel, String> misbehaved) {
     super(
         spec,
-        spec.batchSizes().isEmpty() ? List.of(MOST_ROWS) : spec.batchSizes(),
+        spec.batchSizes().isEmpty() ? List.of(ModelContract.MOST_ROWS) : spec.batchSizes(),
         server,
         meta,
         context,

@@ -50,6 +50,12 @@ final class EnsembleFit {
         return misfit;
       }
     }
+    for (EnsembleStep step : ensemble.steps()) {
+      String misfit = rows(step);
+      if (misfit != null) {
+        return misfit;
+      }
+    }
     for (TensorSpec output : ensemble.clientOutputs()) {
       Made from = made.get(output.name());
       if (from != null && !fits(from.spec, output)) {
@@ -99,6 +105,24 @@ final class EnsembleFit {
       }
     }
     return null;
+  }
+
+  /** Models with programs take any number of rows, if need be piece by piece. */
+  private @Nullable String rows(EnsembleStep step) {
+    ModelSpec theirs = called.apply(step.model());
+    boolean isLimited =
+        theirs.kind() == ModelSpec.Kind.META
+            && theirs.isClientBatched()
+            && !theirs.batchSizes().isEmpty();
+    if (!isLimited || ensemble.batchSizes().isEmpty()) {
+      return null; // or a request shows it
+    }
+    int most = theirs.batchSizes().getLast();
+    int own = ensemble.batchSizes().getLast();
+    return own <= most
+        ? null
+        : "takes %d rows at once, and calls '%s', which takes %d at most; make the largest of its batch_sizes %d, or that of '%s' %d"
+            .formatted(own, step.model(), most, most, step.model(), own);
   }
 
   /**

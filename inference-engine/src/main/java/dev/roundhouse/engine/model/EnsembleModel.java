@@ -14,9 +14,6 @@ import org.jspecify.annotations.Nullable;
  * runs for it, so it needs no thread: each step is called by the thread that ends the one before.
  */
 final class EnsembleModel extends ComposedModel {
-  /** Rows of a request where the manifest names no batch sizes: as many as one may name. */
-  private static final int MOST_ROWS = 1 << 20;
-
   private final String fingerprint;
   private final CalledModels called;
 
@@ -24,7 +21,10 @@ final class EnsembleModel extends ComposedModel {
   private volatile @Nullable Map<String, Servable> fitting;
 
   EnsembleModel(ModelSpec spec, String version, String fingerprint, CalledModels called) {
-    super(spec, version, spec.batchSizes().isEmpty() ? List.of(MOST_ROWS) : spec.batchSizes());
+    super(
+        spec,
+        version,
+        spec.batchSizes().isEmpty() ? List.of(ModelContract.MOST_ROWS) : spec.batchSizes());
     this.fingerprint = fingerprint;
     this.called = called;
   }

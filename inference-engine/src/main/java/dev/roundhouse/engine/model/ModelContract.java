@@ -25,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param variants that a request has the sizes of one of; with free sizes one without any
  * @param isPlain the inputs' shapes and dtypes by themselves say all: one variant, no BYTES
  * @param batchSizes compiled sizes, ascending, the same for every variant
+ * @param mostRows that a request may have: a meta's or an ensemble's own limit, while more rows
+ *     than a program takes run piece by piece
  * @param decoupled a request is answered in any number of parts, each with any number of rows
  * @param sequences what the server feeds and keeps of each sequence; null for a model without state
  *     between requests
@@ -39,12 +41,16 @@ public record ModelContract(
     boolean batched,
     boolean exactBatches,
     List<Integer> batchSizes,
+    int mostRows,
     boolean decoupled,
     AnswerSize answerSize,
     Map<String, Integer> inputIndex,
     Map<String, Integer> outputIndex,
     @Nullable SequenceRules sequences,
     Set<Character> paddedAxes) {
+
+  /** Rows that a request may have where nothing else limits them. */
+  public static final int MOST_ROWS = 1 << 20;
 
   /**
    * @param batchSizes what was really compiled, ascending
@@ -63,6 +69,7 @@ public record ModelContract(
         batched,
         !free && batched && !spec.isCoalescable(),
         batchSizes,
+        spec.kind() == ModelSpec.Kind.MODEL ? MOST_ROWS : batchSizes.getLast(),
         spec.decoupled(),
         AnswerSize.of(spec.clientOutputs(), variants, batched || !free, spec.decoupled()),
         indexByName(spec.clientInputs()),
