@@ -61,6 +61,7 @@ public final class BatchSlot implements AutoCloseable {
   private @Nullable Execution execution;
   private long expectedNanos;
   private long inputNanos;
+  private long uploadedBytes;
 
   /** True once its members do not count as waiting any more. */
   private boolean left;
@@ -195,6 +196,7 @@ public final class BatchSlot implements AutoCloseable {
       arguments = new @Nullable DeviceBuffer[count];
     }
     state = State.ARMED;
+    uploadedBytes = layout.inputBytes() - (held == null ? 0 : held.byteSize());
     try {
       for (int i = 0; i < layout.inputCount(); i++) {
         DeviceBuffer there = held == null ? null : held.argument(i);
@@ -359,11 +361,26 @@ public final class BatchSlot implements AutoCloseable {
     return held != null && held.argument(input) != null;
   }
 
-  /** Of all outputs, but for state that stays on the device. */
+  /** Of the outputs that a member asks for, but for state that stays on the device. */
   public long answerBytes() {
+    ProgramLayout layout = program().layout();
+    long bytes = 0;
+    for (int output = 0; output < layout.outputCount(); output++) {
+      bytes += isAskedFor(output) ? layout.output(output).byteSize() : 0;
+    }
     CarriedState carried = carried();
-    long all = program().layout().outputBytes();
-    return carried == null ? all : all - carried.byteSize();
+    return carried == null ? bytes : bytes - carried.byteSize();
+  }
+
+  /** True when a member wants an output, or keeps it as state. */
+  public boolean isAskedFor(int output) {
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null && request.asksFor(output)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** True for a run that warms a program up. */
@@ -477,6 +494,11 @@ public final class BatchSlot implements AutoCloseable {
   /** How long it took to lay the inputs out and upload them; 0 when too short to time. */
   public long inputNanos() {
     return inputNanos;
+  }
+
+  /** Of the inputs that were uploaded for it. */
+  public long uploadedBytes() {
+    return uploadedBytes;
   }
 
   public void tookForInputs(long nanos) {

@@ -48,6 +48,9 @@ public final class Delivery {
   /** Where whole outputs of a device with separate memory are read to, before they are split. */
   private @Nullable Staging landing;
 
+  /** Of the batch that is being delivered, so far. */
+  private long readBytes;
+
   private @Nullable Answer[] answers = new @Nullable Answer[16];
   private final InferenceTally.Answered answered = new InferenceTally.Answered();
 
@@ -97,6 +100,7 @@ public final class Delivery {
     if (answers.length < slot.size()) {
       answers = Arrays.copyOf(answers, slot.size());
     }
+    readBytes = 0;
     int rows = slot.rows(); // that ran, whatever becomes of them from here on
     MemorySegment @Nullable [] landed = readsInPlace ? null : land(slot);
     int row = 0;
@@ -159,6 +163,7 @@ public final class Delivery {
             slot.computeNanos(),
             outputNanos,
             answered);
+    ledger.add(slot.lane().counters(), Metric.OUTPUT_BYTES, readBytes);
   }
 
   /** Tells every member why it was not answered. */
@@ -243,8 +248,11 @@ public final class Delivery {
   }
 
   private @Nullable Answer lend(BatchSlot slot, QueuedRequest request) {
-    boolean pays = readsInPlace && slot.answerBytes() >= LENT_FROM_BYTES;
-    return pays ? BatchAnswers.inPlace(pool.lent(), budget, slot, request) : null;
+    long bytes = slot.answerBytes();
+    boolean pays = readsInPlace && bytes >= LENT_FROM_BYTES;
+    Answer lent = pays ? BatchAnswers.inPlace(pool.lent(), budget, slot, request) : null;
+    readBytes += lent == null ? 0 : bytes;
+    return lent;
   }
 
   /** Adds a piece to the answer; returns the answer when it was the last one. */
@@ -306,7 +314,7 @@ public final class Delivery {
   }
 
   /** Copies rows without what lies beyond the request's own sizes. */
-  private static void cut(
+  private void cut(
       BatchSlot slot,
       int member,
       int batchRow,
@@ -328,7 +336,7 @@ public final class Delivery {
     }
   }
 
-  private static void read(
+  private void read(
       BatchSlot slot,
       int output,
       long offset,
@@ -336,12 +344,13 @@ public final class Delivery {
       MemorySegment @Nullable [] landed) {
     if (landed == null) {
       slot.execution().output(output).read(offset, target);
+      readBytes += target.byteSize();
     } else {
       MemorySegment.copy(landed[output], offset, target, 0, target.byteSize());
     }
   }
 
-  /** Reads every requested output, once. */
+  /** Reads every output that a member asks for, once. */
   private MemorySegment[] land(BatchSlot slot) {
     ProgramLayout program = slot.program().layout();
     Staging memory = landing == null ? new Staging(0, device) : landing;
@@ -356,13 +365,14 @@ public final class Delivery {
     CarriedState carried = slot.carried();
     long offset = 0;
     for (int output = 0; output < landed.length; output++) {
-      if (carried != null && carried.hasTaken(output)) {
+      if (!slot.isAskedFor(output) || (carried != null && carried.hasTaken(output))) {
         landed[output] = MemorySegment.NULL;
         continue;
       }
       DeviceBuffer buffer = run.output(output);
       landed[output] = memory.memory().asSlice(offset, buffer.type().byteSize());
       buffer.read(0, landed[output]);
+      readBytes += landed[output].byteSize();
       offset += (landed[output].byteSize() + 63) / 64 * 64;
     }
     return landed;

@@ -191,6 +191,7 @@ final class Pipeline {
       ledger.add(counters, Metric.POSITIONS, slot.positions(false));
       ledger.add(counters, Metric.PADDING_POSITIONS, slot.positions(true));
     }
+    ledger.add(counters, Metric.INPUT_BYTES, slot.uploadedBytes());
     ledger.add(counters, Metric.COMPUTE, slot.computeNanos());
     slot.program().tally().ran(slot.rows());
   }

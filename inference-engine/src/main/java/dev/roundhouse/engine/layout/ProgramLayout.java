@@ -18,6 +18,7 @@ public final class ProgramLayout {
   private final @Nullable TrimmedAxes[] trimmed; // by output
   private final long[] stagingOffsets;
   private final long stagingBytes;
+  private final long inputBytes;
   private final int paddedInput;
   private final long outputBytes;
 
@@ -32,12 +33,15 @@ public final class ProgramLayout {
     inputs = new RowLayout[inputSpecs.size()];
     stagingOffsets = new long[inputs.length];
     long offset = 0;
+    long ofInputs = 0;
     for (int i = 0; i < inputs.length; i++) {
       inputs[i] = RowLayout.of(inputSpecs.get(i), inputTypes.get(i));
       stagingOffsets[i] = offset;
       offset = Staging.align(Math.addExact(offset, inputs[i].byteSize()));
+      ofInputs += inputs[i].byteSize();
     }
     stagingBytes = offset;
+    inputBytes = ofInputs;
     paddedInput =
         IntStream.range(0, inputs.length)
             .filter(i -> inputs[i].partial() != null)
@@ -66,6 +70,11 @@ public final class ProgramLayout {
   /** Of all inputs, with what keeps them aligned. */
   public long stagingBytes() {
     return stagingBytes;
+  }
+
+  /** Of all inputs of a run. */
+  public long inputBytes() {
+    return inputBytes;
   }
 
   /** Of all outputs of a run. */

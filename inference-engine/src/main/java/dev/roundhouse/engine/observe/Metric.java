@@ -26,12 +26,14 @@ public enum Metric {
   WEIGHT_LOADS("roundhouse.weights.loads", "Times that weights were brought to the device"),
   WEIGHT_EVICTIONS("roundhouse.weights.evictions", "Times that weights left for others"),
   WEIGHT_LOAD("roundhouse.weights.load", "Nanoseconds that loads of weights took"),
-  EXECUTIONS("roundhouse.executions", "Executions on the device"),
-  ROWS("roundhouse.rows", "Rows of requests executed"),
-  PADDING_ROWS("roundhouse.rows.padding", "Rows executed to fill a compiled batch size"),
   POSITIONS("roundhouse.positions", "Elements of the first padded input, in rows of requests"),
   PADDING_POSITIONS(
       "roundhouse.positions.padding", "Those of them that fill a compiled shape variant"),
+  PADDING_ROWS("roundhouse.rows.padding", "Rows executed to fill a compiled batch size"),
+  EXECUTIONS("roundhouse.executions", "Executions on the device"),
+  ROWS("roundhouse.rows", "Rows of requests executed"),
+  INPUT_BYTES("roundhouse.inputs.bytes", "Bytes of inputs that went to the device for executions"),
+  OUTPUT_BYTES("roundhouse.outputs.bytes", "Bytes of outputs that the host read"),
   COMPUTE("roundhouse.compute", "Nanoseconds of execution"),
   QUEUE_WAIT("roundhouse.queue.wait", "Nanoseconds that executed requests had waited");
 

@@ -167,6 +167,20 @@ public final class QueuedRequest implements Submission {
     return outputs;
   }
 
+  /** True when an output is wanted, or kept as state. */
+  public boolean asksFor(int output) {
+    int[] asked = outputs;
+    if (asked == null) {
+      return true;
+    }
+    for (int each : asked) {
+      if (each == output) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Among the model's priorities, 1 first; 0 when the model has none. */
   public int level() {
     return level;

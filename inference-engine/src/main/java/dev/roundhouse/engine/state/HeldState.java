@@ -36,6 +36,11 @@ public final class HeldState {
     return null;
   }
 
+  /** Of all its tensors. */
+  public long byteSize() {
+    return tensors.byteSize();
+  }
+
   @Nullable DeviceBuffer buffer(int state) {
     return buffers[state];
   }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.bundle.model.Axis;
 import dev.roundhouse.engine.model.ModelImage;
 import dev.roundhouse.engine.model.ModelState;
+import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.Floats;
@@ -80,6 +81,21 @@ class SeveralOutputsTest {
     assertThat(Floats.of(engine.completed(swapped).outputs().getFirst())[WIDE]).isEqualTo(5);
     assertThat(engine.completed(single).outputs()).hasSize(1);
     assertThat(Floats.of(engine.completed(single).outputs().getFirst())).containsExactly(60, 600);
+    done();
+  }
+
+  @Test
+  void shouldReadOnlyOutputsThatSomebodyAsksFor() {
+    long before = engine.device().readBytes();
+    Submission one = submit(List.of("last"), 6);
+    Submission two = submit(List.of("last"), 7, 8);
+    engine.run();
+    assertThat(Floats.of(engine.completed(one).outputs().getFirst())).containsExactly(60, 600);
+    assertThat(Floats.of(engine.completed(two).outputs().getFirst()))
+        .containsExactly(70, 80, 700, 800);
+    long read = engine.device().readBytes() - before;
+    assertThat(read).isBetween(2 * 3 * 4L, 2 * 4 * 4L);
+    assertThat(engine.counters("m").get(Metric.OUTPUT_BYTES)).isEqualTo(read);
     done();
   }
 

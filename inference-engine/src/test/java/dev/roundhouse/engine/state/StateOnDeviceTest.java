@@ -9,6 +9,7 @@ import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Submission;
@@ -99,11 +100,15 @@ class StateOnDeviceTest {
     assertThat(step(7, 1, START, !END)).isEqualTo(1);
     long uploaded = engine.device().uploadedBytes();
     long read = engine.device().readBytes();
+    long inputs = engine.counters("m").get(Metric.INPUT_BYTES);
+    long outputs = engine.counters("m").get(Metric.OUTPUT_BYTES);
     for (int i = 2; i <= 100; i++) {
       assertThat(step(7, 1, !START, !END)).isEqualTo(i);
     }
     assertThat(engine.device().uploadedBytes() - uploaded).isEqualTo(99 * Float.BYTES);
     assertThat(engine.device().readBytes() - read).isEqualTo(99 * Float.BYTES);
+    assertThat(engine.counters("m").get(Metric.INPUT_BYTES) - inputs).isEqualTo(99 * Float.BYTES);
+    assertThat(engine.counters("m").get(Metric.OUTPUT_BYTES) - outputs).isEqualTo(99 * Float.BYTES);
     assertThat(deviceBytes()).isEqualTo(STATE_BYTES);
     assertThat(step(7, 1, !START, END)).isEqualTo(101);
     assertThat(deviceBytes()).isZero();

@@ -94,6 +94,8 @@ public record ModelDetails(
       long paddingRows,
       long positions,
       long paddingPositions,
+      long inputBytes,
+      long outputBytes,
       double computeSeconds,
       double queueWaitSeconds) {
 
@@ -104,6 +106,8 @@ public record ModelDetails(
           counts.applyAsLong(Metric.PADDING_ROWS),
           counts.applyAsLong(Metric.POSITIONS),
           counts.applyAsLong(Metric.PADDING_POSITIONS),
+          counts.applyAsLong(Metric.INPUT_BYTES),
+          counts.applyAsLong(Metric.OUTPUT_BYTES),
           counts.applyAsLong(Metric.COMPUTE) / 1e9,
           counts.applyAsLong(Metric.QUEUE_WAIT) / 1e9);
     }
