@@ -62,6 +62,19 @@ def test_should_read_the_lines_that_were_written() -> None:
     assert re.search(r"([0-9]+) of \1 texts the same, scores differ by", result.stdout), result.stdout
 
 
+@makes_bundle
+def test_should_step_water_as_numpy_does_and_move_none_of_it() -> None:
+    result = demo("pde")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "moved     12 bytes to the device and 12 from it by a step that asks for figures" in result.stdout
+    off = re.search(r"^beside +numpy: after 600 steps the surface differs by ([0-9.e-]+)", result.stdout, re.MULTILINE)
+    assert off, result.stdout
+    assert float(off[1]) < 1e-5
+    drawn = re.search(r"^picture +(/.+\.png)$", result.stdout, re.MULTILINE)
+    assert drawn, result.stdout
+    assert Path(drawn[1]).read_bytes().startswith(PNG)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
@@ -69,6 +82,7 @@ def test_should_read_the_lines_that_were_written() -> None:
         (("embed", "--grpc-port", "8001"), 2, "demo embed starts a server of its own"),
         (("faces", "a.png", "b.png"), 2, "demo faces takes one picture, got 'a.png' and 'b.png'"),
         (("read", "a.png", "b.png"), 2, "demo read takes one picture, got 'a.png' and 'b.png'"),
+        (("pde", "more"), 2, "demo pde takes nothing more, and got 'more'"),
         (("faces", "nothing.png"), 1, "demo faces: nothing.png is no file that can be read"),
         (("classify", "README.md", "docs"), 1, "demo classify: docs is no file that can be read"),
         (("digits", "more"), 2, "demo digits takes nothing more, and got 'more'"),
@@ -84,4 +98,4 @@ def test_should_refuse_before_anything_is_made(arguments: tuple[str, ...], code:
 def test_should_list_all_demos() -> None:
     names = [line.split()[0] for line in demo("list", timeout=20).stdout.splitlines()]
     assert names == sorted(names)
-    assert {"classify", "digits", "embed", "faces", "read"} <= set(names)
+    assert {"classify", "digits", "embed", "faces", "pde", "read"} <= set(names)

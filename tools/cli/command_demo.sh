@@ -11,6 +11,7 @@ Usage: ./roundhouse demo digits [--grpc-port N]
        ./roundhouse demo embed [TEXT...]
        ./roundhouse demo classify [FILE...]
        ./roundhouse demo read [PICTURE]
+       ./roundhouse demo pde
        ./roundhouse demo list
 
   digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy. Uses
@@ -24,9 +25,12 @@ Usage: ./roundhouse demo digits [--grpc-port N]
            (docs/demo-classify.md)
   read     lines of text read out of pictures, or out of a PNG or JPEG of yours, by a meta that calls two models, beside
            onnxruntime (docs/demo-read.md)
+  pde      water in a basin, a step of time a request; the field stays on the device, the client throws stones and takes
+           pictures; beside numpy (docs/demo-pde.md)
   list     the names of the demos
 
-All but digits make their bundle first, once, of weights that pip fetches, and start a server of their own.
+All but digits make their bundle first, once, of weights that pip fetches where it has any, and start a server of their
+own.
 TEXT
 }
 
@@ -70,6 +74,7 @@ command_demo() {
 check_demo_arguments() { # NAME ARGUMENTS...
     local name=$1 file
     shift
+    [[ $name != pde ]] || (($# == 0)) || misuse "demo pde takes nothing more, and got '$1'" demo
     [[ $name != embed ]] || return 0
     [[ $name != faces && $name != read ]] || (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
     for file in "$@"; do
@@ -96,8 +101,9 @@ demo_of_samples() { # NAME PORT
 }
 
 demo_of_made_bundle() { # NAME ARGUMENTS...
-    local name=$1 packages
+    local name=$1 packages given=()
     shift
+    (($# == 0)) || given=(-- "$@")
     packages=$CLI/demo/$name:$CLI/demo/bundles:$ROOT/tools/model-bench
     begin_steps 8
     prepare worker-service
@@ -107,7 +113,8 @@ demo_of_made_bundle() { # NAME ARGUMENTS...
     ensure_venv "demo-$name" "$CLI/demo/requirements.txt" "$CLI/demo/$name/requirements.txt"
     start_private_worker "$DEMO_FOLDER/models"
     PYTHONPATH=$packages "$VENV/bin/python" "$CLI/demo/$name.py" --example "$ROOT/examples/$name" \
-        --cache "$CACHE" --folder "$DEMO_FOLDER" --grpc-port "$GRPC_PORT" --http-port "$HTTP_PORT" -- "$@"
+        --cache "$CACHE" --folder "$DEMO_FOLDER" --grpc-port "$GRPC_PORT" --http-port "$HTTP_PORT" \
+        --metrics-port "$METRICS_PORT" "${given[@]}"
     printf 'serve it  ./roundhouse up --models %q\n' "$DEMO_FOLDER/models"
 }
 
@@ -135,8 +142,9 @@ ensure_demo_bundle() { # NAME PYTHON-PATH
 
 # The files that a bundle is made by.
 demo_sources() { # NAME
-    find "$CLI/demo/$1" "$CLI/demo/bundles" "$ROOT/examples/$1" "$ROOT/tools/model-bench" "$EXPORT_SOURCES" \
-        -type f \( -name '*.py' -o -name '*.java' \)
+    local folders=("$CLI/demo/$1" "$CLI/demo/bundles" "$ROOT/tools/model-bench" "$EXPORT_SOURCES")
+    [[ ! -d $ROOT/examples/$1 ]] || folders+=("$ROOT/examples/$1") # a demo without Java has none
+    find "${folders[@]}" -type f \( -name '*.py' -o -name '*.java' \)
 }
 
 # The first line of each demo's own description.

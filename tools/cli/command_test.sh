@@ -51,8 +51,8 @@ TXT
               loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt; and has
               bundles loaded that end processes. Takes three quarters of an hour and 10 GiB of memory;
               --attack=2,10 does these rows alone
-  --demos     instead, runs the demos that make a bundle of a trained model first, each of which compares its answers
-              with a peer's. Takes two minutes, and the first time ten and a download of 170 MB
+  --demos     instead, runs the demos that make a bundle first, each of which compares its answers with a peer's. Takes
+              three minutes, and the first time twelve and a download of 170 MB
   --import    instead, runs all of the exporter's tests: every node test that ONNX has, where CI runs one in eight. Takes
               ten minutes
   --torch     instead, runs the exporter's tests of PyTorch, which CI leaves out, converts a hundred architectures and

@@ -23,7 +23,7 @@ worker_command() {
 }
 
 # Starts a worker on free ports as this command's child and waits until every model is ready; leaves its ports in
-# GRPC_PORT and HTTP_PORT. It ends with this command.
+# GRPC_PORT, HTTP_PORT and METRICS_PORT. It ends with this command.
 start_private_worker() {
     local log=$CACHE/logs/worker-$$.log waited=0
     GRPC_PORT=$(free_port)
@@ -42,6 +42,8 @@ start_private_worker() {
     done
     # shellcheck disable=SC2034 # for those who ask over HTTP
     HTTP_PORT=$(sed -n 's/^ready .* http=\([0-9]*\).*/\1/p' "$log")
+    # shellcheck disable=SC2034 # for those who look at metrics
+    METRICS_PORT=$(sed -n 's/^ready .* metrics=\([0-9]*\).*/\1/p' "$log")
     end_step "ready"
 }
 

@@ -21,4 +21,5 @@ def showing(name: str, description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--folder", type=Path, required=True, help="what was made")
     parser.add_argument("--grpc-port", type=int, required=True, help="of a server on this machine")
     parser.add_argument("--http-port", type=int, required=True, help="of the same")
+    parser.add_argument("--metrics-port", type=int, required=True, help="of the same")
     return parser
