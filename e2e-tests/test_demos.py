@@ -75,6 +75,17 @@ def test_should_step_water_as_numpy_does_and_move_none_of_it() -> None:
     assert Path(drawn[1]).read_bytes().startswith(PNG)
 
 
+@makes_bundle
+def test_should_continue_texts_as_jax_does() -> None:
+    result = demo("stream")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Beautiful is better than ugly." in result.stdout
+    assert re.search(r"^beside +JAX: 3 of 3 texts the same, [0-9]+ characters$", result.stdout, re.MULTILINE), (
+        result.stdout
+    )
+    assert re.search(r"^left .* the decoder had run [0-9]+ times, and runs no more$", result.stdout, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
@@ -83,6 +94,7 @@ def test_should_step_water_as_numpy_does_and_move_none_of_it() -> None:
         (("faces", "a.png", "b.png"), 2, "demo faces takes one picture, got 'a.png' and 'b.png'"),
         (("read", "a.png", "b.png"), 2, "demo read takes one picture, got 'a.png' and 'b.png'"),
         (("pde", "more"), 2, "demo pde takes nothing more, and got 'more'"),
+        (("stream", "a", "b"), 2, "demo stream takes one text, got 'a' and 'b'"),
         (("faces", "nothing.png"), 1, "demo faces: nothing.png is no file that can be read"),
         (("classify", "README.md", "docs"), 1, "demo classify: docs is no file that can be read"),
         (("digits", "more"), 2, "demo digits takes nothing more, and got 'more'"),
@@ -98,4 +110,4 @@ def test_should_refuse_before_anything_is_made(arguments: tuple[str, ...], code:
 def test_should_list_all_demos() -> None:
     names = [line.split()[0] for line in demo("list", timeout=20).stdout.splitlines()]
     assert names == sorted(names)
-    assert {"classify", "digits", "embed", "faces", "pde", "read"} <= set(names)
+    assert {"classify", "digits", "embed", "faces", "pde", "read", "stream"} <= set(names)

@@ -12,6 +12,7 @@ Usage: ./roundhouse demo digits [--grpc-port N]
        ./roundhouse demo classify [FILE...]
        ./roundhouse demo read [PICTURE]
        ./roundhouse demo pde
+       ./roundhouse demo stream [TEXT]
        ./roundhouse demo list
 
   digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy. Uses
@@ -27,10 +28,12 @@ Usage: ./roundhouse demo digits [--grpc-port N]
            onnxruntime (docs/demo-read.md)
   pde      water in a basin, a step of time a request; the field stays on the device, the client throws stones and takes
            pictures; beside numpy (docs/demo-pde.md)
+  stream   texts, or one that begins as yours, continued by a small decoder, each character printed when it comes; beside
+           JAX (docs/demo-stream.md)
   list     the names of the demos
 
-All but digits make their bundle first, once, of weights that pip fetches where it has any, and start a server of their
-own.
+All but digits make their bundle first, once, of weights that pip fetches or, for stream, that are trained in a minute or
+two, and start a server of their own.
 TEXT
 }
 
@@ -75,7 +78,8 @@ check_demo_arguments() { # NAME ARGUMENTS...
     local name=$1 file
     shift
     [[ $name != pde ]] || (($# == 0)) || misuse "demo pde takes nothing more, and got '$1'" demo
-    [[ $name != embed ]] || return 0
+    [[ $name != stream ]] || (($# <= 1)) || misuse "demo stream takes one text, got '$1' and '$2'" demo
+    [[ $name != embed && $name != stream ]] || return 0
     [[ $name != faces && $name != read ]] || (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
     for file in "$@"; do
         [[ -f $file && -r $file ]] || fail "demo $name: $file is no file that can be read"

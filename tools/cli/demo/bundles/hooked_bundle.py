@@ -27,7 +27,20 @@ def add_hooks(bundle: Path, files: dict[str, bytes], keys: dict[str, Any]) -> No
         (bundle / name).write_bytes(content)
     manifest = yaml.safe_load((bundle / MANIFEST).read_bytes())
     listed = manifest.pop("files") | {name: sha256(content) for name, content in files.items()}
-    written = manifest | keys
-    written |= {key: list(map(OneLine, written[key])) for key in ONE_LINE_EACH if key in written}
-    written["files"] = dict(sorted(listed.items()))
+    write_manifest(bundle, manifest | keys, listed)
+
+
+def add_meta(bundle: Path, files: dict[str, bytes], keys: dict[str, Any]) -> None:
+    """A bundle of Java that calls other models: its files, and the keys of its manifest."""
+    bundle.mkdir()
+    for name, content in files.items():
+        (bundle / name).write_bytes(content)
+    listed = {name: sha256(content) for name, content in files.items()}
+    write_manifest(bundle, {"format_version": "3", "kind": "meta"} | keys, listed)
+
+
+def write_manifest(bundle: Path, keys: dict[str, Any], files: dict[str, str]) -> None:
+    """Of files by their digests."""
+    written = keys | {key: list(map(OneLine, keys[key])) for key in ONE_LINE_EACH if key in keys}
+    written["files"] = dict(sorted(files.items()))
     (bundle / MANIFEST).write_bytes(to_yaml(written))

@@ -3,14 +3,22 @@
 from pathlib import Path
 
 import onnx
-from roundhouse_export.bundle import MANIFEST, sha256
-from roundhouse_export.manifest_yaml import OneLine, to_yaml
 
 from demo_options import making
-from hooked_bundle import imported
+from hooked_bundle import add_meta, imported
 from onnx_files import text_detection, text_recognition
 
 SIDE, HEIGHT, WIDTHS, ROWS = 640, 48, (320, 640), 4  # Model.java names them too
+KEYS = {
+    "description": "lines of text in a picture: PP-OCRv4 (Apache-2.0)",
+    "client_inputs": [{"name": "image", "dtype": "u8", "shape": ["h", "w", 3]}],
+    "client_outputs": [
+        {"name": "text", "dtype": "bytes", "shape": ["l"]},
+        {"name": "boxes", "dtype": "f32", "shape": ["l", 4]},
+        {"name": "scores", "dtype": "f32", "shape": ["l"]},
+    ],
+    "meta": {"calls": ["finder", *(f"reader-{width}" for width in WIDTHS)]},
+}
 
 
 def main() -> None:
@@ -27,27 +35,7 @@ def main() -> None:
         shape = ("--input", f"crops=f32[n,3,{HEIGHT},{width}]", "--batch-sizes", str(ROWS))
         imported(reader, models, f"reader-{width}", *shape, *plugin)
     files = {"Model.java": (options.example / "Model.java").read_bytes(), "characters.txt": characters.encode()}
-    add_meta(models / "read", files)
-
-
-def add_meta(bundle: Path, files: dict[str, bytes]) -> None:
-    bundle.mkdir()
-    for name, content in files.items():
-        (bundle / name).write_bytes(content)
-    manifest = {
-        "format_version": "3",
-        "kind": "meta",
-        "description": "lines of text in a picture: PP-OCRv4 (Apache-2.0)",
-        "client_inputs": [OneLine({"name": "image", "dtype": "u8", "shape": ["h", "w", 3]})],
-        "client_outputs": [
-            OneLine({"name": "text", "dtype": "bytes", "shape": ["l"]}),
-            OneLine({"name": "boxes", "dtype": "f32", "shape": ["l", 4]}),
-            OneLine({"name": "scores", "dtype": "f32", "shape": ["l"]}),
-        ],
-        "meta": {"calls": ["finder", *(f"reader-{width}" for width in WIDTHS)]},
-        "files": {name: sha256(content) for name, content in sorted(files.items())},
-    }
-    (bundle / MANIFEST).write_bytes(to_yaml(manifest))
+    add_meta(models / "read", files, KEYS)
 
 
 def named(source: Path, target: Path, given: str, made: str) -> Path:
