@@ -1,4 +1,4 @@
-"""Bundles that a test makes up: a manifest, modules as text, no weights unless it has some."""
+"""Bundles that a test makes up: a manifest, modules as text and other files, no weights unless it has some."""
 
 import hashlib
 import struct
@@ -8,10 +8,11 @@ from pathlib import Path
 EMPTY_WEIGHTS = struct.pack("<Q", 8) + b"{}      "
 
 
-def write(folder: Path, manifest: str, modules: Mapping[str, str], weights: bytes = EMPTY_WEIGHTS) -> Path:
+def write(folder: Path, manifest: str, modules: Mapping[str, str | bytes], weights: bytes = EMPTY_WEIGHTS) -> Path:
     """Writes the files and appends their digests to the manifest, which ends in ``files:``."""
     folder.mkdir(parents=True)
-    contents = {name: text.encode() for name, text in modules.items()} | {"weights.safetensors": weights}
+    contents = {name: data.encode() if isinstance(data, str) else data for name, data in modules.items()}
+    contents["weights.safetensors"] = weights
     for name, content in contents.items():
         (folder / name).write_bytes(content)
         manifest += f"  {name}: {hashlib.sha256(content).hexdigest()}\n"

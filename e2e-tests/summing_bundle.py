@@ -1,5 +1,6 @@
 """Models of sequences: one that answers the sum of what its sequence has been sent, and one that marks the first."""
 
+import struct
 from pathlib import Path
 
 import bundle_files
@@ -46,6 +47,13 @@ def write(repository: Path, name: str) -> Path:
     return bundle_files.write(
         repository / name, MANIFEST, {f"model.b{rows}.mlir": program(rows) for rows in BATCH_SIZES}
     )
+
+
+def write_beginning(repository: Path, name: str, first: int) -> Path:
+    """As ``write``, with sums that begin with ``first``."""
+    files: dict[str, str | bytes] = {f"model.b{rows}.mlir": program(rows) for rows in BATCH_SIZES}
+    files["begin.bin"] = struct.pack("<i", first)
+    return bundle_files.write(repository / name, MANIFEST.replace("initial: zero", "initial: begin.bin"), files)
 
 
 MARKING_MANIFEST = f"""\

@@ -24,6 +24,7 @@ SUMS = list(np.cumsum(VALUES))
 def summing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     folder = tmp_path_factory.mktemp("summing")
     summing_bundle.write(folder / "models", "sums")
+    summing_bundle.write_beginning(folder / "models", "sums_on", 100)
     with running(folder / "models", folder / "log") as worker:
         yield worker
 
@@ -46,6 +47,17 @@ def test_should_carry_state_over_grpc(summing: WorkerProcess, sequence: int) -> 
             assert result.as_numpy("STARTED").tolist() == [[int(i == 0)]]
             assert result.as_numpy("SEQUENCE").tolist() == [[sequence]]
             assert result.as_numpy("sum_out") is None
+
+
+def test_should_begin_with_the_file_that_the_manifest_names(summing: WorkerProcess) -> None:
+    with summing.client() as client:
+        for i, value in enumerate(VALUES):
+            result = client.infer("sums_on", tensor(triton, value), sequence_id=9, **step_of(i))
+            assert result.as_numpy("OUTPUT").tolist() == [[100 + SUMS[i]]]
+        (state,) = client.get_model_config("sums_on").config.sequence_batching.state
+        assert [each.data_file for each in state.initial_state] == ["begin.bin"]
+        (state,) = client.get_model_config("sums").config.sequence_batching.state
+        assert [each.zero_data for each in state.initial_state] == [True]
 
 
 def test_should_carry_state_over_http(summing: WorkerProcess) -> None:

@@ -206,17 +206,26 @@ def test_should_write_no_serving_into_format_2(tmp_path: Path) -> None:
         write_bundle_v2(bundle, tmp_path / "m")
 
 
-def stateful(sequence: dict[str, Any]) -> Any:
+def stateful(sequence: dict[str, Any], assets: dict[str, bytes] | None = None) -> Any:
     return small_bundle(
         contract=STATE_CONTRACT,
         programs={ProgramKey(None, None): b""},
-        assets={},
+        assets=assets or {},
         serving={"sequence": sequence},
     )
 
 
 def test_should_take_a_sequence_whose_tensors_are_the_models() -> None:
     assert stateful(SEQUENCE).serving["sequence"] == SEQUENCE
+
+
+def test_should_take_an_asset_that_state_begins_with() -> None:
+    begun = {"state": [{**SEQUENCE["state"][0], "initial": "acc.bin"}]}
+    assert stateful(begun, {"acc.bin": bytes(16)}).serving["sequence"] == begun
+    with pytest.raises(ValueError, match=r"'acc\.bin' has 15 bytes, and 'acc_in' has 16"):
+        stateful(begun, {"acc.bin": bytes(15)})
+    with pytest.raises(ValueError, match=r"initial is 'acc\.bin'; it is one of zero"):
+        stateful(begun)
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,12 @@ def test_should_map_sequences_with_controls_and_state(tmp_path: Path) -> None:
     ("old", "new", "told"),
     [
         ("[ 0, 1 ]", "[ -1, 1 ]", ":5: control input 'START' is to be [-1.0, 1.0] for false"),
-        ("dims: [ 1 ]", 'initial_state { data_file: "f" }', ":7: state 's' begins with file 'f'"),
+        ("dims: [ 1 ]", 'initial_state { data_file: "a/zero" }', ":7: a file named 'zero' would"),
+        (
+            "dims: [ 1 ]",
+            'initial_state { data_file: "f" } initial_state { zero_data: true }',
+            ":7: state 's' has 2 initial states; it has one",
+        ),
         ("state {", "iterative_sequence: true state {", ":7: iterative_sequence has no"),
         ("CONTROL_SEQUENCE_CORRID", "CONTROL_SEQUENCE_START int32_false_true: [0, 1]", "are both"),
     ],

@@ -358,6 +358,48 @@ def test_should_refuse_state_and_controls_that_the_server_cannot_serve(
     assert refusal(folder).startswith(told)
 
 
+BEGINNING = SEQUENCE.replace(
+    'output_name: "c2"', 'output_name: "c2" initial_state { data_file: "b" }'
+)
+
+
+def begin_with(folder: Path, content: bytes, name: str = "b") -> Path:
+    (folder / "initial_state").mkdir()
+    (folder / "initial_state" / name).write_bytes(content)
+    return folder
+
+
+def test_should_begin_state_with_the_file_that_the_configuration_names(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "m", BEGINNING, **ACCUMULATOR)
+    model = load(begin_with(folder, np.float32(7).tobytes()))
+    assert model.serving["sequence"]["state"] == [{"input": "b", "output": "c2", "initial": "b"}]
+    assert model.assets == {"b": np.float32(7).tobytes()}
+
+
+def test_should_take_zero_data_for_zeros(tmp_path: Path) -> None:
+    zeros = BEGINNING.replace('data_file: "b"', "zero_data: true")
+    model = load(write_model(tmp_path / "m", zeros, **ACCUMULATOR))
+    assert model.serving["sequence"]["state"][0]["initial"] == "zero"
+    assert model.assets == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "content", "told"),
+    [
+        ("b", b"1234567", "config.pbtxt:8: file 'b' has 7 bytes, and state 'b' has 4"),
+        ("c", b"1234", "config.pbtxt:8: there is no file initial_state/c"),
+        ("../config.pbtxt", b"1234", "config.pbtxt:8: file '../config.pbtxt' lies outside"),
+        ('b" data_type: TYPE_INT32 name: "', b"1234", "config.pbtxt:8: state 'b' begins as i32"),
+    ],
+)
+def test_should_refuse_a_file_that_the_state_cannot_begin_with(
+    tmp_path: Path, change: str, content: bytes, told: str
+) -> None:
+    config = BEGINNING.replace('data_file: "b"', f'data_file: "{change}"')
+    folder = begin_with(write_model(tmp_path / "m", config, **ACCUMULATOR), content)
+    assert refusal(folder).startswith(told)
+
+
 def test_should_ask_for_the_repository_of_an_ensemble(tmp_path: Path) -> None:
     folder = tmp_path / "both"
     folder.mkdir()

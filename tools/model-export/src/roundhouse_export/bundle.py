@@ -52,7 +52,7 @@ class Bundle:
                 raise ValueError(f"tensor '{tensor.name}': no asset '{tensor.labels}' for labels")
             if tensor.dtype in dtypes.DEVICE_ONLY_TOKENS:
                 raise ValueError(f"tensor '{tensor.name}': {tensor.dtype} has no name on the wire")
-        problems = serving_problems(self.serving, self.contract)
+        problems = serving_problems(self.serving, self.contract, self.assets)
         if problems:
             raise ValueError("; ".join(problems))
 

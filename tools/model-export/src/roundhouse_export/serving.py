@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from math import prod
 from typing import Any
 
+from roundhouse_export import dtypes
 from roundhouse_export.contract import Contract, TensorSpec
 
 _DURATION = re.compile(r"([0-9]{1,9})(us|ms|s|m|h)")
@@ -11,12 +13,15 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MOST_DELAY_SECONDS = 60
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.001, 1_000_000
 _MOST_INTEGER = 2**31 - 1
+ZERO = "zero"
 _CONTROLS = ("start", "end", "ready", "correlation_id")
 
 Rule = Callable[[str, Any], Iterator[str]]
 
 
-def serving_problems(serving: Mapping[str, Any], contract: Contract) -> list[str]:
+def serving_problems(
+    serving: Mapping[str, Any], contract: Contract, assets: Mapping[str, bytes]
+) -> list[str]:
     """Returns what is wrong with a section, in words; empty for one that the server takes."""
     rules: dict[str, Rule] = {
         "weight": _number,
@@ -35,7 +40,7 @@ def serving_problems(serving: Mapping[str, Any], contract: Contract) -> list[str
             {
                 "idle": _idle,
                 "controls": _section({key: _input_name(contract) for key in _CONTROLS}),
-                "state": lambda path, value: _states(path, value, contract),
+                "state": lambda path, value: _states(path, value, contract, assets),
             }
         ),
     }
@@ -121,14 +126,16 @@ def _input_name(contract: Contract) -> Rule:
     return _one_of(*(tensor.name for tensor in contract.inputs))
 
 
-def _states(path: str, value: Any, contract: Contract) -> Iterator[str]:
+def _states(
+    path: str, value: Any, contract: Contract, assets: Mapping[str, bytes]
+) -> Iterator[str]:
     if not isinstance(value, list | tuple):
         yield f"{path} is {value!r}; it is a list of input and output"
         return
     rules = {
         "input": _input_name(contract),
         "output": _one_of(*(tensor.name for tensor in contract.outputs)),
-        "initial": _one_of("zero"),
+        "initial": _one_of(ZERO, *assets),
     }
     inputs = {tensor.name: tensor for tensor in contract.inputs}
     outputs = {tensor.name: tensor for tensor in contract.outputs}
@@ -136,8 +143,23 @@ def _states(path: str, value: Any, contract: Contract) -> Iterator[str]:
         at = f"{path}[{position}]"
         problems = list(_section(rules, required=("input", "output"))(at, state))
         yield from problems
-        if not problems and not _same_type(inputs[state["input"]], outputs[state["output"]]):
-            yield f"{at}: '{state['output']}' differs in type from '{state['input']}'"
+        if problems:
+            continue
+        given = inputs[state["input"]]
+        if not _same_type(given, outputs[state["output"]]):
+            yield f"{at}: '{state['output']}' differs in type from '{given.name}'"
+        elif state.get("initial", ZERO) != ZERO and not given.variable_letters:
+            size, needed = len(assets[state["initial"]]), bytes_of_one_row(given)
+            if size != needed:
+                yield (
+                    f"{at}: '{state['initial']}' has {size} bytes, and '{given.name}' has {needed}"
+                )
+
+
+def bytes_of_one_row(tensor: TensorSpec) -> int:
+    """Of a tensor whose axes are fixed, but for the batch."""
+    extents = [extent for extent in tensor.shape if isinstance(extent, int)]
+    return prod(extents) * dtypes.numpy_dtype(tensor.dtype).itemsize
 
 
 def _same_type(one: TensorSpec, other: TensorSpec) -> bool:

@@ -10,8 +10,8 @@ from roundhouse_export.contract import BATCH, Axis, Contract, TensorSpec
 from roundhouse_export.model import Model, Reference
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.triton import data_types, sequence
+from roundhouse_export.triton.asset_files import label_file
 from roundhouse_export.triton.config_file import ConfigFile
-from roundhouse_export.triton.label_files import label_file
 
 Reshape = Callable[[Any], Any]
 

@@ -10,8 +10,8 @@ from roundhouse_export.model import BareBundle
 from roundhouse_export.provenance import provenance
 from roundhouse_export.refusal import RefusedError
 from roundhouse_export.triton import data_types
+from roundhouse_export.triton.asset_files import label_file
 from roundhouse_export.triton.config_file import ConfigFile
-from roundhouse_export.triton.label_files import label_file
 
 _LETTERS = "stuvwxyzabcdefghijklmopqr"  # n is the batch
 

@@ -11,6 +11,7 @@ from roundhouse_export.triton import (
     clients_view,
     counterparts,
     data_types,
+    initial_states,
     onnx_signature,
     script_signature,
     script_version,
@@ -55,6 +56,7 @@ def load_version(folder: TritonFolder, version: int, options: ImportOptions) -> 
     return dataclasses.replace(
         model,
         serving={**model.serving, **section},
+        assets={**model.assets, **initial_states.assets(config, model.contract, model.assets)},
         notes=(
             *model.notes,
             *notes,

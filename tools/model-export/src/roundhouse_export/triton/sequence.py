@@ -4,6 +4,7 @@ from typing import Any
 
 from roundhouse_export.contract import Contract
 from roundhouse_export.refusal import RefusedError
+from roundhouse_export.triton import initial_states
 from roundhouse_export.triton.config_file import ConfigFile
 from roundhouse_export.triton.serving import duration, queue_delay
 
@@ -142,11 +143,5 @@ def _controls(config: ConfigFile, batching: Any) -> dict[str, str]:
 
 
 def _state(config: ConfigFile, state: Any, scope: str) -> dict[str, str]:
-    for initial in state.initial_state:
-        if initial.WhichOneof("state_data") == "data_file":
-            place = config.at(f"{scope}.initial_state[0].data_file")
-            raise RefusedError(
-                f"{place}: state '{state.input_name}' begins with file '{initial.data_file}'; here "
-                "state begins as zeros"
-            )
-    return {"input": state.input_name, "output": state.output_name, "initial": "zero"}
+    initial = initial_states.name_of(config, state, scope)
+    return {"input": state.input_name, "output": state.output_name, "initial": initial}

@@ -57,7 +57,9 @@ public final class BundleReader {
     Manifest manifest = ManifestReader.read(manifestFile, modelName);
     manifest.digests().ifPresent(files::check);
     Map<String, String> digests = manifest.digests().orElse(Map.of());
-    ModelSpec spec = new LabelFiles(folder, files, digests).readInto(manifest.spec());
+    AssetFiles assets = new AssetFiles(folder, files, digests);
+    ModelSpec labelled = new LabelFiles(assets).readInto(manifest.spec());
+    ModelSpec spec = new StateFiles(assets).readInto(labelled);
     Glue glue = glue(folder, files, spec);
     if (spec.kind() != Kind.MODEL) {
       return new Bundle(folder, spec, List.of(), null, glue, files, digests);

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.roundhouse.bundle.error.BundleException;
 import dev.roundhouse.bundle.model.Axis;
 import dev.roundhouse.bundle.model.ClassLabels;
+import dev.roundhouse.bundle.model.InitialState;
 import dev.roundhouse.bundle.model.TensorSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -187,6 +188,56 @@ class BundleReaderTest {
         .replace("name: y,", "name: y, labels: labels.txt,")
         .file("model.mlir", BundleFolder.PROGRAM)
         .file("labels.txt", labels)
+        .write();
+  }
+
+  @Test
+  void shouldReadWhatStateBeginsWith() {
+    try (Bundle bundle =
+        BundleReader.read(beginning(new byte[] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))) {
+      InitialState initial =
+          bundle.spec().serving().sequence().orElseThrow().state().getFirst().initial();
+      byte[] read = new byte[3];
+      initial.copyTo(4, MemorySegment.ofArray(read));
+      assertThat(read).containsExactly(5, 6, 7);
+    }
+  }
+
+  @Test
+  void shouldRefuseAFileThatStateCannotBeginWith() throws Exception {
+    Path missing = beginning(new byte[12]);
+    String manifest = Files.readString(missing.resolve("manifest.yaml"));
+    rewrite(missing, manifest.replace("initial: begin.bin", "initial: other.bin"));
+    assertRefused(
+        missing, "other.bin", "is named as initial state in the manifest, but is not there");
+
+    folder = root.resolve("changed");
+    Path changed = beginning(new byte[12]);
+    Files.write(changed.resolve("begin.bin"), new byte[] {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    assertRefused(changed, "begin.bin", "was changed or cut off");
+
+    folder = root.resolve("short");
+    assertRefused(
+        beginning(new byte[7]),
+        "begin.bin",
+        "has 7 bytes and the state 'x' begins with it and has 12");
+
+    folder = root.resolve("large");
+    assertRefused(beginning(new byte[(64 << 20) + 1]), "begin.bin", "has more than 67108864 bytes");
+
+    folder = root.resolve("outside");
+    Path outside = beginning(new byte[12]);
+    Path secret = Files.write(root.resolve("secret"), new byte[12]);
+    Files.delete(outside.resolve("begin.bin"));
+    Files.createSymbolicLink(outside.resolve("begin.bin"), secret);
+    assertRefused(outside, "begin.bin", "is a link that leads out of the bundle");
+  }
+
+  private Path beginning(byte[] initial) {
+    return BundleFolder.format3(
+            folder, "serving: {sequence: {state: [{input: x, output: y, initial: begin.bin}]}}\n")
+        .file("model.mlir", BundleFolder.PROGRAM)
+        .file("begin.bin", initial)
         .write();
   }
 

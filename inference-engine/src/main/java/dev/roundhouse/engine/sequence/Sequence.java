@@ -118,7 +118,7 @@ final class Sequence {
       }
       byte[] kept = state[index];
       if (kept == null) {
-        target.asSlice(targetOffset, length).fill((byte) 0);
+        rules.stateTensors().copyInitial(index, offset, target.asSlice(targetOffset, length));
       } else {
         MemorySegment.copy(MemorySegment.ofArray(kept), offset, target, targetOffset, length);
       }

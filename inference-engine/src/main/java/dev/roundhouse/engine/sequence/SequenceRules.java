@@ -94,7 +94,8 @@ public final class SequenceRules {
         new StateTensors(
             policy.state().stream().mapToInt(state -> names.indexOf(state.input())).toArray(),
             kept,
-            stateBytes);
+            stateBytes,
+            policy.state().stream().map(SequencePolicy.State::initial).toList());
     staysOnDevice =
         allStateBytes >= ON_DEVICE_FROM_BYTES && (!batched || spec.batchSizes().contains(1));
     if (visible.length == 0) {

@@ -132,7 +132,7 @@ public final class CarriedState {
     }
   }
 
-  /** Copies bytes of a tensor from where it is; zeros before the first step. */
+  /** Copies bytes of a tensor from where it is, or what it begins with before the first step. */
   public void copyTo(int state, long offset, MemorySegment target, long targetOffset, long length) {
     MemorySegment part = target.asSlice(targetOffset, length);
     byte @Nullable [][] kept;
@@ -154,7 +154,7 @@ public final class CarriedState {
     }
     byte[] bytes = kept == null ? null : kept[state];
     if (bytes == null) {
-      part.fill((byte) 0);
+      tensors.copyInitial(state, offset, part);
     } else {
       MemorySegment.copy(MemorySegment.ofArray(bytes), offset, part, 0, length);
     }

@@ -18,6 +18,8 @@ import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.ReplySink.Reply;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -104,6 +106,26 @@ class SequencesTest {
     }
     assertThat(steps).extracting(this::total).containsExactly(1f, 3f, 6f, 10f, 15f);
     assertThat(engine.engine().reports().sequences()).isZero();
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldBeginEverySequenceWithTheFileThatTheManifestNames() {
+    byte[] hundred =
+        ByteBuffer.allocate(Float.BYTES).order(ByteOrder.LITTLE_ENDIAN).putFloat(100).array();
+    load(
+        TestBundle.adding(1, 4)
+            .changed("initial: zero", "initial: begin.bin")
+            .file("begin.bin", hundred));
+    List<Submission> steps = new ArrayList<>();
+    steps.add(submit(id(1), 5, START, !END));
+    steps.add(submit(id(2), 6, START, !END));
+    steps.add(submit(id(1), 1, !START, !END));
+    engine.run();
+    steps.add(submit(id(1), 2, START, END));
+    steps.add(submit(id(2), 0, !START, END));
+    engine.run();
+    assertThat(steps).extracting(this::total).containsExactly(105f, 106f, 106f, 102f, 106f);
     engine.assertQuiescent();
   }
 

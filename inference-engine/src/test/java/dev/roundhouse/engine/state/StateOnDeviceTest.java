@@ -17,6 +17,8 @@ import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.HookedDevice;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -112,6 +114,22 @@ class StateOnDeviceTest {
     assertThat(deviceBytes()).isEqualTo(STATE_BYTES);
     assertThat(step(7, 1, !START, END)).isEqualTo(101);
     assertThat(deviceBytes()).isZero();
+    engine.assertQuiescent();
+  }
+
+  @Test
+  void shouldBeginWithTheFileThatTheManifestNames() {
+    ByteBuffer threes = ByteBuffer.allocate((int) STATE_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    while (threes.hasRemaining()) {
+      threes.putFloat(3);
+    }
+    load(
+        TestBundle.addingToAll(WIDTH, 1)
+            .changed("initial: zero", "initial: begin.bin")
+            .file("begin.bin", threes.array()));
+    assertThat(step(7, 1, START, !END)).isEqualTo(4);
+    assertThat(step(7, 1, !START, !END)).isEqualTo(5);
+    assertThat(step(7, 10, START, END)).isEqualTo(13);
     engine.assertQuiescent();
   }
 

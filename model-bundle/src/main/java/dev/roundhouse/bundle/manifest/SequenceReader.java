@@ -1,5 +1,6 @@
 package dev.roundhouse.bundle.manifest;
 
+import dev.roundhouse.bundle.model.InitialState;
 import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.SequencePolicy.Controls;
 import dev.roundhouse.bundle.model.SequencePolicy.State;
@@ -13,6 +14,7 @@ import java.util.Set;
 
 /** The {@code serving.sequence} section; every name in it must be a tensor of the model. */
 final class SequenceReader {
+  private static final String ZERO = "zero";
   private static final Duration DEFAULT_IDLE = Duration.ofSeconds(60);
 
   private final Fields sequence;
@@ -57,10 +59,6 @@ final class SequenceReader {
     for (Fields state : sequence.objects("state")) {
       state.allowOnly("input", "output", "initial");
       state.require("input", "output");
-      String initial = state.text("initial").orElse("zero");
-      if (!initial.equals("zero")) {
-        state.problem("initial", "is '" + initial + "'; the only initial state is zero");
-      }
       String inputName = state.text("input").orElse("");
       String outputName = state.text("output").orElse("");
       Optional<TensorSpec> input = input(state, "input", inputName);
@@ -71,9 +69,20 @@ final class SequenceReader {
       if (input.isPresent() && output.isPresent() && !sameType(input.get(), output.get())) {
         state.problem("output", "'" + outputName + "' differs in type from '" + inputName + "'");
       }
-      states.add(new State(inputName, outputName));
+      states.add(new State(inputName, outputName, initial(state)));
     }
     return states;
+  }
+
+  private static InitialState initial(Fields state) {
+    String initial = state.text("initial").orElse(ZERO);
+    if (initial.equals(ZERO)) {
+      return InitialState.ZERO;
+    }
+    if (!FileNames.isInside(initial)) {
+      state.problem("initial", "is '" + initial + "', neither zero nor a file of the bundle");
+    }
+    return InitialState.of(initial);
   }
 
   private Optional<TensorSpec> input(Fields section, String key, String name) {

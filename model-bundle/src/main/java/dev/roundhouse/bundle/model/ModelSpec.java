@@ -142,6 +142,26 @@ public record ModelSpec(
         task.map(what -> what.withResult(replaced)));
   }
 
+  /** The same model, its sequences kept otherwise. */
+  public ModelSpec withSequence(SequencePolicy sequence) {
+    return new ModelSpec(
+        name,
+        formatVersion,
+        kind,
+        description,
+        inputs,
+        outputs,
+        client,
+        batchSizes,
+        variants,
+        calls,
+        steps,
+        decoupled,
+        serving.withSequence(sequence),
+        provenance,
+        task);
+  }
+
   /** Inputs as callers see them: without those that the server supplies. */
   public List<TensorSpec> clientInputs() {
     if (client.isPresent() || serving.sequence().isEmpty()) {

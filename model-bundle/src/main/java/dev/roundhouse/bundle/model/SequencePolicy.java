@@ -41,6 +41,10 @@ public record SequencePolicy(Duration idle, Controls controls, List<State> state
     }
   }
 
-  /** An output that becomes an input of the sequence's next request; all zero in its first. */
-  public record State(String input, String output) {}
+  /**
+   * An output that becomes an input of the sequence's next request.
+   *
+   * @param initial what the input is in its first
+   */
+  public record State(String input, String output, InitialState initial) {}
 }

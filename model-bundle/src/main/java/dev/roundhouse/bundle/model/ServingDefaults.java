@@ -47,6 +47,11 @@ public record ServingDefaults(
         Optional.empty());
   }
 
+  ServingDefaults withSequence(SequencePolicy other) {
+    return new ServingDefaults(
+        weight, residency, maxQueueDelay, maxQueueSize, queue, priorities, Optional.of(other));
+  }
+
   /** Where a model's weights are kept when the device needs the room. */
   public enum Residency {
     /** No host copy: weights are read from the file again. */

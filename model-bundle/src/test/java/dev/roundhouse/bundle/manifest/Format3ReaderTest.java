@@ -8,6 +8,7 @@ import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SpecificationVersion;
 import dev.roundhouse.bundle.error.BundleException;
+import dev.roundhouse.bundle.model.InitialState;
 import dev.roundhouse.bundle.model.Lengths;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.Priorities;
@@ -120,7 +121,8 @@ class Format3ReaderTest {
                             Optional.empty(),
                             Optional.empty(),
                             Optional.of("CORRID")),
-                        List.of(new SequencePolicy.State("acc_in", "acc_out"))))));
+                        List.of(
+                            new SequencePolicy.State("acc_in", "acc_out", InitialState.ZERO))))));
   }
 
   private static String task(String task, String inputs, String outputs) {
@@ -224,6 +226,9 @@ class Format3ReaderTest {
         "batch_sizes: [4, 1] => batch_sizes: [1] | good",
         "idle: 60s => idle: 1h | good",
         ", initial: zero => `` | good",
+        "initial: zero => initial: assets/acc.bin | good",
+        "initial: zero => initial: ../acc.bin | serving.sequence.state[0].initial is '../acc.bin', neither zero nor a file of the bundle",
+        "initial: zero => initial: 0 | serving.sequence.state[0].initial is 0, not a string",
         "[n, 8, 0] => [n, 8, s, s] | good",
         "format_version: \"3\" => format_version: 3 | format_version is 3; served are",
         "format_version: \"3\" => format_version: \"4\" | format_version is \"4\"; served are",
@@ -248,7 +253,6 @@ class Format3ReaderTest {
         "override: false => override: maybe | is \"maybe\", not true or false",
         "levels: 3 => levels: 0 | serving.priorities.levels is 0, outside 1",
         "{levels: 3, default: 2} => {levels: 3} | serving.priorities.default is missing",
-        "initial: zero => initial: one | the only initial state is zero",
         "kind: model => kind: other | kind is 'other'",
         "kind: model => meta: {calls: []} | meta is only for kind meta",
         "description: running sum => description: 7 | description is 7, not a string",

@@ -84,12 +84,14 @@ final class SequenceConfig {
         .setDataType(ModelConfigs.type(tensor.dtype()))
         .addAllDims(dims)
         .addInitialState(
-            InitialState.newBuilder()
-                .setName("zero")
-                .setDataType(ModelConfigs.type(tensor.dtype()))
-                .addAllDims(dims)
-                .setZeroData(true))
+            initial(state).setDataType(ModelConfigs.type(tensor.dtype())).addAllDims(dims))
         .build();
+  }
+
+  private static InitialState.Builder initial(SequencePolicy.State state) {
+    InitialState.Builder initial = InitialState.newBuilder().setName(state.initial().toString());
+    state.initial().file().ifPresentOrElse(initial::setDataFile, () -> initial.setZeroData(true));
+    return initial;
   }
 
   private static TensorSpec find(List<TensorSpec> tensors, String name) {
