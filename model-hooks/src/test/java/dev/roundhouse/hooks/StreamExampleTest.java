@@ -164,6 +164,11 @@ class StreamExampleTest {
     }
 
     @Override
+    public Tensor scratch(String name, DType dtype, long... shape) {
+      return request.tensor(name, dtype, shape);
+    }
+
+    @Override
     public void finish() {}
   }
 }

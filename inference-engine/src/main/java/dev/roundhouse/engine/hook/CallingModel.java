@@ -10,13 +10,14 @@ import dev.roundhouse.hooks.MetaModel;
 import dev.roundhouse.hooks.ModelContext;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Semaphore;
 import java.util.function.BiConsumer;
 
 /** A meta: a version whose code answers by calling other models. */
 final class CallingModel extends CodedModel {
   private final MetaModel meta;
   private final String fingerprint;
-  private final MetaGate gate;
+  private final Semaphore gate;
   private final ScratchLine scratchLine;
   private final CalledModels called;
   private volatile Set<String> lastCalled = Set.of();
@@ -77,7 +78,7 @@ final class CallingModel extends CodedModel {
     return meta;
   }
 
-  MetaGate gate() {
+  Semaphore gate() {
     return gate;
   }
 

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.model.CalledModels;
 import dev.roundhouse.engine.model.ComposedRun;
 import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 
 /**
  * One request to a meta. Its code runs as one piece, on one thread, which waits for its calls. All
@@ -91,7 +93,7 @@ final class CallingRun extends CodedRun implements Calls {
       inGate = false;
     }
     run.releaseWeights();
-    model.gate().leave();
+    model.gate().release();
   }
 
   @Override
@@ -169,7 +171,7 @@ final class CallingRun extends CodedRun implements Calls {
     boolean entered;
     watched().beginWait();
     try {
-      entered = model.gate().enter(run.request().deadlineNanos());
+      entered = waitAtGate(run.request().deadlineNanos());
     } catch (InterruptedException e) {
       throw interrupted(modelName());
     } finally {
@@ -188,7 +190,7 @@ final class CallingRun extends CodedRun implements Calls {
       inGate = !late;
     }
     if (late) { // it was given up meanwhile
-      model.gate().leave();
+      model.gate().release();
       throw interrupted(modelName());
     }
     for (String name : model.lastCalled()) {
@@ -197,6 +199,14 @@ final class CallingRun extends CodedRun implements Calls {
         run.holdWeights(target);
       }
     }
+  }
+
+  private boolean waitAtGate(long deadlineNanos) throws InterruptedException {
+    if (deadlineNanos == InferenceRequest.NO_DEADLINE) {
+      model.gate().acquire();
+      return true;
+    }
+    return model.gate().tryAcquire(deadlineNanos - model.nanoTime(), TimeUnit.NANOSECONDS);
   }
 
   private static CallException interrupted(String name) {

@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -37,7 +38,7 @@ public final class HookServer implements ModelCode {
   private final Executor application;
   private final HookThreads threads;
   private final HookThreads metaThreads;
-  private final MetaGate gate;
+  private final Semaphore gate;
   private final ScratchLine scratchLine;
   private final CalledModels called;
   private final AwaitedCode awaited;
@@ -79,7 +80,7 @@ public final class HookServer implements ModelCode {
             options.metaThreads(),
             Math.min(options.metaThreads(), options.perModel()),
             mostWaiting);
-    gate = new MetaGate(options.metaConcurrency(), clock);
+    gate = new Semaphore(options.metaConcurrency(), true);
     scratchLine = new ScratchLine(clock);
     this.called = called;
     this.awaited = new AwaitedCode(awaited, options);
@@ -218,7 +219,11 @@ public final class HookServer implements ModelCode {
     return metaThreads;
   }
 
-  MetaGate gate() {
+  /**
+   * Lets so many runs of metas make calls at once, first come, first served: what a run holds
+   * between its calls is freed soonest by letting it finish before another begins.
+   */
+  Semaphore gate() {
     return gate;
   }
 

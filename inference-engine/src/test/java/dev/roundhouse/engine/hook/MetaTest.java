@@ -273,8 +273,8 @@ class MetaTest {
         .flatMap(Arrays::stream)
         .filter(
             frame ->
-                frame.getClassName().equals(MetaGate.class.getName())
-                    && frame.getMethodName().equals("enter"))
+                frame.getClassName().equals(CallingRun.class.getName())
+                    && frame.getMethodName().equals("waitAtGate"))
         .count();
   }
 
