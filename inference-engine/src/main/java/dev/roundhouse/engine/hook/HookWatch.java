@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.hook;
 
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.thread.LowPriority;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.Arrays;
 import java.util.Set;
@@ -117,6 +118,7 @@ final class HookWatch {
         }
       } else if (now - expiredNanos >= GRACE_NANOS && run.revoke()) {
         givenUp = true;
+        LowPriority.lowest(thread);
         log.warn(
             "{} of model '{}' does not stop: thread {} is at\n{}",
             hook,

@@ -113,6 +113,14 @@ public final class PlatformThreads implements Executor {
     @Override
     public void run() {
       LowPriority.ofThisThread();
+      try {
+        runTasks();
+      } finally {
+        LowPriority.forgetThisThread();
+      }
+    }
+
+    private void runTasks() {
       Runnable next = task;
       while (next != null && next != END) {
         task = null;
@@ -142,7 +150,7 @@ public final class PlatformThreads implements Executor {
     private boolean becomeIdle() {
       lock.lock();
       try {
-        if (born != generation) {
+        if (born != generation || LowPriority.isLowest(thread)) {
           count--;
           return false;
         }
