@@ -4,26 +4,22 @@
 and of 1 GiB and with a node; ``ROUNDHOUSE_E2E_ATTACK_ROWS=2,10`` these alone. Otherwise a few, with 1 GiB.
 """
 
-import contextlib
 import json
 import math
 import os
 import re
 import select
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from attack.others import HEALTH, INFER, LIVE, felt
+from attack.programs import Program, program
 from attack.table import Outcome, rendered
 from attack.target import Size, Target, begin_peak, held_bytes, memory_bytes
 from conftest import logs_shown
-from worker_process import ROOT
 
 pytestmark = pytest.mark.alone
 
@@ -73,26 +69,6 @@ def chosen() -> list[tuple[Size, str, str]]:
     return found
 
 
-class Program:
-    """A module of this package in a process of its own, which goes when its input is closed."""
-
-    def __init__(self, module: str, *arguments: object) -> None:
-        command = [sys.executable, "-m", f"attack.{module}", *map(str, arguments)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT / "e2e-tests"
-        )
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
-        try:
-            self.process.wait(2)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
-
-
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
     found: list[Outcome] = []
@@ -136,15 +112,6 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Targets]:
     finally:
         kept.close()
         region.unlink()
-
-
-@contextmanager
-def program(module: str, *arguments: object) -> Iterator[Program]:
-    started = Program(module, *arguments)
-    try:
-        yield started
-    finally:
-        started.close()
 
 
 def attack(target: Target, row: str, source: str, records: Path) -> Outcome:
