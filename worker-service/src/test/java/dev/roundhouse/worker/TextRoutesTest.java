@@ -182,6 +182,8 @@ class TextRoutesTest {
           embeddings | {"model":"embedder","input":"a","encoding_format":"hex"} | 400 | it is float or base64
           embeddings | {"model":"embedder","input":"a","stream":true} | 400 | 'stream' is not taken
           embeddings | {"model":"embedder","input":"a","parameters":{"id":1}} | 400 | 'parameters' has 'id'
+          embeddings | {"model":"embedder","input":"a","parameters":{"timeout":-1}} | 400 | parameter 'timeout' is -1 us
+          embeddings | {"model":"embedder","input":"a","parameters":{"timeout":"soon"}} | 400 | 'timeout' parameter
           embeddings | {"model":"embedder","input":"a" | 400 | failed to parse
           embeddings | {"model":"ranker","input":"a"} | 400 | task rerank
           embeddings | {"model":"double","input":"a"} | 400 | no task

@@ -7,16 +7,23 @@ import dev.roundhouse.platform.rest.DocumentMemory;
 import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.platform.rest.JsonFields;
 import dev.roundhouse.platform.rest.MemoryHold;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /** What requests of all text routes have, and how they are read. For one thread. */
 abstract class RequestFields implements TextRequest {
+  private static final String TIMEOUT = "timeout";
+
   /** Of {@code parameters}: what a request may say of when it runs. */
-  private static final Set<String> SCHEDULING = Set.of("timeout", "priority");
+  private static final Set<String> SCHEDULING = Set.of(TIMEOUT, "priority");
+
+  /** What is left of a request's time, in nanoseconds, as servers and clients of ours tell it. */
+  private static final String BUDGET_NANOS = "reactant_timeout_ns";
 
   private final String route;
   private final String known;
@@ -72,6 +79,7 @@ abstract class RequestFields implements TextRequest {
                     .formatted(parameter, route));
           }
         }
+        parameters = ofEachPart(parameters);
       }
       default -> {
         if (!property(name, value, json, fields, kept)) {
@@ -80,6 +88,21 @@ abstract class RequestFields implements TextRequest {
         }
       }
     }
+  }
+
+  /**
+   * Each part of the request has what is left of the time for the whole; its {@code timeout} would
+   * begin with the part. One that is no time stays, and is refused with the first part.
+   */
+  private static Map<String, ParameterValue> ofEachPart(Map<String, ParameterValue> given) {
+    if (!(given.get(TIMEOUT) instanceof ParameterValue.Signed(long micros)) || micros < 0) {
+      return given;
+    }
+    Map<String, ParameterValue> parts = new LinkedHashMap<>(given);
+    parts.remove(TIMEOUT);
+    parts.put(
+        BUDGET_NANOS, new ParameterValue.Signed(TimeUnit.MICROSECONDS.toNanos(micros))); // 0: none
+    return parts;
   }
 
   /**

@@ -12,6 +12,7 @@ import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.kserve.codec.TensorHeader;
 import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
@@ -117,6 +118,7 @@ final class TextRun {
   }
 
   private void begin(TextRequest request, TextTask task, String version, int first, int rows) {
+    requireCaller();
     List<TensorHeader> inputs = new ArrayList<>(task.inputs().size());
     for (int input = 0; input < task.inputs().size(); input++) {
       inputs.add(tensor(request, task.inputs().get(input), input, first, rows));
@@ -152,6 +154,15 @@ final class TextRun {
       under.add(run);
       if (cancelled) {
         run.cancel();
+      }
+    }
+  }
+
+  /** Those under way may all be answered before a cancel reaches them. */
+  private void requireCaller() {
+    synchronized (under) {
+      if (cancelled) {
+        throw new WireException(WireStatus.CANCELLED, "the client has gone");
       }
     }
   }
