@@ -32,8 +32,8 @@ Usage: ./roundhouse demo digits [--grpc-port N]
            JAX (docs/demo-stream.md)
   list     the names of the demos
 
-All but digits make their bundle first, once, of weights that pip fetches or, for stream, that are trained in a minute or
-two, and start a server of their own.
+All but digits make their bundle first, once, of weights that pip fetches or, for stream, that are trained in two
+minutes, and start a server of their own.
 TEXT
 }
 

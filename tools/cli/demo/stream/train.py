@@ -1,4 +1,4 @@
-"""Trains the decoder: seeded, in a minute or two."""
+"""Trains the decoder: seeded, in two minutes."""
 
 import jax
 import jax.numpy as jnp
@@ -7,9 +7,9 @@ import numpy as np
 from decoder import WINDOW, initial, scores
 
 SEED = 28
-STEPS = 400
+STEPS = 600
 ROWS = 12
-RATE, WARM = 4e-3, 20
+RATE, WARM = 3e-3, 20
 FADING = (0.9, 0.99)  # of what Adam remembers
 
 
