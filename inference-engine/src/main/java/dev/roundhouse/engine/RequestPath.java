@@ -24,11 +24,14 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The path of a request, top to bottom. Each step names its package:
@@ -58,6 +61,8 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe.
  */
 final class RequestPath {
+  private static final Logger log = LoggerFactory.getLogger(RequestPath.class);
+
   /** Idle answer memory that is kept, as a fraction of the budget. */
   private static final int POOL_PART = 4;
 
@@ -161,6 +166,7 @@ final class RequestPath {
   /** Starts serving a model: completes once each of its programs has run. */
   CompletableFuture<Void> activate(ProgramModel model) {
     ServingRules rules = rules(model);
+    sayIfRowsNeverShare(model);
     return dispatch.activate(
         model,
         new LaneOptions(
@@ -169,6 +175,18 @@ final class RequestPath {
             rules.maxQueueDelay().toNanos(),
             rules.residency().filter(ServingDefaults.Residency.PINNED_DEVICE::equals).isPresent(),
             rules.queue().delays()));
+  }
+
+  private void sayIfRowsNeverShare(ProgramModel model) {
+    OptionalInt asked = options.of(model.name()).rowCap();
+    SequenceRules sequences = model.contract().sequences();
+    if (asked.orElse(1) > 1 && sequences != null && sequences.staysOnDevice()) {
+      log.warn(
+          "model '{}' may have {} rows in a run and never has more than 1: the state of its sequences, {} bytes each, stays on the device and belongs to one row",
+          model.name(),
+          asked.getAsInt(),
+          sequences.stateBytes());
+    }
   }
 
   /** How a model is served, from its manifest and the operator's settings. */

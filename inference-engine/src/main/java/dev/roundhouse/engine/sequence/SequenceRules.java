@@ -211,7 +211,7 @@ public final class SequenceRules {
   }
 
   /** Bytes of state per sequence. */
-  long stateBytes() {
+  public long stateBytes() {
     return allStateBytes;
   }
 

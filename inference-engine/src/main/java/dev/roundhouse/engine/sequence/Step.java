@@ -71,7 +71,18 @@ public final class Step implements AnswerSink {
     try {
       caller.onEnd(outcome);
     } finally {
+      endStep();
+    }
+  }
+
+  private void endStep() {
+    CarriedState carried = sequence.carried();
+    try {
       sequences.ended(this);
+    } finally {
+      if (carried != null) {
+        carried.makeRoomForIt();
+      }
     }
   }
 

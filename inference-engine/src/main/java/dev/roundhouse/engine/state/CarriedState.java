@@ -104,8 +104,15 @@ public final class CarriedState {
       }
       replace(now, null);
     }
-    store.keepWithinLimit();
     return true;
+  }
+
+  /**
+   * Has other states leave when there is more on the device than may be; they are copied before
+   * this returns, so the caller of a step is answered first.
+   */
+  public void makeRoomForIt() {
+    store.keepWithinLimit();
   }
 
   /** Frees what was taken unless it has been committed. */
@@ -215,7 +222,7 @@ public final class CarriedState {
     HeldState before = held;
     held = now;
     host = copies;
-    store.counts(this, before, now);
+    store.place(this, now != null);
     if (before != null) {
       before.drop();
     }

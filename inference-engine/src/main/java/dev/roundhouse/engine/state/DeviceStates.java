@@ -3,7 +3,6 @@ package dev.roundhouse.engine.state;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,7 +31,7 @@ public final class DeviceStates {
     limit = poolBytes == Long.MAX_VALUE ? poolBytes : poolBytes / POOL_PART;
   }
 
-  /** What states take on the device. */
+  /** What states take on the device, be they a step's that has not been answered yet. */
   public long bytes() {
     return bytes;
   }
@@ -95,16 +94,17 @@ public final class DeviceStates {
     }
   }
 
-  /** Counts what a state has on the device now. */
+  /** Counts what is held there from now on, or any more if negative. */
   @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
-  void counts(CarriedState state, @Nullable HeldState before, @Nullable HeldState now) {
-    if (before != null) {
-      onDevice.remove(state);
-      bytes -= state.byteSize();
-    }
-    if (now != null) {
+  void add(long heldBytes) {
+    bytes += heldBytes;
+  }
+
+  /** Says whether a state may leave from now on, as the last of them; or has left. */
+  void place(CarriedState state, boolean there) {
+    onDevice.remove(state);
+    if (there) {
       onDevice.add(state);
-      bytes += state.byteSize();
     }
   }
 }

@@ -17,12 +17,14 @@ public final class HeldState {
   private final @Nullable DeviceBuffer[] buffers;
   private int users;
   private boolean dropped;
+  private boolean freed;
 
-  /** Takes {@code buffers}. */
+  /** Takes {@code buffers}, which count until they are freed. */
   HeldState(DeviceStates store, StateTensors tensors, @Nullable DeviceBuffer[] buffers) {
     this.store = store;
     this.tensors = tensors;
     this.buffers = buffers;
+    store.add(tensors.byteSize());
   }
 
   /** What is fed to an input of the program; null for one that is not state. Borrowed. */
@@ -67,8 +69,10 @@ public final class HeldState {
   }
 
   private void freeIfDropped() {
-    if (dropped && users == 0) {
+    if (dropped && users == 0 && !freed) {
+      freed = true;
       free(buffers);
+      store.add(-tensors.byteSize());
     }
   }
 

@@ -250,6 +250,24 @@ class StateOnDeviceTest {
     engine.assertQuiescent();
   }
 
+  @Test
+  void shouldAnswerAStepBeforeOtherStateLeavesForTheHost() {
+    engine.assertNothingLeaks();
+    open(12 * STATE_BYTES);
+    load(TestBundle.addingToAll(WIDTH, 1));
+    long read = engine.device().readBytes();
+    int steps = 0;
+    long[] readWhenAnswered = new long[1];
+    while (engine.device().readBytes() < read + STATE_BYTES) { // a quarter holds three
+      Submission step = submit(++steps, steps, START, !END);
+      engine.onFinished(step, () -> readWhenAnswered[0] = engine.device().readBytes());
+      engine.run();
+      assertThat(total(step)).isEqualTo(steps);
+      assertThat(readWhenAnswered[0] - read).isEqualTo(steps * Float.BYTES);
+    }
+    assertThat(engine.device().readBytes() - read).isEqualTo(STATE_BYTES + steps * Float.BYTES);
+  }
+
   /** A run takes memory besides state, and there is little. */
   @Test
   void shouldSendStateToTheHostWhenARunFindsNoMemory() {

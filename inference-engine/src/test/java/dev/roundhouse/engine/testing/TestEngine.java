@@ -175,6 +175,11 @@ public final class TestEngine {
     return submission;
   }
 
+  /** Has something done as soon as a request has ended, by the thread that ends it. */
+  public void onFinished(Submission request, Runnable then) {
+    Objects.requireNonNull(sinks.get(request)).reply().thenRun(then);
+  }
+
   public boolean cancel(Submission request) {
     return request.cancel();
   }
