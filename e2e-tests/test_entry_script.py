@@ -208,7 +208,7 @@ def test_should_print_the_same_bytes_when_sim_runs_twice() -> None:
 def test_should_name_the_benches_when_one_is_unknown() -> None:
     result = run("bench", "wires", "--quick")
     assert result.returncode == 2
-    assert "there is no bench 'wires'; there are: first-light, engine, glue, residency, wire" in result.stderr
+    assert "there is no bench 'wires'; there are: first-light, engine, glue, residency" in result.stderr
 
 
 BENCH_KEYS = {"bench", "cell", "ours", "peer", "unit", "ratio", "goal", "met"}

@@ -13,6 +13,7 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
                 meta's call costs; and in simulation: batching, fairness and overload
   glue          models' own code and models that call others: what a hook and a meta's call add, an ensemble beside
                 Triton's, two models by an ensemble and by a client
+  sequence-state  a step of a sequence whose state stays on the device, beside a call that keeps none
   wire          what reading a request costs; our gRPC server against grpc-java's; and the whole worker beside a real
                 Triton in the same rounds: ModelInfer, streams, HTTP, system shared memory, and what perf_analyzer says
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
@@ -58,7 +59,7 @@ command_bench() {
     done
     case $name in
         first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc | \
-            node-placement | node-rest)
+            node-placement | node-rest | sequence-state)
             begin_steps 4
             prepare benchmarks
             ;;
@@ -92,7 +93,7 @@ command_bench() {
             return
             ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, wire, models, lengths, node" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, sequence-state, wire, models, lengths, node" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }

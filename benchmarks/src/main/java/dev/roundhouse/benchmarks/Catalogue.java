@@ -3,6 +3,7 @@ package dev.roundhouse.benchmarks;
 import dev.roundhouse.benchmarks.bench.Bench;
 import dev.roundhouse.benchmarks.engine.EngineSuite;
 import dev.roundhouse.benchmarks.engine.GlueSuite;
+import dev.roundhouse.benchmarks.engine.SequenceState;
 import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;
 import dev.roundhouse.benchmarks.firstlight.ModelInfer;
@@ -21,6 +22,7 @@ final class Catalogue {
               EngineSuite.ROWS,
               List.of(new GlueSuite()),
               GlueSuite.ROWS,
+              List.of(new SequenceState()),
               List.of(new ResidencySuite()),
               ResidencySuite.ROWS,
               List.of(new WireSuite()),

@@ -25,14 +25,26 @@ import java.util.stream.Collectors;
  * @param outputs likewise
  * @param programs StableHLO text by batch size
  * @param weights in the order the programs take them, after the inputs
+ * @param serving the section of that name, on one line
  */
 public record BundleDraft(
     String description,
     List<String> inputs,
     List<String> outputs,
     Map<Integer, String> programs,
-    List<RandomTensor> weights) {
+    List<RandomTensor> weights,
+    String serving) {
   private static final String WEIGHTS = "weights.safetensors";
+
+  /** A bundle that says nothing of how it is to be served. */
+  public BundleDraft(
+      String description,
+      List<String> inputs,
+      List<String> outputs,
+      Map<Integer, String> programs,
+      List<RandomTensor> weights) {
+    this(description, inputs, outputs, programs, weights, "{}");
+  }
 
   /** Writes every file of the bundle into a folder, which is made and names the model. */
   public void write(Path folder) throws IOException {
@@ -106,6 +118,7 @@ public record BundleDraft(
     inputs:
     %soutputs:
     %sbatch_sizes: %s
+    serving: %s
     files:
     %s"""
         .formatted(
@@ -113,6 +126,7 @@ public record BundleDraft(
             listed(inputs),
             listed(outputs),
             programs.keySet().stream().sorted().toList(),
+            serving,
             digests.entrySet().stream()
                 .map(file -> "  %s: %s\n".formatted(file.getKey(), file.getValue()))
                 .collect(Collectors.joining()));
