@@ -77,7 +77,7 @@ class EnsembleTest {
   private final LiveEngine engine =
       new LiveEngine(
           EngineOptions.builder()
-              .userCode(new PlatformThreads("hook", 8))
+              .userCode(new PlatformThreads("hook", HookOptions.THREADS))
               .hooks(HookOptions.DEFAULT)
               .build());
 

@@ -26,6 +26,20 @@ public interface Calls {
   Pending callAsync(String model, Tensors inputs, String... outputs);
 
   /**
+   * As {@link #callAsync}, for an answer that goes into further calls: outputs of 256 KiB or more
+   * stay on the device where the request ran alone, and the next call takes them there. They can be
+   * read, too, for the price of a copy.
+   */
+  default Pending forwardAsync(String model, Tensors inputs, String... outputs) {
+    return callAsync(model, inputs, outputs);
+  }
+
+  /** As {@link #forwardAsync}, and waits. */
+  default Tensors forward(String model, Tensors inputs, String... outputs) {
+    return forwardAsync(model, inputs, outputs).await();
+  }
+
+  /**
    * Zeros to work with, which may be written, and be inputs of calls or part of the answer. Counted
    * until the run ends; then only what the answer has of it.
    *

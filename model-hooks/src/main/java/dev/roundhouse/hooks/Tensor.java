@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,12 +31,16 @@ public final class Tensor {
   private final String name;
   private final DType dtype;
   private final Shape shape;
-  private final MemorySegment data;
+  private final Supplier<MemorySegment> data;
 
   /** Of BYTES: where each element begins, behind its length, and the end. Made when asked for. */
   private long @Nullable [] starts;
 
   private Tensor(String name, DType dtype, Shape shape, MemorySegment data) {
+    this(name, dtype, shape, () -> data);
+  }
+
+  private Tensor(String name, DType dtype, Shape shape, Supplier<MemorySegment> data) {
     this.name = name;
     this.dtype = dtype;
     this.shape = shape;
@@ -55,6 +60,18 @@ public final class Tensor {
           "tensor '%s' %s%s needs %d bytes and has %d"
               .formatted(name, dtype, shape, count * dtype.byteSize(), data.byteSize()));
     }
+    return new Tensor(name, dtype, shape, data);
+  }
+
+  /**
+   * A tensor of elements of fixed size that is read when it is looked at first, as by a server that
+   * has it elsewhere.
+   *
+   * @param data gives the same memory each time, of the shape's size
+   */
+  public static Tensor deferred(
+      String name, DType dtype, Shape shape, Supplier<MemorySegment> data) {
+    long unused = byteSize(name, dtype, shape);
     return new Tensor(name, dtype, shape, data);
   }
 
@@ -141,6 +158,11 @@ public final class Tensor {
 
   /** The memory itself, however large. */
   public MemorySegment segment() {
+    return data.get();
+  }
+
+  /** What gives the memory; of a {@linkplain #deferred deferred} tensor what it was made with. */
+  public Supplier<MemorySegment> source() {
     return data;
   }
 
@@ -229,12 +251,12 @@ public final class Tensor {
       throw new IllegalStateException(
           "tensor '%s' is %s%s and no %s".formatted(name, dtype, shape, as));
     }
-    if (data.byteSize() > Integer.MAX_VALUE) {
+    if (segment().byteSize() > Integer.MAX_VALUE) {
       throw new IllegalStateException(
           "tensor '%s' has %d bytes, more than a buffer shows; use segment()"
-              .formatted(name, data.byteSize()));
+              .formatted(name, segment().byteSize()));
     }
-    return data.asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    return segment().asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
   }
 
   // --- elements of BYTES, by their row-major index
@@ -258,7 +280,7 @@ public final class Tensor {
   public ByteBuffer bytes(int index) {
     long[] at = starts();
     long start = at[index];
-    return data.asSlice(start, at[index + 1] - Integer.BYTES - start).asByteBuffer();
+    return segment().asSlice(start, at[index + 1] - Integer.BYTES - start).asByteBuffer();
   }
 
   /**
@@ -281,24 +303,24 @@ public final class Tensor {
           "tensor '%s' is %s%s and has no bytes or strings".formatted(name, dtype, shape));
     }
     long count = shape.elementCount();
-    if (count > data.byteSize() / Integer.BYTES) {
+    if (count > segment().byteSize() / Integer.BYTES) {
       throw malformed();
     }
     long[] found = new long[(int) count + 1];
     long at = 0;
     for (int i = 0; i < count; i++) {
-      if (at > data.byteSize() - Integer.BYTES) {
+      if (at > segment().byteSize() - Integer.BYTES) {
         throw malformed();
       }
-      int length = data.get(LENGTH, at);
+      int length = segment().get(LENGTH, at);
       at += Integer.BYTES;
-      if (length < 0 || length > data.byteSize() - at) {
+      if (length < 0 || length > segment().byteSize() - at) {
         throw malformed();
       }
       found[i] = at;
       at += length;
     }
-    if (at != data.byteSize()) {
+    if (at != segment().byteSize()) {
       throw malformed();
     }
     found[(int) count] = at + Integer.BYTES;
@@ -309,7 +331,7 @@ public final class Tensor {
   private IllegalStateException malformed() {
     return new IllegalStateException(
         "the %d bytes of tensor '%s' are not %d elements with their lengths"
-            .formatted(data.byteSize(), name, shape.elementCount()));
+            .formatted(segment().byteSize(), name, shape.elementCount()));
   }
 
   /** Such as {@code x f32[1,8]}. */

@@ -30,7 +30,7 @@ public final class BatchAssembler {
   /** Copies the rows of every member. One that cannot be read does not fail its batch-mates. */
   public void assemble(BatchSlot slot) {
     ProgramLayout program = slot.program().layout();
-    slot.borrowState();
+    slot.borrowArguments();
     int row = 0;
     for (int member = 0; member < slot.size(); member++) {
       try {

@@ -11,8 +11,8 @@ import dev.roundhouse.engine.layout.ProgramLayout;
 import dev.roundhouse.engine.layout.Staging;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.state.ArgumentsOnDevice;
 import dev.roundhouse.engine.state.CarriedState;
-import dev.roundhouse.engine.state.HeldState;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -57,7 +57,7 @@ public final class BatchSlot implements AutoCloseable {
   private @Nullable ModelLane lane;
   private @Nullable PreparedProgram program;
   private @Nullable DeviceBuffer[] arguments = NO_ARGUMENTS;
-  private @Nullable HeldState held;
+  private @Nullable ArgumentsOnDevice held;
   private @Nullable Execution execution;
   private long expectedNanos;
   private long inputNanos;
@@ -307,7 +307,7 @@ public final class BatchSlot implements AutoCloseable {
 
   private void closeUploads() {
     int inputs = Math.min(program == null ? 0 : program.layout().inputCount(), arguments.length);
-    HeldState lent = held;
+    ArgumentsOnDevice lent = held;
     if (lent == null) {
       closeUploads(inputs - 1);
       return;
@@ -350,10 +350,29 @@ public final class BatchSlot implements AutoCloseable {
     return only == null ? null : only.carried();
   }
 
-  /** Borrows what is there of that state. Called before the batch is armed. */
-  void borrowState() {
+  /**
+   * Borrows what is there of that state, or what other calls have left for the one request. Called
+   * before the batch is armed.
+   */
+  void borrowArguments() {
     CarriedState carried = carried();
-    held = carried == null ? null : carried.borrow();
+    if (carried != null) {
+      held = carried.borrow();
+      return;
+    }
+    QueuedRequest only = whole();
+    held =
+        only == null || !only.isSubCall()
+            ? null
+            : HandedArguments.of(only.inputs(), program().layout());
+  }
+
+  /** The request whose rows are the whole batch, all of them; null when there is none such. */
+  public @Nullable QueuedRequest whole() {
+    QueuedRequest only = size == 1 ? requests[0] : null;
+    return only != null && rowCounts[0] == only.rows() && rowCounts[0] == program().batchSize()
+        ? only
+        : null;
   }
 
   /** True for an input that is on the device already. */

@@ -56,7 +56,8 @@ final class BatchAnswers {
         first == null ? outputs : List.of(first),
         block,
         budget,
-        request.answerBytes());
+        request.answerBytes(),
+        request.takeHanded());
   }
 
   /**

@@ -21,6 +21,8 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.state.CarriedState;
+import dev.roundhouse.engine.state.DeviceStates;
+import dev.roundhouse.engine.state.HandedTensor;
 import dev.roundhouse.engine.time.NanoClock;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -43,6 +45,7 @@ public final class Delivery {
   private final NanoClock clock;
   private final Ledger ledger;
   private final Device device;
+  private final DeviceStates states;
   private final boolean readsInPlace;
 
   /** Where whole outputs of a device with separate memory are read to, before they are split. */
@@ -55,6 +58,7 @@ public final class Delivery {
   private final InferenceTally.Answered answered = new InferenceTally.Answered();
 
   /**
+   * @param states counts what stays on the device
    * @param device whose outputs are read: at once, and into pinned memory, where reading a part
    *     costs more than the copy
    */
@@ -64,7 +68,9 @@ public final class Delivery {
       AnswerPool pool,
       Failures failures,
       NanoClock clock,
-      Device device) {
+      Device device,
+      DeviceStates states) {
+    this.states = states;
     this.accounting = accounting;
     this.budget = budget;
     this.pool = pool;
@@ -83,7 +89,7 @@ public final class Delivery {
   public void deliver(BatchSlot slot) {
     CarriedState carried = slot.carried();
     if (carried == null) {
-      deliverOutputs(slot);
+      deliverHanding(slot);
       return;
     }
     try {
@@ -93,6 +99,22 @@ public final class Delivery {
       deliverOutputs(slot);
     } finally {
       carried.dropTaken(); // unless the step was answered
+    }
+  }
+
+  private void deliverHanding(BatchSlot slot) {
+    QueuedRequest whole = slot.whole();
+    if (whole == null || whole.request().handedOn().isEmpty()) {
+      deliverOutputs(slot);
+      return;
+    }
+    try {
+      if (!whole.isCancelRequested()) {
+        HandedOutputs.take(whole, slot.program().layout(), slot.execution(), states);
+      }
+      deliverOutputs(slot);
+    } finally {
+      HandedTensor.release(whole.takeHanded()); // unless its answer has them
     }
   }
 

@@ -64,7 +64,14 @@ final class Pipeline {
   }
 
   private Delivery delivery(DispatchContext context, Accounting accounting) {
-    return new Delivery(accounting, context.budget(), context.answers(), failures, clock, device);
+    return new Delivery(
+        accounting,
+        context.budget(),
+        context.answers(),
+        failures,
+        clock,
+        device,
+        context.residency().states());
   }
 
   /**

@@ -1,21 +1,25 @@
 package dev.roundhouse.engine.hook;
 
+import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.model.CalledModels;
 import dev.roundhouse.engine.model.ComposedRun;
 import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.state.HandedTensor;
 import dev.roundhouse.hooks.CallException;
 import dev.roundhouse.hooks.Calls;
 import dev.roundhouse.hooks.Tensor;
 import dev.roundhouse.hooks.Tensors;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -103,6 +107,15 @@ final class CallingRun extends CodedRun implements Calls {
 
   @Override
   public Pending callAsync(String name, Tensors inputs, String... outputs) {
+    return call(name, inputs, false, outputs);
+  }
+
+  @Override
+  public Pending forwardAsync(String name, Tensors inputs, String... outputs) {
+    return call(name, inputs, true, outputs);
+  }
+
+  private Pending call(String name, Tensors inputs, boolean forwards, String... outputs) {
     refuseOtherThreads();
     Servable target = held.versions().get(name);
     if (target == null) {
@@ -114,11 +127,13 @@ final class CallingRun extends CodedRun implements Calls {
     enterGate();
     run.holdWeights(target);
     names.add(name);
-    CompletableFuture<List<OutputTensor>> answer = new CompletableFuture<>();
+    CompletableFuture<Answer> answer = new CompletableFuture<>();
+    List<String> wanted = Arrays.asList(outputs);
     run.callFor(
         target,
         given,
-        Arrays.asList(outputs),
+        wanted,
+        forwards ? handedOn(target, wanted) : List.of(),
         answer::complete,
         (status, message) ->
             answer.completeExceptionally(
@@ -127,7 +142,34 @@ final class CallingRun extends CodedRun implements Calls {
                     status.name(),
                     "model '%s', which model '%s' calls: %s"
                         .formatted(name, modelName(), message))));
-    return new PendingAnswer(name, answer);
+    return new PendingAnswer(name, target, answer);
+  }
+
+  private static List<String> handedOn(Servable target, List<String> wanted) {
+    return wanted.isEmpty()
+        ? target.contract().outputs().stream().map(TensorSpec::name).toList()
+        : wanted;
+  }
+
+  /** In the order of the model's outputs. */
+  private Tensors tensors(Servable of, Answer answer) {
+    List<Tensor> all = lent(answer.outputs());
+    if (answer.handed().isEmpty()) {
+      return Tensors.of(all);
+    }
+    for (InputTensor each : answer.handed()) {
+      if (each.data() instanceof HandedTensor handed) {
+        all.add(
+            Tensor.deferred(
+                each.name(),
+                each.dtype(),
+                each.shape(),
+                new HandedRead(each.name(), handed, memory())));
+      }
+    }
+    List<String> order = handedOn(of, List.of());
+    all.sort(Comparator.comparingInt(each -> order.indexOf(each.name())));
+    return Tensors.of(all);
   }
 
   @Override
@@ -218,10 +260,12 @@ final class CallingRun extends CodedRun implements Calls {
   /** A call that has been made. */
   private final class PendingAnswer implements Pending {
     private final String name;
-    private final CompletableFuture<List<OutputTensor>> answer;
+    private final Servable target;
+    private final CompletableFuture<Answer> answer;
 
-    PendingAnswer(String name, CompletableFuture<List<OutputTensor>> answer) {
+    PendingAnswer(String name, Servable target, CompletableFuture<Answer> answer) {
       this.name = name;
+      this.target = target;
       this.answer = answer;
     }
 
@@ -230,7 +274,7 @@ final class CallingRun extends CodedRun implements Calls {
       refuseOtherThreads();
       watched().beginWait();
       try {
-        return Tensors.of(lent(answer.get()));
+        return tensors(target, answer.get());
       } catch (InterruptedException e) {
         throw interrupted(name);
       } catch (ExecutionException e) {

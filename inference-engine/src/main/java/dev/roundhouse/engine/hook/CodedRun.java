@@ -67,7 +67,9 @@ abstract class CodedRun implements HookRequest {
               tensor.name(),
               tensor.dtype(),
               tensor.shape(),
-              TensorData.of(memory.forCall(tensor.name(), tensor.segment()))));
+              tensor.source() instanceof HandedRead handed
+                  ? handed.tensor()
+                  : TensorData.of(memory.forCall(tensor.name(), tensor.segment()))));
     }
     return made;
   }

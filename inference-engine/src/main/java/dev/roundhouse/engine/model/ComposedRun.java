@@ -250,14 +250,16 @@ public final class ComposedRun {
    * end of the run but that the call was not answered.
    *
    * @param outputs those wanted; all when empty
-   * @param answered is shown the outputs, kept as long as the run's own answer
+   * @param handedOn of them, those that may stay on the device, as others may not read them
+   * @param answered is shown the answer, kept as long as the run's own
    * @param unanswered is told why
    */
   public void callFor(
       Servable target,
       List<InputTensor> inputs,
       List<String> outputs,
-      Consumer<List<OutputTensor>> answered,
+      List<String> handedOn,
+      Consumer<Answer> answered,
       BiConsumer<Status, String> unanswered) {
     boolean called =
         call(
@@ -267,6 +269,7 @@ public final class ComposedRun {
                     inputs,
                     new RunCall.Told(this, target.name(), answered, unanswered))
                 .outputs(outputs)
+                .handOn(handedOn)
                 .run(lane));
     if (!called) {
       unanswered.accept(Status.CANCELLED, "the request is over");
@@ -274,20 +277,24 @@ public final class ComposedRun {
   }
 
   /**
-   * Calls one version, as {@link #call}, and shows the outputs, kept as long as the run's own
-   * answer, to the thread that ends the call; before the run can end for want of calls.
+   * Calls one version, as {@link #call}, and shows the answer, kept as long as the run's own, to
+   * the thread that ends the call; before the run can end for want of calls.
+   *
+   * @param handedOn of the outputs, those that nobody reads but other calls of this run
    */
   void callStep(
       Servable target,
       List<InputTensor> inputs,
       List<String> outputs,
-      Consumer<List<OutputTensor>> answered) {
+      List<String> handedOn,
+      Consumer<Answer> answered) {
     var unused =
         call(
             target,
             InferenceRequest.of(
                     target.name(), inputs, new RunCall.OfStep(this, target.name(), answered))
                 .outputs(outputs)
+                .handOn(handedOn)
                 .run(lane));
   }
 
@@ -638,6 +645,7 @@ public final class ComposedRun {
       lock.unlock();
     }
     weights.end();
+    answers.forEach(Answer::freeHanded);
     switch (last) {
       case null ->
           tell(
@@ -714,14 +722,14 @@ public final class ComposedRun {
   }
 
   /** Keeps an answer and tells of it at once; false when the run has ended. */
-  boolean keep(Answer answer, Consumer<List<OutputTensor>> told) {
+  boolean keep(Answer answer, Consumer<Answer> told) {
     lock.lock();
     try {
       if (end != null) {
         return false;
       }
       answers.add(answer);
-      told.accept(answer.outputs());
+      told.accept(answer);
       return true;
     } finally {
       lock.unlock();

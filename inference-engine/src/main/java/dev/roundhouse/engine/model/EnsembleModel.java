@@ -2,11 +2,16 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.model.EnsembleStep;
 import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.Status;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class EnsembleModel extends ComposedModel {
   private final String fingerprint;
   private final CalledModels called;
+
+  /** By step, outputs that nobody gets but other steps. */
+  private final Map<EnsembleStep, List<String>> handedOn;
 
   /** Versions whose steps fit each other. */
   private volatile @Nullable Map<String, Servable> fitting;
@@ -27,6 +35,14 @@ final class EnsembleModel extends ComposedModel {
         spec.batchSizes().isEmpty() ? List.of(ModelContract.MOST_ROWS) : spec.batchSizes());
     this.fingerprint = fingerprint;
     this.called = called;
+    Set<String> answer =
+        spec.clientOutputs().stream().map(TensorSpec::name).collect(Collectors.toSet());
+    handedOn = new IdentityHashMap<>();
+    for (EnsembleStep step : spec.steps()) {
+      List<String> between = new ArrayList<>(step.outputs().keySet());
+      between.removeIf(theirs -> answer.contains(step.outputs().get(theirs)));
+      handedOn.put(step, List.copyOf(between));
+    }
   }
 
   @Override
@@ -42,7 +58,7 @@ final class EnsembleModel extends ComposedModel {
     held.versions().values().forEach(run::holdWeights);
     String misfit = misfit(held.versions());
     if (misfit.isEmpty()) {
-      new EnsembleRun(spec(), held.versions(), run).begin();
+      new EnsembleRun(spec(), held.versions(), handedOn, run).begin();
     } else {
       run.fail(
           Status.UNAVAILABLE, "model '%s' cannot answer: it %s".formatted(spec().name(), misfit));

@@ -3,6 +3,7 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.model.EnsembleStep;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
+import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.TensorData;
@@ -22,6 +23,7 @@ final class EnsembleRun {
   private final ModelSpec ensemble;
   private final Map<String, Servable> versions;
   private final ComposedRun run;
+  private final Map<EnsembleStep, List<String>> handedOn;
 
   // Guarded by this.
   private final Map<String, InputTensor> tensors = new HashMap<>();
@@ -31,8 +33,14 @@ final class EnsembleRun {
 
   /**
    * @param versions of the models that it calls, held as long as the run
+   * @param handedOn by step, outputs that nobody gets but other steps
    */
-  EnsembleRun(ModelSpec ensemble, Map<String, Servable> versions, ComposedRun run) {
+  EnsembleRun(
+      ModelSpec ensemble,
+      Map<String, Servable> versions,
+      Map<EnsembleStep, List<String>> handedOn,
+      ComposedRun run) {
+    this.handedOn = handedOn;
     this.ensemble = ensemble;
     this.versions = versions;
     this.run = run;
@@ -76,14 +84,19 @@ final class EnsembleRun {
         Objects.requireNonNull(versions.get(step.model())),
         inputs,
         List.copyOf(step.outputs().keySet()),
+        Objects.requireNonNull(handedOn.get(step)),
         made -> answered(step, made));
   }
 
-  private void answered(EnsembleStep step, List<OutputTensor> made) {
+  private void answered(EnsembleStep step, Answer made) {
     List<EnsembleStep> ready;
     @Nullable List<OutputTensor> whole;
     synchronized (this) {
-      for (OutputTensor output : made) {
+      for (InputTensor handed : made.handed()) {
+        String ours = Objects.requireNonNull(step.outputs().get(handed.name()));
+        tensors.put(ours, handed);
+      }
+      for (OutputTensor output : made.outputs()) {
         String ours = Objects.requireNonNull(step.outputs().get(output.name()));
         tensors.put(
             ours,

@@ -4,9 +4,7 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
-import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -70,14 +68,10 @@ class RunCall implements AnswerSink {
 
   /** A call that does not end the run by itself. */
   static final class Told extends RunCall {
-    private final Consumer<List<OutputTensor>> answered;
+    private final Consumer<Answer> answered;
     private final BiConsumer<Status, String> told;
 
-    Told(
-        ComposedRun run,
-        String name,
-        Consumer<List<OutputTensor>> answered,
-        BiConsumer<Status, String> told) {
+    Told(ComposedRun run, String name, Consumer<Answer> answered, BiConsumer<Status, String> told) {
       super(run, name, answer -> {});
       this.answered = answered;
       this.told = told;
@@ -99,24 +93,24 @@ class RunCall implements AnswerSink {
 
   /** A call of an ensemble: what follows is called by the thread that ends it. */
   static final class OfStep extends RunCall {
-    private final Consumer<List<OutputTensor>> answered;
-    private @Nullable List<OutputTensor> outputs;
+    private final Consumer<Answer> answered;
+    private @Nullable Answer answer;
 
-    OfStep(ComposedRun run, String name, Consumer<List<OutputTensor>> answered) {
-      super(run, name, answer -> {});
+    OfStep(ComposedRun run, String name, Consumer<Answer> answered) {
+      super(run, name, shown -> {});
       this.answered = answered;
     }
 
     @Override
     public void onPart(Answer part) {
-      if (!run.keep(part, made -> outputs = made)) {
+      if (!run.keep(part, kept -> answer = kept)) {
         part.close();
       }
     }
 
     @Override
     void completed() {
-      List<OutputTensor> made = outputs;
+      Answer made = answer;
       if (made == null) {
         return; // the run has ended
       }

@@ -1,7 +1,9 @@
 package dev.roundhouse.engine.queue;
 
 import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.state.HandedTensor;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
@@ -13,12 +15,14 @@ public final class CountedAnswer implements Answer {
   // another thread and then throws closes it on both.
   private static final VarHandle MEMORY;
   private static final VarHandle CLOSED;
+  private static final VarHandle HANDED;
 
   static {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       MEMORY = lookup.findVarHandle(CountedAnswer.class, "memory", AnswerMemory.class);
       CLOSED = lookup.findVarHandle(CountedAnswer.class, "closed", boolean.class);
+      HANDED = lookup.findVarHandle(CountedAnswer.class, "handed", List.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -28,6 +32,9 @@ public final class CountedAnswer implements Answer {
   private final List<OutputTensor> outputs;
   private final ByteBudget budget;
   private final long countedBytes;
+
+  @SuppressWarnings("FieldMayBeFinal") // written through HANDED
+  private List<InputTensor> handed;
 
   @SuppressWarnings("FieldMayBeFinal") // written through MEMORY
   private @Nullable AnswerMemory memory;
@@ -46,6 +53,20 @@ public final class CountedAnswer implements Answer {
       @Nullable AnswerMemory memory,
       ByteBudget budget,
       long countedBytes) {
+    this(modelVersion, outputs, memory, budget, countedBytes, List.of());
+  }
+
+  /**
+   * @param handed on the device; taken
+   */
+  public CountedAnswer(
+      String modelVersion,
+      List<OutputTensor> outputs,
+      @Nullable AnswerMemory memory,
+      ByteBudget budget,
+      long countedBytes,
+      List<InputTensor> handed) {
+    this.handed = handed;
     this.modelVersion = modelVersion;
     this.outputs = outputs;
     this.memory = memory;
@@ -64,7 +85,21 @@ public final class CountedAnswer implements Answer {
   }
 
   @Override
+  public List<InputTensor> handed() {
+    return handed;
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // the field's own type
+  public void freeHanded() {
+    if (!handed.isEmpty()) {
+      HandedTensor.release((List<InputTensor>) HANDED.getAndSet(this, List.of()));
+    }
+  }
+
+  @Override
   public void free() {
+    freeHanded();
     AnswerMemory held = (AnswerMemory) MEMORY.getAndSet(this, null);
     if (held != null) {
       held.giveBack();

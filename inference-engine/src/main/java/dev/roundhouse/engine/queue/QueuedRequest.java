@@ -91,6 +91,7 @@ public final class QueuedRequest implements Submission {
   // Owned by the dispatch thread, but for pieces: whoever delivers a batch of it.
   private int rowsTaken;
   private @Nullable Pieces pieces;
+  private List<InputTensor> handed = List.of();
 
   public QueuedRequest(InferenceRequest request, Canceller canceller) {
     this.request = request;
@@ -165,6 +166,22 @@ public final class QueuedRequest implements Submission {
   /** Indices of the requested outputs, ascending; null for all. */
   public int @Nullable [] outputs() {
     return outputs;
+  }
+
+  /**
+   * Answers with fewer outputs: others stay on the device for the call that follows. By whoever
+   * delivers.
+   */
+  public void handOn(List<InputTensor> tensors, int[] left) {
+    handed = tensors;
+    outputs = left;
+  }
+
+  /** Takes what is handed on, for its answer; empty for most. */
+  public List<InputTensor> takeHanded() {
+    List<InputTensor> taken = handed;
+    handed = List.of();
+    return taken;
   }
 
   /** True when an output is wanted, or kept as state. */

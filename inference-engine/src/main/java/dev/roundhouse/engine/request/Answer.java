@@ -21,6 +21,17 @@ public interface Answer extends AutoCloseable {
    */
   List<OutputTensor> outputs();
 
+  /**
+   * Outputs that have stayed on the device, for another call of whoever asked for that; not among
+   * {@link #outputs}. Usable until {@link #freeHanded}, {@link #free} or {@link #close}.
+   */
+  default List<InputTensor> handed() {
+    return List.of();
+  }
+
+  /** Lets go of {@link #handed}. Harmless when repeated. */
+  default void freeHanded() {}
+
   /** False for a part of a decoupled model's answer after which another part or the end comes. */
   default boolean isLast() {
     return true;

@@ -34,6 +34,7 @@ public final class InferenceRequest {
   private final long deadlineNanos;
   private final RequestOptions options;
   private final @Nullable MetaRun run;
+  private final List<String> handedOn;
   private final int caller;
   private final AnswerForm answerForm;
   private final AnswerSink sink;
@@ -50,6 +51,7 @@ public final class InferenceRequest {
     deadlineNanos = builder.deadlineNanos;
     options = builder.options;
     run = builder.run;
+    handedOn = builder.handedOn;
     caller = builder.caller;
     answerForm = builder.answerForm;
     sink = builder.sink;
@@ -99,6 +101,11 @@ public final class InferenceRequest {
     return run;
   }
 
+  /** Outputs that may stay on the device for another call; see {@link Answer#handed}. */
+  public List<String> handedOn() {
+    return handedOn;
+  }
+
   /** Who asks, as far as shares of queues go; 0 when that is not known. */
   public int caller() {
     return caller;
@@ -130,6 +137,7 @@ public final class InferenceRequest {
     private long deadlineNanos = NO_DEADLINE;
     private RequestOptions options = RequestOptions.DEFAULT;
     private @Nullable MetaRun run;
+    private List<String> handedOn = List.of();
     private int caller;
     private AnswerForm answerForm = AnswerForm.AS_IS;
 
@@ -168,6 +176,12 @@ public final class InferenceRequest {
      */
     public Builder options(RequestOptions value) {
       options = value;
+      return this;
+    }
+
+    /** Outputs that may stay on the device for another call: see {@link Answer#handed}. */
+    public Builder handOn(List<String> outputs) {
+      handedOn = outputs;
       return this;
     }
 

@@ -82,6 +82,11 @@ public final class DeviceStates {
     }
   }
 
+  /** True when so many bytes more are no more than may be. */
+  public synchronized boolean hasRoom(long more) {
+    return !closed && bytes + more <= limit;
+  }
+
   // Under the lock.
 
   boolean isClosed() {

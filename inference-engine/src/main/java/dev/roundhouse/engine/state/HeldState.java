@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory;
  * What one step has left on the device. It is freed once it is dropped and no batch has it for an
  * argument. Guarded by the store.
  */
-public final class HeldState {
+public final class HeldState implements ArgumentsOnDevice {
   private static final Logger log = LoggerFactory.getLogger(HeldState.class);
 
   private final DeviceStates store;
@@ -27,7 +27,7 @@ public final class HeldState {
     store.add(tensors.byteSize());
   }
 
-  /** What is fed to an input of the program; null for one that is not state. Borrowed. */
+  @Override
   public @Nullable DeviceBuffer argument(int input) {
     int[] inputs = tensors.inputs();
     for (int i = 0; i < inputs.length; i++) {
@@ -38,7 +38,7 @@ public final class HeldState {
     return null;
   }
 
-  /** Of all its tensors. */
+  @Override
   public long byteSize() {
     return tensors.byteSize();
   }
@@ -55,7 +55,7 @@ public final class HeldState {
     return users > 0;
   }
 
-  /** A borrower does not need it any more. */
+  @Override
   public void release() {
     synchronized (store) {
       users--;
