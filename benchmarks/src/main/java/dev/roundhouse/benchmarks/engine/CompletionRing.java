@@ -5,11 +5,13 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Slots whose request is over, from one thread of the engine's to the caller's: a bounded ring, and
- * a caller that looks for a while before it sleeps. The peer has the same one.
+ * Slots whose request is over, from threads of the engine's to the caller's: a bounded ring, and a
+ * caller that looks for a while before it sleeps. The peer has the same one.
  */
 final class CompletionRing {
   private static final VarHandle CELLS = MethodHandles.arrayElementVarHandle(int[].class);
+
+  private static final VarHandle POSITIONS = MethodHandles.arrayElementVarHandle(long[].class);
 
   private static final int POSITION = 8;
 
@@ -20,7 +22,7 @@ final class CompletionRing {
 
   // In the middle of arrays, so that each side's position is on a cache line of its own.
   private final long[] head = new long[2 * POSITION + 1]; // the caller's
-  private final long[] tail = new long[2 * POSITION + 1]; // the producer's
+  private final long[] tail = new long[2 * POSITION + 1]; // the producers'
 
   /**
    * @param capacity most slots at once; a power of two
@@ -35,10 +37,10 @@ final class CompletionRing {
     this.caller = caller;
   }
 
-  /** Called by one thread only; never with more slots outstanding than the capacity. */
+  /** Never called with more slots outstanding than the capacity. */
   void put(int slot) {
-    CELLS.setVolatile(cells, (int) tail[POSITION] & mask, slot + 1);
-    tail[POSITION]++;
+    long at = (long) POSITIONS.getAndAdd(tail, POSITION, 1L);
+    CELLS.setVolatile(cells, (int) at & mask, slot + 1);
     if (waiting) {
       LockSupport.unpark(caller);
     }
