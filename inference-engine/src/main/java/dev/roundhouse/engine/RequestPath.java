@@ -23,6 +23,7 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.sequence.SequenceRules;
+import dev.roundhouse.engine.state.DeviceStates;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -68,6 +69,7 @@ final class RequestPath {
 
   private final EngineOptions options;
   private final ModelRegistry registry;
+  private final DeviceStates states;
   private final ByteBudget bytes;
   private final AnswerPool answers;
   private final Accounting accounting;
@@ -83,6 +85,7 @@ final class RequestPath {
       EngineThreads threads) {
     this.options = options;
     this.registry = registry;
+    states = residency.states();
     bytes = new ByteBudget(options.maxQueuedBytes(), options.limitNames().maxQueuedBytes());
     answers = new AnswerPool(options.maxQueuedBytes() / POOL_PART);
     accounting = new Accounting(bytes, options.clock(), new QueueShares());
@@ -111,7 +114,7 @@ final class RequestPath {
                 options.limitNames().maxQueueDepth(),
                 options.maxAnswerBytes()),
             accounting,
-            residency.states(),
+            states,
             dispatch::submit,
             (request, model) ->
                 new ComposedRun(
@@ -263,8 +266,9 @@ final class RequestPath {
     return failStop;
   }
 
-  /** Refuses every new request. */
+  /** Refuses every new request, and frees nothing on the device any more. */
   void failAdmission(Throwable cause) {
+    states.abandon();
     admission.fail(FailStop.text(cause));
   }
 

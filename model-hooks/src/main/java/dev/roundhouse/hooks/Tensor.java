@@ -14,6 +14,7 @@ import java.nio.ShortBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,16 +32,25 @@ public final class Tensor {
   private final String name;
   private final DType dtype;
   private final Shape shape;
-  private final Supplier<MemorySegment> data;
+  private final @Nullable MemorySegment data;
+
+  /** Gives the memory where {@link #data} is null. */
+  private final @Nullable Supplier<MemorySegment> deferred;
 
   /** Of BYTES: where each element begins, behind its length, and the end. Made when asked for. */
   private long @Nullable [] starts;
 
   private Tensor(String name, DType dtype, Shape shape, MemorySegment data) {
-    this(name, dtype, shape, () -> data);
+    this(name, dtype, shape, data, null);
   }
 
-  private Tensor(String name, DType dtype, Shape shape, Supplier<MemorySegment> data) {
+  private Tensor(
+      String name,
+      DType dtype,
+      Shape shape,
+      @Nullable MemorySegment data,
+      @Nullable Supplier<MemorySegment> deferred) {
+    this.deferred = deferred;
     this.name = name;
     this.dtype = dtype;
     this.shape = shape;
@@ -72,7 +82,7 @@ public final class Tensor {
   public static Tensor deferred(
       String name, DType dtype, Shape shape, Supplier<MemorySegment> data) {
     long unused = byteSize(name, dtype, shape);
-    return new Tensor(name, dtype, shape, data);
+    return new Tensor(name, dtype, shape, null, data);
   }
 
   /**
@@ -158,17 +168,17 @@ public final class Tensor {
 
   /** The memory itself, however large. */
   public MemorySegment segment() {
-    return data.get();
+    return data == null ? Objects.requireNonNull(deferred).get() : data;
   }
 
-  /** What gives the memory; of a {@linkplain #deferred deferred} tensor what it was made with. */
-  public Supplier<MemorySegment> source() {
-    return data;
+  /** What a {@linkplain #deferred deferred} tensor was made with; null for any other. */
+  public @Nullable Supplier<MemorySegment> source() {
+    return deferred;
   }
 
   /** The same memory under another name. */
   public Tensor named(String other) {
-    return new Tensor(other, dtype, shape, data);
+    return new Tensor(other, dtype, shape, data, deferred);
   }
 
   /**
@@ -182,7 +192,7 @@ public final class Tensor {
       throw new IllegalArgumentException(
           "tensor '%s' of shape %s cannot have shape %s".formatted(name, shape, other));
     }
-    return new Tensor(name, dtype, other, data);
+    return new Tensor(name, dtype, other, data, deferred);
   }
 
   // --- views; IllegalStateException when it is of another type, or above 2 GiB

@@ -144,17 +144,19 @@ public record WorkerLook(
   /** Adds models that answer and that the index leaves out, as those that a meta calls. */
   private static Map<String, Boolean> withUnlisted(
       Map<String, Boolean> listed, Optional<WorkerStatus> control) {
+    WorkerStatus status = control.orElse(null);
+    if (status == null || listed.keySet().containsAll(status.models().keySet())) {
+      return listed;
+    }
     Map<String, Boolean> all = new HashMap<>(listed);
-    control.ifPresent(
-        status ->
-            status
-                .models()
-                .forEach(
-                    (name, model) -> {
-                      if (!status.externallyManaged() || model.getDeviceResident()) {
-                        all.putIfAbsent(name, true);
-                      }
-                    }));
+    status
+        .models()
+        .forEach(
+            (name, model) -> {
+              if (!status.externallyManaged() || model.getDeviceResident()) {
+                all.putIfAbsent(name, true);
+              }
+            });
     return all;
   }
 

@@ -30,12 +30,10 @@ final class HandedArguments implements ArgumentsOnDevice {
     for (int i = 0; i < inputs.size(); i++) {
       if (inputs.get(i).data() instanceof HandedTensor handed
           && handed.type().equals(program.input(i).type())) {
+        borrowed = borrowed == null ? new HandedArguments(inputs) : borrowed;
         DeviceBuffer buffer = handed.borrow();
-        if (buffer != null) {
-          borrowed = borrowed == null ? new HandedArguments(inputs) : borrowed;
-          borrowed.buffers[i] = buffer;
-          borrowed.byteSize += handed.byteSize();
-        }
+        borrowed.buffers[i] = buffer;
+        borrowed.byteSize += buffer == null ? 0 : handed.byteSize();
       }
     }
     return borrowed;

@@ -65,10 +65,13 @@ final class HookMemory {
   @Nullable MemorySegment scratch(String tensor, long size, ScratchLine line, long deadlineNanos)
       throws InterruptedException {
     refuseTooLarge(tensor, size);
-    if (!holdsNone() || size > Math.min(heap.limit(), requests.limit())) {
+    if (!holdsNone() || size > heap.limit()) {
       reserve(tensor, size);
-    } else if (!line.await(() -> full(size) == null, deadlineNanos)) {
+    } else if (!line.await(() -> heap.take(size), deadlineNanos)) {
       return null;
+    } else if (!requests.take(size)) { // of which it may hold some, in answers to its calls
+      heap.giveBack(size);
+      throw isFull(tensor, size, requests);
     }
     MemorySegment segment = made(size);
     synchronized (this) {
@@ -134,25 +137,23 @@ final class HookMemory {
   }
 
   private void reserve(String tensor, long size) {
-    ByteBudget full = full(size);
+    ByteBudget full = null;
+    if (!heap.take(size)) {
+      full = heap;
+    } else if (!requests.take(size)) {
+      heap.giveBack(size);
+      full = requests;
+    }
     if (full != null) {
-      throw new HookException(
-          HookException.Code.RESOURCE_EXHAUSTED,
-          "tensor '%s' that hooks of model '%s' make needs %d bytes, %d are held and the limit is %d; retry later or raise %s"
-              .formatted(tensor, model, size, full.held(), full.limit(), full.limitName()));
+      throw isFull(tensor, size, full);
     }
   }
 
-  /** Takes bytes from both budgets, or says which is full. */
-  private @Nullable ByteBudget full(long size) {
-    if (!heap.take(size)) {
-      return heap;
-    }
-    if (!requests.take(size)) {
-      heap.giveBack(size);
-      return requests;
-    }
-    return null;
+  private HookException isFull(String tensor, long size, ByteBudget full) {
+    return new HookException(
+        HookException.Code.RESOURCE_EXHAUSTED,
+        "tensor '%s' that hooks of model '%s' make needs %d bytes, %d are held and the limit is %d; retry later or raise %s"
+            .formatted(tensor, model, size, full.held(), full.limit(), full.limitName()));
   }
 
   private void giveBack(long size) {

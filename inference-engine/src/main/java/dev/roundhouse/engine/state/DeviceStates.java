@@ -22,6 +22,7 @@ public final class DeviceStates {
   private final Set<CarriedState> onDevice = new LinkedHashSet<>();
   private long limit = Long.MAX_VALUE;
   private boolean closed;
+  private volatile boolean abandoned;
 
   /** Written under the lock. */
   private volatile long bytes;
@@ -72,6 +73,18 @@ public final class DeviceStates {
       all = List.copyOf(onDevice);
     }
     all.forEach(CarriedState::close);
+  }
+
+  /**
+   * The engine has failed: nothing is freed on the device any more, as that may hang whoever ends
+   * the open requests. Any thread.
+   */
+  public void abandon() {
+    abandoned = true;
+  }
+
+  boolean isAbandoned() {
+    return abandoned;
   }
 
   /** Makes others leave once there is more than may be. */

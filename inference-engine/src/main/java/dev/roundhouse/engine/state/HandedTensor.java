@@ -32,9 +32,14 @@ public final class HandedTensor implements TensorData {
     count(type.byteSize());
   }
 
-  /** Takes {@code buffer}; to be {@link #release}d. */
+  /** Takes {@code buffer}, even when this throws; to be {@link #release}d. */
   public static HandedTensor of(DeviceStates store, DeviceBuffer buffer) {
-    return new HandedTensor(store, buffer);
+    try {
+      return new HandedTensor(store, buffer);
+    } catch (Throwable e) {
+      buffer.close();
+      throw e;
+    }
   }
 
   /** Lets go of those among them, as their owner. */
@@ -114,6 +119,9 @@ public final class HandedTensor implements TensorData {
       return;
     }
     count(-type.byteSize());
+    if (store.isAbandoned()) {
+      return;
+    }
     try {
       left.close();
     } catch (Throwable e) {

@@ -71,7 +71,9 @@ public final class HeldState implements ArgumentsOnDevice {
   private void freeIfDropped() {
     if (dropped && users == 0 && !freed) {
       freed = true;
-      free(buffers);
+      if (!store.isAbandoned()) {
+        free(buffers);
+      }
       store.add(-tensors.byteSize());
     }
   }

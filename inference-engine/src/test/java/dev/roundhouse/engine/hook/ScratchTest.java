@@ -73,6 +73,15 @@ class ScratchTest {
   }
 
   @Test
+  void shouldNotWaitForMemoryOfRequestsOfWhichItMayHoldSomeItself() {
+    assertThat(requests.take(990)).isTrue();
+    assertThatThrownBy(() -> one.scratch("a", 20, line, NEVER))
+        .isInstanceOf(HookException.class)
+        .hasMessageContaining("needs 20 bytes, 990 are held and the limit is 1000");
+    requests.giveBack(990);
+  }
+
+  @Test
   void shouldRefuseMoreThanThereEverIs() {
     assertThatThrownBy(() -> one.scratch("a", 101, line, NEVER))
         .isInstanceOf(HookException.class)

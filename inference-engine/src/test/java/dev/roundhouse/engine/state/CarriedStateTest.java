@@ -60,6 +60,18 @@ class CarriedStateTest {
     assertThat(open).isZero();
   }
 
+  @Test
+  void shouldFreeNothingOnceTheEngineHasFailed() {
+    step();
+    HandedTensor handed = HandedTensor.of(store, new Run().take(0));
+    assertThat(store.bytes()).isEqualTo(2 * BYTES);
+    store.abandon();
+    handed.release();
+    state.close();
+    assertThat(store.bytes()).isZero();
+    assertThat(open).as("the device may hang").isEqualTo(2);
+  }
+
   private void step() {
     state.take(new Run());
     assertThat(state.commit()).isTrue();

@@ -19,7 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What ModelControlStatus answers: a line for each ready model. */
@@ -97,7 +97,7 @@ final class ControlStatus {
   private static ModelStatus composed(
       ModelReport report, List<String> needs, Map<String, ModelStatus> own) {
     List<ModelStatus> called =
-        needs.stream().map(own::get).filter(Objects::nonNull).map(ModelStatus.class::cast).toList();
+        needs.stream().flatMap(name -> Stream.ofNullable(own.get(name))).toList();
     boolean isComplete = called.size() == needs.size();
     return counted(report)
         .setResidency(

@@ -127,8 +127,11 @@ public final class ModelRepository {
   }
 
   private Stream<String> calls(String name) {
-    return engine.model(name).flatMap(ModelStatus::spec).stream()
-        .flatMap(spec -> spec.calls().stream());
+    return engine.model(name).stream().flatMap(ModelRepository::calls);
+  }
+
+  private static Stream<String> calls(ModelStatus model) {
+    return model.spec().stream().flatMap(spec -> spec.calls().stream());
   }
 
   private boolean isUnloaded(String name) {
@@ -166,8 +169,7 @@ public final class ModelRepository {
   }
 
   private boolean isCalled(String name) {
-    return engine.reports().models().stream()
-        .anyMatch(each -> calls(each.name()).anyMatch(name::equals));
+    return engine.reports().models().stream().anyMatch(each -> calls(each).anyMatch(name::equals));
   }
 
   /** Adds to what the index says of a model that failed; empty for nothing. */
@@ -184,15 +186,17 @@ public final class ModelRepository {
    * settings say otherwise, without those that answer and that a meta calls.
    */
   public List<Entry> index() {
-    Set<String> called = settings().listCalled() ? Set.of() : calledByMetas();
-    return all().stream()
-        .filter(entry -> !called.contains(entry.name()) || !entry.answers())
-        .toList();
+    List<Entry> all = all();
+    Set<String> called = settings().listCalled() ? Set.of() : calledByMetas(all);
+    return called.isEmpty()
+        ? all
+        : all.stream().filter(entry -> !called.contains(entry.name()) || !entry.answers()).toList();
   }
 
-  private Set<String> calledByMetas() {
-    return engine.reports().models().stream()
-        .flatMap(each -> each.spec().stream())
+  private static Set<String> calledByMetas(List<Entry> all) {
+    return all.stream()
+        .flatMap(each -> each.version().stream())
+        .flatMap(version -> version.spec().stream())
         .filter(spec -> spec.kind() == ModelSpec.Kind.META)
         .flatMap(spec -> spec.calls().stream())
         .collect(Collectors.toSet());
